@@ -1,0 +1,384 @@
+"""Grading's speed against a plain loop that reads everything again for every submission, in one run.
+
+    uv run python benchmarks/grading.py            all rows, medians of three
+    uv run python benchmarks/grading.py --quick    smaller, once
+
+The plain loop is our own writing of the published procedure (tests/golden holds its numbers, and this
+script checks the loop against them first). Every report of both ways is compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from bioeval_tui.grading import GraderPool, Registry
+from bioeval_tui.grading.batch import run_batch
+from bioeval_tui.grading.leaderboard import rank
+
+GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
+
+
+# The plain loop ---------------------------------------------------------------------------------------
+
+
+def plain_rank(score: float, board: pd.DataFrame) -> dict[str, Any]:
+    """Rank by counting rows, as the published procedure does."""
+    scores = board["score"]
+    lower = bool(scores.iloc[0] < scores.iloc[-1])
+    n = len(scores)
+    if n < 100:
+        places = max(1, int(0.1 * n)), max(1, int(0.2 * n)), max(1, int(0.4 * n))
+    elif n < 250:
+        places = 10, int(0.2 * n), int(0.4 * n)
+    elif n < 1000:
+        places = 10 + int(0.002 * n), 50, 100
+    else:
+        places = 10 + int(0.002 * n), int(0.05 * n), int(0.1 * n)
+    gold, silver, bronze = (float(scores.iloc[place - 1]) for place in places)
+    median = float(scores.median())
+
+    def reaches(threshold: float) -> bool:
+        return bool(score <= threshold if lower else score >= threshold)
+
+    worse = (scores > score).sum() if lower else (scores < score).sum()
+    is_gold = reaches(gold)
+    is_silver = not is_gold and reaches(silver)
+    return {
+        "gold_medal": is_gold,
+        "silver_medal": is_silver,
+        "bronze_medal": not is_gold and not is_silver and reaches(bronze),
+        "above_median": bool(score < median if lower else score > median),
+        "gold_threshold": gold,
+        "silver_threshold": silver,
+        "bronze_threshold": bronze,
+        "median_threshold": median,
+        "leaderboard_percentile": float(round(worse / n * 100, 1)),
+        "leaderboard_size": n,
+        "is_lower_better": lower,
+    }
+
+
+def plain_csv(metric: Callable[[Any, Any], Any]) -> Callable[[Path, Path], float]:
+    """Score a CSV as a published grader does: check, sort both by id, compute."""
+
+    def grade(submission_path: Path, answers_path: Path) -> float:
+        submission = pd.read_csv(submission_path, float_precision="round_trip")
+        answers = pd.read_csv(answers_path, float_precision="round_trip")
+        if "id" not in submission.columns or "y" not in submission.columns:
+            raise ValueError("columns")
+        if (
+            len(submission) != len(answers)
+            or submission["id"].duplicated().any()
+            or submission["y"].isna().any()
+        ):
+            raise ValueError("rows")
+        submission = submission.sort_values("id").reset_index(drop=True)
+        answers = answers.sort_values("id").reset_index(drop=True)
+        if (submission["id"].to_numpy() != answers["id"].to_numpy()).any():
+            raise ValueError("ids")
+        return round(metric(answers["y"], submission["y"]), 5)
+
+    return grade
+
+
+def plain_h5ad(submission_path: Path, answers_path: Path) -> float:
+    """Score an h5ad layer: read both files whole, align by name, root mean squared error."""
+    import anndata
+
+    submission = anndata.read_h5ad(submission_path)
+    answers = anndata.read_h5ad(answers_path)
+    if set(submission.obs_names) != set(answers.obs_names) or set(submission.var_names) != set(
+        answers.var_names
+    ):
+        raise ValueError("names")
+    submission = submission[answers.obs_names, answers.var_names]
+    difference = submission.layers["prediction"].astype(np.float64) - answers.layers["prediction"].astype(
+        np.float64
+    )
+    return round(float(np.sqrt(np.mean(difference**2))), 5)
+
+
+def plain_metrics() -> dict[str, Callable[[Path, Path], float]]:
+    """Return how the plain loop scores each task."""
+    from scipy.stats import spearmanr
+    from sklearn.metrics import mean_absolute_error, roc_auc_score
+
+    return {
+        "bench/mae": plain_csv(mean_absolute_error),
+        "bench/auc": plain_csv(roc_auc_score),
+        "bench/spearman": plain_csv(lambda true, guess: spearmanr(true, guess).statistic),
+        "bench/h5ad": plain_h5ad,
+        "bench/tiny": plain_csv(mean_absolute_error),
+    }
+
+
+def plain_loop(lines: list[tuple[str, Path]], world: World, output: Path) -> list[dict[str, Any]]:
+    """Grade one submission after another, reading answers and leaderboard each time, and write the reports."""
+    metrics = plain_metrics()
+    reports = []
+    for task_id, path in lines:
+        suffix = path.suffix
+        score = metrics[task_id](path, world.data / task_id / "prepared" / "private" / f"answers{suffix}")
+        board = pd.read_csv(world.tasks / task_id / "leaderboard.csv")
+        reports.append(
+            {
+                "task_id": task_id,
+                "score": float(score),
+                "submission_path": str(path),
+                **plain_rank(score, board),
+            }
+        )
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "report.json").write_text(json.dumps({"task_reports": reports}, indent=2))
+    for number, report in enumerate(reports):
+        (output / f"{number}.json").write_text(json.dumps(report, indent=2))
+    return reports
+
+
+# The world to grade ------------------------------------------------------------------------------------
+
+
+class World:
+    """Tasks, answers, leaderboards and submissions with fixed seeds in a temporary folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.tasks, self.data, self.files = folder / "tasks", folder / "data", folder / "submissions"
+        self.random = np.random.default_rng(7)
+
+    def add_task(self, name: str, grader: dict[str, Any], board: np.ndarray, answers: str) -> Path:
+        """Write config and leaderboard; return where the answers go."""
+        folder = self.tasks / "bench" / name
+        private = self.data / "bench" / name / "prepared" / "private"
+        for path in (folder, private, self.files / name):
+            path.mkdir(parents=True)
+        config = {
+            "id": f"bench/{name}",
+            "name": name,
+            "dataset": {
+                "answers": f"bench/{name}/prepared/private/{answers}",
+                "sample_submission": f"bench/{name}/prepared/public/{answers}",
+            },
+            "grader": {"name": name, **grader},
+        }
+        (folder / "config.yaml").write_text(yaml.safe_dump(config))
+        frame = pd.DataFrame({"teamName": [f"team{i}" for i in range(len(board))], "score": board})
+        frame.to_csv(folder / "leaderboard.csv", index=False)
+        return private / answers
+
+    def csv_task(self, name: str, metric: str, rows: int, count: int, *, binary: bool, lower: bool) -> None:
+        """A CSV task with `count` submissions of `rows` rows."""
+        board = np.sort(self.random.random(1_200).round(5))
+        grader = {"metric": metric, "id": "id", "target": "y"}
+        answers = self.add_task(name, grader, board if lower else board[::-1], "answers.csv")
+        true = self.random.integers(0, 2, rows).astype(float) if binary else self.random.normal(size=rows)
+        ids = np.arange(rows)
+        pd.DataFrame({"id": ids, "y": true.astype(int) if binary else true}).to_csv(answers, index=False)
+        distinct = min(count, 50)
+        for number in range(distinct):
+            guess = true + self.random.normal(scale=0.2 + number / 40, size=rows)
+            pd.DataFrame({"id": ids, "y": guess}).to_csv(self.files / name / f"{number}.csv", index=False)
+        for number in range(distinct, count):
+            shutil.copyfile(
+                self.files / name / f"{number % distinct}.csv", self.files / name / f"{number}.csv"
+            )
+
+    def h5ad_task(self, cells: int, genes: int, count: int) -> None:
+        """An h5ad task: a dense layer of float32, `count` submissions of which a few are distinct files."""
+        import anndata
+
+        board = np.sort(self.random.random(1_200).round(5))
+        grader = {"metric": "rmse", "h5ad": {"layers": "prediction"}}
+        answers = self.add_task("h5ad", grader, board, "answers.h5ad")
+        true = self.random.normal(size=(cells, genes)).astype(np.float32)
+
+        def write(values: np.ndarray, path: Path) -> None:
+            table = anndata.AnnData(obs=pd.DataFrame(index=[f"c{i}" for i in range(cells)]))
+            table = anndata.AnnData(obs=table.obs, var=pd.DataFrame(index=[f"g{i}" for i in range(genes)]))
+            table.layers["prediction"] = values
+            table.write_h5ad(path)
+
+        write(true, answers)
+        distinct = min(count, 4)
+        for number in range(distinct):
+            noise = self.random.normal(scale=0.1 + number / 10, size=true.shape).astype(np.float32)
+            write(true + noise, self.files / "h5ad" / f"{number}.h5ad")
+        for number in range(distinct, count):
+            os.link(self.files / "h5ad" / f"{number % distinct}.h5ad", self.files / "h5ad" / f"{number}.h5ad")
+
+    def list_submissions(self, names: list[str], count: int) -> tuple[Path, list[tuple[str, Path]]]:
+        """Write the JSONL of all submissions of these tasks, tasks in turn."""
+        lines = []
+        for number in range(count):
+            for name in names:
+                suffix = ".h5ad" if name == "h5ad" else ".csv"
+                lines.append((f"bench/{name}", self.files / name / f"{number}{suffix}"))
+        path = self.folder / f"{'-'.join(names)}.jsonl"
+        path.write_text(
+            "".join(json.dumps({"task_id": t, "submission_path": str(p)}) + "\n" for t, p in lines)
+        )
+        return path, lines
+
+
+# What is measured --------------------------------------------------------------------------------------
+
+
+def check_plain_loop() -> None:
+    """The plain loop's ranking must reproduce the goldens, or it is no bar to compare with."""
+    data = json.loads((GOLDEN / "medals.json").read_text())
+    for case in data["cases"]:
+        board = data["leaderboards"][case["leaderboard"]]
+        if "scores" not in board or case["score"] is None:
+            continue
+        got = plain_rank(case["score"], pd.DataFrame({"score": board["scores"]}))
+        assert got == case["expect"], case["id"]
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return seconds and result."""
+    started = time.perf_counter()
+    result = work()
+    return time.perf_counter() - started, result
+
+
+def compare(reports: list[dict[str, Any]], path: Path) -> None:
+    """Every report of ours equals the plain loop's, key for key."""
+    ours = json.loads(path.read_text())["task_reports"]
+    assert len(ours) == len(reports)
+    for mine, plain in zip(ours, reports, strict=True):
+        for key, value in plain.items():
+            assert mine[key] == value, (key, mine[key], value, plain["submission_path"])
+
+
+def throughput(
+    world: World, names: list[str], count: int, repeats: int, plain_count: int | None = None
+) -> tuple[float, float, float]:
+    """Return medians: plain submissions a second, ours (warm workers), ours with the workers' start."""
+    listing, lines = world.list_submissions(names, count)
+    some = lines[: plain_count or len(lines)]
+    plain_rates, warm_rates, cold_rates = [], [], []
+    for repeat in range(repeats):
+        output = world.folder / f"out-{'-'.join(names)}-{repeat}"
+        seconds, reports = timed(lambda some=some, output=output: plain_loop(some, world, output / "plain"))
+        plain_rates.append(len(some) / seconds)
+        started = time.perf_counter()
+        with GraderPool(Registry([world.tasks], world.data), workers=2) as pool:
+            cold, result = timed(lambda pool=pool, output=output: run_batch(listing, output / "cold", pool))
+            cold = time.perf_counter() - started
+            warm, result = timed(lambda pool=pool, output=output: run_batch(listing, output / "warm", pool))
+        if len(some) == len(lines):
+            compare(reports, result.report_path)
+        warm_rates.append(len(lines) / warm)
+        cold_rates.append(len(lines) / cold)
+        shutil.rmtree(output)
+    return statistics.median(plain_rates), statistics.median(warm_rates), statistics.median(cold_rates)
+
+
+def ranking_microseconds() -> float:
+    """Microseconds to rank one score on a board of a million rows."""
+    board = np.sort(np.random.default_rng(1).random(1_000_000))
+    scores = np.random.default_rng(2).random(2_000).tolist()
+    seconds, _ = timed(lambda: [rank(score, board, True) for score in scores])
+    return seconds / len(scores) * 1e6
+
+
+def process_seconds(command: list[str], env: dict[str, str]) -> float:
+    """Wall-clock seconds of a whole process."""
+    seconds, done = timed(lambda: subprocess.run(command, env=env, capture_output=True, check=False))
+    assert done.returncode == 0, done.stderr
+    return seconds
+
+
+def grade_sample_against_imports(world: World, repeats: int) -> tuple[float, float]:
+    """Return medians: `grade-sample` of 100 rows, and importing pandas and sklearn.metrics, whole processes."""
+    env = {**os.environ, "BIOEVAL_TASKS_DIR": str(world.tasks)}
+    file = str(world.files / "tiny" / "0.csv")
+    grade = [
+        sys.executable,
+        "-m",
+        "bioeval_tui",
+        "grade-sample",
+        file,
+        "bench/tiny",
+        "--data-dir",
+        str(world.data),
+    ]
+    bare = [sys.executable, "-c", "import pandas, sklearn.metrics"]
+    pairs = [(process_seconds(grade, env), process_seconds(bare, env)) for _ in range(repeats + 1)][1:]
+    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+
+
+def peak_megabytes(world: World, count: int) -> float:
+    """Peak resident memory of a program and its two workers that grade `count` tiny submissions (Linux)."""
+    listing, _ = world.list_submissions(["tiny"], count)
+    code = (
+        "from pathlib import Path\n"
+        "from bioeval_tui.grading import GraderPool, Registry\n"
+        "from bioeval_tui.grading.batch import run_batch\n"
+        "def peak(pid):\n"
+        "    lines = Path(f'/proc/{pid}/status').read_text().splitlines()\n"
+        "    return int(next(line for line in lines if line.startswith('VmHWM')).split()[1]) / 1024\n"
+        f"with GraderPool(Registry([{str(world.tasks)!r}], {str(world.data)!r}), workers=2) as pool:\n"
+        f"    run_batch(Path({str(listing)!r}), Path({str(world.folder / 'memory' / str(count))!r}), pool)\n"
+        "    print(peak('self') + sum(peak(worker.pid) for worker in pool._idle))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def main() -> None:
+    """Build the world, measure, print a table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    repeats, many, each = (1, 2_000, 20) if quick else (3, 20_000, 100)
+    check_plain_loop()
+    plain_metrics()["bench/spearman"]  # its libraries are loaded before anything is timed
+    with tempfile.TemporaryDirectory(prefix="bioeval-bench-") as folder:
+        world = World(Path(folder))
+        world.csv_task("mae", "mean_absolute_error", 10_000, each, binary=False, lower=True)
+        world.csv_task("auc", "roc_auc", 50_000, each, binary=True, lower=False)
+        world.csv_task("spearman", "spearman", 20_000, each, binary=False, lower=False)
+        world.h5ad_task(5_000, 2_000, each)
+        world.csv_task("tiny", "mean_absolute_error", 100, many, binary=False, lower=True)
+        rows = []
+        for names in (["mae"], ["auc"], ["spearman"], ["h5ad"], ["mae", "auc", "spearman", "h5ad"]):
+            if quick or len(names) > 1:
+                rows.append(
+                    (f"{each * len(names)} × {', '.join(names)}", *throughput(world, names, each, repeats))
+                )
+        rows.append(
+            (
+                f"{many:,} × 100 rows",
+                *throughput(world, ["tiny"], many, repeats, many if quick else many // 5),
+            )
+        )
+        print(f"{'submissions':44} {'plain/s':>9} {'ours/s':>9} {'ratio':>7} {'with start':>11}")
+        for name, plain, warm, cold in rows:
+            print(f"{name:44} {plain:9.1f} {warm:9.1f} {warm / plain:6.1f}× {cold / plain:10.1f}×")
+        print(f"rank on 1,000,000 rows: {ranking_microseconds():.1f} µs")
+        grade, bare = grade_sample_against_imports(world, repeats)
+        print(
+            f"grade-sample {grade:.2f} s, import pandas and sklearn.metrics {bare:.2f} s: {grade - bare:+.2f} s"
+        )
+        small, large = peak_megabytes(world, 100), peak_megabytes(world, many // 2)
+        print(f"peak memory: {small:.0f} MB for 100, {large:.0f} MB for {many // 2:,}: {large / small:.2f}×")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Agents: adapters for systems under test, and the sample agent that this program serves itself."""

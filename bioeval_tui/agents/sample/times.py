@@ -1,0 +1,127 @@
+"""Dates and times as people say them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+           "november", "december")  # fmt: skip
+_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS)
+
+_ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_DAY_MONTH = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b", re.IGNORECASE)
+_MONTH_DAY = re.compile(rf"\b({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b", re.IGNORECASE)
+_WEEKDAY = re.compile(rf"\b({'|'.join(_DAYS)})\b", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"\b(?P<hour>\d{1,2})(?:[:.h](?P<minute>[0-5]\d))\s*(?P<half>[ap]\.?m\b)?"
+    r"|\b(?P<hour2>\d{1,2})\s*(?P<half2>[ap]\.?m\b)"
+    r"|\b(?:at|by|around)\s+(?P<hour3>\d{1,2})\b(?!:\d|\s*(?:mg|mcg|g|ml|units|%|[-/]))",
+    re.IGNORECASE,
+)
+_EVENING = re.compile(r"\b(evening|afternoon|tonight|at night|p\.?m)\b", re.IGNORECASE)
+_DAILY = re.compile(r"\b(every (?:single )?(?:day|morning|evening|night)|daily|each day)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """What somebody said of a moment. `days` counts from today, `day` is a date or weekday as said."""
+
+    clock: time | None = None
+    days: int | None = None
+    weekday: int | None = None
+    day: tuple[int, int, int] | None = None
+    daily: bool = False
+
+    @property
+    def has_day(self) -> bool:
+        """Say whether a day was named, or none is needed."""
+        return self.daily or self.days is not None or self.weekday is not None or self.day is not None
+
+    def merged(self, later: When) -> When:
+        """Return this with what `later` says put over it."""
+        newer = later if later.has_day else self
+        return When(
+            later.clock or self.clock, newer.days, newer.weekday, newer.day, self.daily or later.daily
+        )
+
+    def at(self, zone: ZoneInfo, now: datetime) -> datetime | None:
+        """Return the moment in that time zone, the next one that fits; None when such a date does not exist."""
+        assert self.clock is not None
+        today = now.astimezone(zone).date()
+        try:
+            chosen = self._date(today)
+        except ValueError:
+            return None
+        moment = datetime.combine(chosen, self.clock, zone)
+        if moment <= now and not (self.day and self.day[0]) and self.days is None:
+            moment = datetime.combine(
+                chosen + timedelta(days=7 if self.weekday is not None else 1), self.clock, zone
+            )
+        return moment
+
+    def _date(self, today: date) -> date:
+        if self.day:
+            year, month, day = self.day
+            if year:
+                return date(year, month, day)
+            this_year = date(today.year, month, day)
+            return this_year if this_year >= today else date(today.year + 1, month, day)
+        if self.weekday is not None:
+            return today + timedelta(days=(self.weekday - today.weekday()) % 7)
+        return today + timedelta(days=self.days or 0)
+
+
+def find_when(text: str) -> When:
+    """Return what `text` says of a day and a time of day."""
+    lowered = text.lower()
+    days = None
+    if "day after tomorrow" in lowered:
+        days = 2
+    elif re.search(r"\btomorrow\b", lowered):
+        days = 1
+    elif re.search(r"\b(today|tonight|this (?:morning|afternoon|evening))\b", lowered):
+        days = 0
+    weekday = _WEEKDAY.search(lowered)
+    return When(
+        clock=_clock(text),
+        days=days,
+        weekday=_DAYS.index(weekday[1].lower()) if weekday and days is None else None,
+        day=_day(text),
+        daily=bool(_DAILY.search(text)),
+    )
+
+
+def _day(text: str) -> tuple[int, int, int] | None:
+    if found := _ISO_DATE.search(text):
+        return int(found[1]), int(found[2]), int(found[3])
+    if found := _DAY_MONTH.search(text):
+        return 0, _month(found[2]), int(found[1])
+    if found := _MONTH_DAY.search(text):
+        return 0, _month(found[1]), int(found[2])
+    return None
+
+
+def _month(name: str) -> int:
+    return next(n for n, month in enumerate(_MONTHS, 1) if month.startswith(name.lower()[:3]))
+
+
+def _clock(text: str) -> time | None:
+    text = _ISO_DATE.sub(" ", text)
+    if re.search(r"\b(noon|midday)\b", text, re.IGNORECASE):
+        return time(12)
+    if re.search(r"\bmidnight\b", text, re.IGNORECASE):
+        return time(0)
+    found = _CLOCK.search(text)
+    if not found:
+        return None
+    hour = int(found["hour"] or found["hour2"] or found["hour3"])
+    half = (found["half"] or found["half2"] or "").lower()
+    if (half.startswith("p") or (not half and _EVENING.search(text))) and hour < 12:
+        hour += 12
+    elif half.startswith("a") and hour == 12:
+        hour = 0
+    return time(hour, int(found["minute"] or 0)) if hour < 24 else None

@@ -1,0 +1,166 @@
+"""The HTTP client of one conversation, and what its failures mean.
+
+httpx over aiohttp's transport: httpx's own pool collapses when many conversations go on at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import ssl
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import aiohttp
+import httpx
+from httpx_aiohttp import AiohttpTransport
+
+from bioeval_tui import __version__
+from bioeval_tui.protocols import Peer, PeerError
+from bioeval_tui.text import clean, clean_line
+
+RECEIVED_LIMIT = 500
+"""Most characters kept of what came instead of an answer."""
+
+RETRYABLE_STATUSES = frozenset({408, 425, 429})
+_KEEPALIVE_S = 4.0
+"""Shorter than the 5 s after which common servers close: a message must not meet a closing connection."""
+
+TRANSPORT_ERRORS = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError)
+
+
+class _Lost(aiohttp.ClientConnectionError):
+    """The connection broke. Of a type that aiohttp does not quietly answer by sending the request again."""
+
+
+async def _send_once(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    # aiohttp repeats a PUT by itself when the connection breaks. Here each attempt is counted, and a
+    # message must not reach the agent twice without anybody knowing.
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _Lost(str(error)) from error
+
+
+def make_client(urls: Sequence[str], connect_s: float, headers: dict[str, str]) -> httpx.AsyncClient:
+    """Return a client of its own connections; no proxy, no redirect, no environment. Needs a running loop.
+
+    Timeouts other than connecting are the caller's: they bound whole answers, not single reads.
+    """
+    needs_tls = any(url.lower().startswith("https:") for url in urls)
+    context = _tls_context() if needs_tls else _no_tls_context()
+
+    def session() -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(limit=10, keepalive_timeout=_KEEPALIVE_S, ssl=context)
+        return aiohttp.ClientSession(
+            connector=connector,
+            middlewares=(_send_once,),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+        )
+
+    return httpx.AsyncClient(
+        transport=AiohttpTransport(verify=context, client=session),
+        timeout=httpx.Timeout(None, connect=connect_s),
+        follow_redirects=False,
+        trust_env=False,
+        headers={"User-Agent": f"bioeval-tui/{__version__}", "Accept-Encoding": "identity", **headers},
+    )
+
+
+@functools.cache
+def _tls_context() -> ssl.SSLContext:
+    """Return the context that every conversation shares: making one reads hundreds of certificates."""
+    return httpx.create_ssl_context()
+
+
+@functools.cache
+def _no_tls_context() -> ssl.SSLContext:
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
+    """Return what a failed exchange means. Everything but a wrong address or certificate may be tried again."""
+    cause = error.__cause__ or error
+    match cause:
+        case aiohttp.ClientConnectorCertificateError():
+            return PeerError(peer, f"the TLS certificate of {host} is not trusted: {_detail(cause)}")
+        case aiohttp.ClientSSLError() | ssl.SSLError():
+            return PeerError(peer, f"no TLS connection to {host}: {_detail(cause)}", retryable=True)
+        case (
+            aiohttp.InvalidURL()
+            | aiohttp.NonHttpUrlClientError()
+            | httpx.InvalidURL()
+            | httpx.UnsupportedProtocol()
+            | ValueError()
+        ):
+            return PeerError(peer, f"{host} is not an address that can be called: {_detail(cause)}")
+        case aiohttp.ServerTimeoutError() | httpx.TimeoutException() | TimeoutError():
+            message = f"{host} took no connection in time"
+        case aiohttp.ClientConnectorDNSError():
+            message = f"the name {host} is not known"
+        case aiohttp.ClientConnectorError():
+            message = f"{host} refuses the connection" if _refused(cause) else f"{host} cannot be reached"
+        case aiohttp.ClientPayloadError():
+            message = f"{host} broke the connection in the middle of its answer"
+        case aiohttp.ClientConnectionError() | httpx.ReadError() | OSError():
+            message = f"{host} closed the connection without a whole answer"
+        case _:
+            return PeerError(peer, f"{host} does not speak HTTP as expected: {_detail(cause)}")
+    return PeerError(peer, message, retryable=True)
+
+
+def status_error(peer: Peer, host: str, response: httpx.Response, received: str) -> PeerError:
+    """Return what a status other than success means; 408, 425, 429 and 5xx may be tried again."""
+    status = response.status_code
+    reason = clean_line(response.reason_phrase, 80)
+    message = f"{host} answered {status} {reason}".rstrip()
+    if 300 <= status < 400:
+        message += "; redirects are not followed"
+    return PeerError(
+        peer,
+        message,
+        retryable=status in RETRYABLE_STATUSES or status >= 500,
+        status=status,
+        retry_after_s=retry_after(response.headers.get("Retry-After"), time.time()),
+        received=received_text(received),
+    )
+
+
+def retry_after(value: str | None, now: float) -> float | None:
+    """Return the seconds that a Retry-After header asks for (a number or a date), None if it says nothing.
+
+    `now` is the time of day in seconds since 1970.
+    """
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(value)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        seconds = (moment - datetime.fromtimestamp(now, UTC)).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def received_text(data: bytes | str) -> str:
+    """Return what came, cut and cleaned for showing."""
+    text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+    return clean(text[: RECEIVED_LIMIT * 2], RECEIVED_LIMIT)
+
+
+def _detail(error: BaseException) -> str:
+    return clean_line(str(error) or type(error).__name__, 200)
+
+
+def _refused(error: BaseException) -> bool:
+    return isinstance(getattr(error, "os_error", None), ConnectionRefusedError)

@@ -1,0 +1,1 @@
+"""Assertions: checks of state after a turn and at the end, one module per kind."""

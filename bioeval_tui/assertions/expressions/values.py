@@ -1,0 +1,197 @@
+"""The values that expressions work on, and what they are called in messages.
+
+| Kotlin | here |
+|---|---|
+| Int, Long, Double, Boolean, null | `int`, `Long`, `float`, `bool`, `None` |
+| String, Char | `str` (UTF-16 code units, as Kotlin counts them), `Char` |
+| List, Set, Map | `list`, `OrderedSet`, `dict` with keys made by `comparison.key_of` |
+| IntRange, LongRange and progressions | `range` |
+| other ranges | `Interval` |
+| Pair, Map.Entry, IndexedValue | `Pair`, `Entry`, `Indexed` |
+| objects (a resource, a message) | `Record` |
+
+Values are never changed once built. Nothing here calls methods of foreign objects: only exact types of
+this table are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from bioeval_tui.errors import ExpressionError
+
+Value = Any
+"""One of the types of the table above."""
+
+INT_MIN, INT_MAX = -(2**31), 2**31 - 1
+LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
+
+
+class Long(int):
+    """A 64-bit whole number."""
+
+    __slots__ = ()
+
+
+class Char(str):
+    """One UTF-16 code unit."""
+
+    __slots__ = ()
+
+
+class Record(dict[str, Value]):
+    """An object with named properties, such as a resource; unlike a map it is read with a dot."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: str, fields: dict[str, Value]) -> None:
+        super().__init__(fields)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A map key or set element that is not a text: equal when `frozen` is, shown as `value`."""
+
+    frozen: tuple[Any, ...]
+    value: Value
+
+    def __hash__(self) -> int:
+        return hash(self.frozen)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and self.frozen == other.frozen
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedSet:
+    """A set that keeps the order of insertion. `keys` are made by `comparison.key_of`."""
+
+    keys: dict[str | Key, None]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __iter__(self) -> Iterator[Value]:
+        return (value_of(key) for key in self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A range of doubles, texts or characters, both ends included."""
+
+    start: Value
+    end: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two values."""
+
+    first: Value
+    second: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A key of a map with its value."""
+
+    key: Value
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """An element with its place."""
+
+    index: int
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A match of a regular expression: the matched text and the texts of all groups, the whole first."""
+
+    value: str
+    group_values: list[str]
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegexOption:
+    """An option of `Regex(…)`, by its Kotlin name."""
+
+    name: str
+
+
+TYPE_NAMES: dict[type, str] = {
+    int: "Int",
+    Long: "Long",
+    float: "Double",
+    bool: "Boolean",
+    type(None): "null",
+    str: "String",
+    Char: "Char",
+    list: "List",
+    OrderedSet: "Set",
+    dict: "Map",
+    range: "IntRange",
+    Interval: "ClosedRange",
+    Pair: "Pair",
+    Entry: "Map.Entry",
+    Indexed: "IndexedValue",
+    Found: "MatchResult",
+    RegexOption: "RegexOption",
+}
+
+
+def type_name(value: Value) -> str:
+    """Return what Kotlin calls the type of `value`; a record is called by its kind."""
+    if type(value) is Record:
+        return value.kind
+    return TYPE_NAMES.get(type(value)) or type(value).__name__
+
+
+def to_units(text: str) -> str:
+    """Return `text` with characters beyond U+FFFF as pairs of surrogates, as Kotlin stores them."""
+    if text.isascii() or max(text) <= "\uffff":
+        return text
+    return "".join(
+        char
+        if char <= "\uffff"
+        else chr(0xD800 + ((ord(char) - 0x10000) >> 10)) + chr(0xDC00 + (ord(char) & 0x3FF))
+        for char in text
+    )
+
+
+def from_units(text: str) -> str:
+    """Return `text` with pairs of surrogates joined; a lone surrogate becomes `�`."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def integer(value: int, *, long: bool) -> int:
+    """Return `value` wrapped round to 64 (`Long`) or 32 (`int`) bits, as Kotlin's arithmetic does."""
+    if long:
+        return Long((value - LONG_MIN) % 2**64 + LONG_MIN)
+    return (value - INT_MIN) % 2**32 + INT_MIN
+
+
+def whole(value: int) -> int:
+    """Return a number of JSON as Int where it fits, as Long else."""
+    return int(value) if INT_MIN <= value <= INT_MAX else integer(value, long=True)
+
+
+def whole_range(start: int, stop: int, step: int = 1) -> range:
+    """Return whole numbers from `start` to before `stop`; at most 2^62 of them."""
+    if abs(int(stop) - int(start)) > 2**62:
+        raise ExpressionError("this range is too wide")
+    return range(start, stop, step)
+
+
+def value_of(key: str | Key) -> Value:
+    """Return the value that a key was made of."""
+    return key.value if isinstance(key, Key) else key

@@ -1,0 +1,1 @@
+"""One client for OpenAI-compatible chat endpoints: evaluators, judges and agents stand on it."""

@@ -1,0 +1,63 @@
+"""An HTTP client for chat endpoints that reads only so much, and follows no redirect."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from bioeval_tui.chat.errors import TooLongError
+
+if TYPE_CHECKING:
+    from bioeval_tui.chat.model import ChatLimits
+
+MAX_BYTES = 16_000_000
+"""Most bytes of one answer; a streamed one carries some 200 bytes for each token."""
+
+
+def limited_client(openai: Any, limits: ChatLimits, url: str) -> Any:
+    """Return an HTTP client for `openai.AsyncOpenAI` with these time limits, to call `url`."""
+    timeout = openai.Timeout(limits.silence_s, connect=limits.connect_s)
+    return openai.DefaultAsyncHttpxClient(
+        verify=_tls_context(url.lower().startswith("https:")),
+        timeout=timeout,
+        follow_redirects=False,
+        event_hooks={"response": [_limit]},
+    )
+
+
+@cache
+def _tls_context(needed: bool) -> ssl.SSLContext:
+    """Return the context that all clients share: making one reads hundreds of certificates."""
+    import httpx2
+
+    return httpx2.create_ssl_context() if needed else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+async def _limit(response: Any) -> None:
+    """Count the bytes of a response while they are read, and refuse packed ones: a few kB can hold gigabytes."""
+    packing = response.headers.get("content-encoding", "identity")
+    if packing != "identity":
+        raise TooLongError(f"an answer packed as {packing[:20]}, though it was asked not to")
+    if int(response.headers.get("content-length") or 0) > MAX_BYTES:
+        raise TooLongError(f"an answer of more than {MAX_BYTES // 1_000_000} MB")
+    response.stream = _counted(response.stream)
+
+
+def _counted(stream: Any) -> Any:
+    from httpx2 import AsyncByteStream
+
+    class Counted(AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            total = 0
+            async for block in stream:
+                total += len(block)
+                if total > MAX_BYTES:
+                    raise TooLongError(f"an answer of more than {MAX_BYTES // 1_000_000} MB")
+                yield block
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Counted()

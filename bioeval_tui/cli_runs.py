@@ -1,0 +1,119 @@
+"""Commands about recorded runs."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from typing import Any
+
+import click
+
+from bioeval_tui.cli_completion import complete_run
+from bioeval_tui.errors import ExitCode
+
+SHOWN = 50
+"""Rows of the list in the terminal unless more are asked for."""
+
+
+@click.group(epilog="\b\nExamples:\n  bioeval-tui runs list\n  bioeval-tui runs replay 7f3a --speed 4")
+def runs() -> None:
+    """List, show, replay, resume, judge again, import and delete recorded runs."""
+
+
+@runs.command(
+    "list",
+    epilog="\b\nExamples:\n  bioeval-tui runs list --since 7d --status completed\n  bioeval-tui runs list --json",
+)
+@click.option("--job", help="Runs whose job's name has this in it.")
+@click.option("--model", help="Runs whose agent's model has this in its name.")
+@click.option("--since", metavar="TIME", help="Runs that began since: 7d, 12h, or a date.")
+@click.option("--status", type=click.Choice(["running", "completed", "cancelled", "failed", "interrupted"]))
+@click.option(
+    "--fault",
+    type=click.Choice(["agent", "evaluator", "judge", "infrastructure", "none"]),
+    help="Whose fault it was.",
+)
+@click.option("--min-score", type=click.FloatRange(0, 1), help="Runs whose mean is at least this.")
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
+@click.option("--limit", type=click.IntRange(1), help="How many, newest first [50; all of them as JSON].")
+def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any) -> int:
+    """List the recorded runs, newest first; interrupted ones too."""
+    from datetime import UTC, datetime
+
+    from bioeval_tui.recordings.ages import moment
+    from bioeval_tui.recordings.catalogue import Catalogue, RunFilter
+    from bioeval_tui.settings import Settings
+
+    start = moment(since, datetime.now(UTC)) if since else None
+    most = limit or (None if as_json else SHOWN)
+    found = Catalogue(Settings.from_environment().runs_dir).runs(RunFilter(since=start, **wanted), most)
+    if as_json:
+        # A run a line: ten thousand of them would take longer to indent than to find.
+        encode = json.JSONEncoder(ensure_ascii=False).encode
+        rows = [encode(run.to_dict()) for run in found]
+        click.echo("[\n" + ",\n".join(rows) + "\n]" if found else "[]")
+    elif not found:
+        asked = start is not None or any(value is not None for value in wanted.values())
+        click.echo("no run matches" if asked else "no runs yet; `bioeval-tui demo` makes one", err=True)
+    else:
+        from bioeval_tui.reports.run_list import print_runs
+
+        print_runs(found)
+    return ExitCode.OK
+
+
+@runs.command(epilog="\b\nExample:\n  bioeval-tui runs show 7f3a --json")
+@click.argument("run_id", shell_complete=complete_run)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def show(run_id: str, as_json: bool) -> int:
+    """Show a run's score card. RUN_ID is the id, or the beginning or end of it."""
+    from rich.console import Console
+
+    from bioeval_tui.recordings.catalogue import Catalogue
+    from bioeval_tui.recordings.overlay import judgings, read_overlay
+    from bioeval_tui.recordings.reading import read_recording
+    from bioeval_tui.reports.console import print_score_card
+    from bioeval_tui.reports.result import result_of
+    from bioeval_tui.run_state import RunState, apply_all
+    from bioeval_tui.settings import Settings
+    from bioeval_tui.wiring.rescored import print_rescored, rescored_dicts
+
+    path = Catalogue(Settings.from_environment().runs_dir).find(run_id)
+    recording, overlay = read_recording(path), read_overlay(path)
+    later = judgings(overlay)
+    state = apply_all(RunState(), recording.events)
+    for problem in (*recording.problems, *overlay.problems):
+        click.echo(f"note: {problem}", err=True)
+    if as_json:
+        result = {**result_of(state), "rescored": rescored_dicts(state, later)}
+        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
+    else:
+        print_score_card(state, Console(highlight=False))
+        print_rescored(state, later, Console(highlight=False))
+    return ExitCode.OK
+
+
+@runs.command(epilog="\b\nExample:\n  bioeval-tui runs replay 7f3a --speed 4")
+@click.argument("run_id", shell_complete=complete_run)
+@click.option(
+    "--speed",
+    type=click.FloatRange(0.5, 32),
+    default=1.0,
+    show_default=True,
+    help="1 is true to the recorded times.",
+)
+def replay(run_id: str, speed: float) -> int:
+    """Play a run again on the live screen, true to its recorded times."""
+    from bioeval_tui.recordings.catalogue import Catalogue
+    from bioeval_tui.settings import Settings
+    from bioeval_tui.wiring.screens import show_recording
+
+    settings = Settings.from_environment()
+    return show_recording(settings, Catalogue(settings.runs_dir).find(run_id), speed=speed)
+
+
+for _name in ("cli_report", "cli_runs_change"):
+    for _command in import_module(f"bioeval_tui.{_name}").COMMANDS:
+        runs.add_command(_command)
+
+COMMANDS: list[click.Command] = [runs]

@@ -1,0 +1,183 @@
+"""Commands that change what is recorded: resume, rescore, import, delete, prune."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval_tui.cli_completion import complete_run
+from bioeval_tui.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from bioeval_tui.settings import Settings
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui runs resume 7f3a\n  bioeval-tui runs resume 7f3a --headless --rerun"
+)
+@click.argument("run_id", metavar="RUN", shell_complete=complete_run)
+@click.option("--agent-url", help="Where the agent listens now [as before].")
+@click.option("--force", is_flag=True, help="Go on, with the job as recorded, although its file has changed.")
+@click.option(
+    "--rerun", is_flag=True, help="Add a trial for each that evaluator, judge or infrastructure spoilt."
+)
+@click.option("--max-calls", type=click.IntRange(1), help="No further conversation after so many calls.")
+@click.option(
+    "--max-cost", type=click.FloatRange(0, min_open=True), help="No further one after so many dollars."
+)
+@click.option("--headless", is_flag=True, help="No screen: progress on stderr, the score card on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Headless: print one JSON object.")
+def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
+    """Let an interrupted or stopped run go on: hold the conversations that are missing, and only those.
+
+    Finished conversations are neither held nor paid for again. RUN is the id, or the beginning or end of it.
+    """
+    from bioeval_tui.wiring.resume import resume_spec
+
+    settings, path = _find(run_id)
+    spec = resume_spec(path, **options)
+    if spec is None:
+        click.echo(f"{path.stem}: nothing is missing; `bioeval-tui runs show {path.stem}` shows it", err=True)
+        return ExitCode.OK
+    if headless or as_json or not sys.stdout.isatty():
+        from bioeval_tui.wiring.headless import run_headless
+
+        return run_headless(spec, settings, as_json=as_json)
+    from bioeval_tui.wiring.screens import show_run
+
+    return show_run(spec, settings, leave_running=True)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui runs rescore 7f3a --judge-model gpt-4.1\n  bioeval-tui runs rescore 7f3a 91c2 --rules"
+)
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
+@click.option(
+    "--judge-model", "--model", "judge_models", multiple=True,
+    help="The model that judges; repeat it for a panel [the job's own judge].",
+)  # fmt: skip
+@click.option("--rules", is_flag=True, help="Let the job's rules judge.")
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects, old and new scores in each.")
+def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool, as_json: bool) -> int:
+    """Judge recorded transcripts again, without talking to the agent. The recording itself never changes."""
+    import asyncio
+    import json
+
+    from rich.console import Console
+
+    from bioeval_tui.recordings.overlay import judgings, read_overlay
+    from bioeval_tui.wiring.rescore import Rescorer
+    from bioeval_tui.wiring.rescored import print_rescored, rescored_dicts
+    from bioeval_tui.wiring.views import sender_name
+
+    found = [_find(run_id) for run_id in run_ids]
+    rescorers = [Rescorer(path, settings, judge_models=judge_models, rules=rules) for settings, path in found]
+    hosts = dict.fromkeys(host for rescorer in rescorers for host in rescorer.hosts)
+    if hosts:
+        click.echo(f"transcripts go to: {', '.join(hosts)}", err=True)
+    printed: list[dict[str, Any]] = []
+    code = ExitCode.OK
+    for rescorer in rescorers:
+        judged = asyncio.run(rescorer.judge_again(sender_name()))
+        for item in judged:
+            if item.error:
+                click.echo(
+                    f"{rescorer.run_id}, facts {item.key.condition}, trial {item.key.trial}: {item.error}",
+                    err=True,
+                )
+        if not judged:
+            click.echo(f"{rescorer.run_id}: no conversation that could be judged", err=True)
+        if not judged or any(item.error for item in judged):
+            code = ExitCode.NOT_MEASURED
+        later = judgings(read_overlay(rescorer.path))
+        if as_json:
+            printed.append({"run_id": rescorer.run_id, "rescored": rescored_dicts(rescorer.state, later)})
+        else:
+            print_rescored(rescorer.state, later, Console(highlight=False))
+    if as_json:
+        click.echo(json.dumps(printed, indent=2, ensure_ascii=False))
+    return code
+
+
+@click.command("import", epilog="\b\nExample:\n  bioeval-tui runs import 20261120-195407-7f3a.jsonl")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def import_run(file: Path) -> int:
+    """Take in a recording that somebody sent: one file, its texts cleaned, damaged lines reported."""
+    from bioeval_tui.recordings.transfer import import_recording
+    from bioeval_tui.settings import Settings, private_dir
+
+    settings = Settings.from_environment()
+    done = import_recording(file, private_dir(settings.runs_dir))
+    for problem in done.problems:
+        click.echo(f"note: {problem}", err=True)
+    for note in done.notes:
+        click.echo(f"note: {note}", err=True)
+    said = "is there now" if done.new else "was there already"
+    click.echo(f"{done.run_id} {said}; `bioeval-tui runs show {done.run_id}` shows it", err=True)
+    click.echo(done.run_id)
+    return ExitCode.OK
+
+
+@click.command(epilog="\b\nExample:\n  bioeval-tui runs delete 7f3a 91c2")
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(run_ids: tuple[str, ...], yes: bool) -> int:
+    """Delete runs for good: recording, later scores and log."""
+    paths = [_find(run_id)[1] for run_id in run_ids]
+    return _delete(list(dict.fromkeys(paths)), yes)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui runs prune --older-than 90d\n  bioeval-tui runs prune --older-than 2026-01-01 --dry-run"
+)
+@click.option("--older-than", required=True, metavar="AGE", help="An age such as 30d, 12h or 8w, or a date.")
+@click.option("--dry-run", is_flag=True, help="Say which runs, and delete nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def prune(older_than: str, dry_run: bool, yes: bool) -> int:
+    """Delete runs that began before a time, for good. Runs that go on are kept."""
+    from datetime import UTC, datetime
+
+    from bioeval_tui.recordings.ages import moment
+    from bioeval_tui.recordings.catalogue import Catalogue, RunFilter
+    from bioeval_tui.settings import Settings
+
+    settings = Settings.from_environment()
+    before = moment(older_than, datetime.now(UTC))
+    found = Catalogue(settings.runs_dir).runs(RunFilter(before=before))
+    paths = [run.path for run in found if run.status != "running"]
+    if dry_run or not paths:
+        for path in paths:
+            click.echo(path.stem)
+        click.echo(f"{len(paths)} runs are older", err=True)
+        return ExitCode.OK
+    return _delete(paths, yes)
+
+
+def _delete(paths: list[Path], yes: bool) -> int:
+    from bioeval_tui.recordings.transfer import delete_runs
+    from bioeval_tui.settings import Settings
+    from bioeval_tui.text import plural
+
+    what = plural(len(paths), "run")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError(f"--yes is needed to delete {what} where nobody can be asked")
+        shown = ", ".join(path.stem for path in paths[:5]) + (" …" if len(paths) > 5 else "")
+        click.confirm(f"Delete {what} for good ({shown})?", abort=True, err=True)
+    freed = delete_runs(paths, Settings.from_environment().logs_dir)
+    click.echo(f"deleted {what}, {freed / 1e6:,.1f} MB", err=True)
+    return ExitCode.OK
+
+
+def _find(run_id: str) -> tuple[Settings, Path]:
+    from bioeval_tui.recordings.catalogue import Catalogue
+    from bioeval_tui.settings import Settings
+
+    settings = Settings.from_environment()
+    return settings, Catalogue(settings.runs_dir).find(run_id)
+
+
+COMMANDS: list[click.Command] = [resume, rescore, import_run, delete, prune]

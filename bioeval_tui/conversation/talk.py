@@ -1,0 +1,317 @@
+"""The loop: greeting, answer, evaluator's message, answer, … until something ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+
+from bioeval_tui import events
+from bioeval_tui.conversation.control import ConversationControl
+from bioeval_tui.conversation.emitter import ConversationEmitter
+from bioeval_tui.conversation.exchange import DeltaJoiner, stream_whole, with_retries
+from bioeval_tui.conversation.observe import Observation, Observer
+from bioeval_tui.conversation.plan import Parts, RunPlan
+from bioeval_tui.conversation.transcript import Transcript, without_signoff
+from bioeval_tui.events import EndReason, Fault
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.protocols import (
+    Agent,
+    Evaluator,
+    EvaluatorView,
+    PeerError,
+    Reply,
+    TranscriptMessage,
+    Utterance,
+    Violation,
+)
+from bioeval_tui.text import clean, clean_line, clean_value
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Why a conversation ended, and whose fault it was."""
+
+    reason: EndReason
+    fault: Fault = "none"
+    detail: str = ""
+
+
+class _EvaluatorSpoilt(Exception):
+    """The evaluator misbehaved twice in a row."""
+
+
+class Talk:
+    """One conversation under one condition."""
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        parts: Parts,
+        emitter: ConversationEmitter,
+        control: ConversationControl,
+        agent: Agent,
+        evaluator: Evaluator,
+        transcript: Transcript,
+    ) -> None:
+        self.plan = plan
+        self.parts = parts
+        self.emitter = emitter
+        self.control = control
+        self.agent = agent
+        self.evaluator = evaluator
+        self.transcript = transcript
+        self.observer = Observer(agent, parts, emitter, plan.limits)
+        self.turn = 0
+        self.answered_turn = 0
+        self._observing: asyncio.Task[Observation] | None = None
+        self._active_s = 0.0
+
+    async def hold(self, greeting: str) -> Outcome:
+        """Hold the conversation; return why it ended. Cancelling the task cancels the conversation."""
+        try:
+            await self.control.gate()
+            self._user_message(greeting)
+            await self._answer(greeting)
+            while True:
+                outcome = await self._one_turn()
+                if outcome is not None:
+                    return outcome
+        except PeerError as error:
+            return self.outcome_of(error)
+        except _EvaluatorSpoilt as error:
+            return Outcome("evaluator_failed", "evaluator", str(error))
+        finally:
+            await self._end_observing()
+
+    async def _one_turn(self) -> Outcome | None:
+        """Let the evaluator (or the operator) speak and the agent answer; return an outcome when it ended."""
+        if len(self.transcript.messages) >= self.plan.job.max_messages:
+            return Outcome("max_turns", "agent", f"{self.plan.job.max_messages} messages")
+        if self._active_s > self.plan.limits.conversation_s:
+            return Outcome("timed_out", "agent", f"longer than {self.plan.limits.conversation_s:g} s")
+        await self.control.gate()
+        said = await self._next_words()
+        if said is None:
+            return None
+        to_send, signs_off = said
+        if not to_send:
+            return Outcome("signed_off")
+        if len(self.transcript.messages) >= self.plan.job.max_messages:
+            detail = f"{self.plan.job.max_messages} messages; the last had no room for an answer"
+            return (
+                Outcome("signed_off", detail=detail) if signs_off else Outcome("max_turns", "agent", detail)
+            )
+        began = time.monotonic()
+        await self._answer(to_send)
+        self._active_s += time.monotonic() - began
+        return Outcome("signed_off") if signs_off else None
+
+    async def _next_words(self) -> tuple[str, bool] | None:
+        """Return what to send to the agent and whether it is the end; None when nothing was said."""
+        if self.control.taken_over:
+            text = await self.control.operator_text()
+            await self._end_observing()
+            if text is None:
+                return None
+            return self._user_message(text, operator=True)
+        utterance = await self._evaluator_speaks()
+        await self._end_observing()
+        return self._user_message(utterance.content, utterance=utterance)
+
+    async def _evaluator_speaks(self) -> Utterance:
+        """Return the evaluator's next message, mended once if a guard objects."""
+        utterance, violations = await self._try_to_speak("")
+        if not violations:
+            return utterance
+        mended, again = await self._try_to_speak(violations[0].note)
+        for violation in violations:
+            self._violated(violation, utterance.content, mended=not again)
+        if again:
+            self._violated(again[0], mended.content, mended=False)
+            raise _EvaluatorSpoilt(f"{again[0].rule}: {again[0].detail}")
+        return mended
+
+    async def _try_to_speak(self, note: str) -> tuple[Utterance, list[Violation]]:
+        number = len(self.transcript.messages) + 1
+        transcript = self.transcript
+        messages = tuple(transcript.messages)
+        job = for_evaluator(self.plan.job, transcript.facts)
+        view = EvaluatorView(job, transcript.condition, transcript.trial, transcript.facts, messages, note)
+        await self.emitter.written()
+
+        async def attempt() -> Utterance:
+            self._message_starts(number, "user", self.plan.job.evaluator.name)
+            joiner = DeltaJoiner(self.emitter, number)
+            try:
+                async with asyncio.timeout(self.plan.limits.evaluator_s):
+                    spoken = await stream_whole(self.evaluator.speak(view), joiner, "evaluator")
+            except TimeoutError:
+                joiner.drop()
+                message = f"no message within {self.plan.limits.evaluator_s:g} s"
+                raise PeerError("evaluator", message, retryable=True) from None
+            assert isinstance(spoken, Utterance)
+            return replace(spoken, content=clean(spoken.content))
+
+        self.turn += 1
+        try:
+            utterance = await with_retries(
+                attempt, self.emitter, self.plan.limits, message=number, counts=lambda _: False
+            )
+        finally:
+            self.turn -= 1
+        guard = self.parts.guard
+        # Only the guard sees the whole job: it must know what was not to be said.
+        whole = replace(view, job=self.plan.job)
+        return utterance, list(guard(whole, utterance.content)) if guard else []
+
+    async def _answer(self, content: str) -> None:
+        """Send `content`, record the answer, and start observing."""
+        number = len(self.transcript.messages) + 1
+        speaker = "agent"
+        await self.emitter.written()
+        began = time.monotonic()
+
+        async def attempt() -> Reply:
+            self._message_starts(number, "assistant", speaker)
+            reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
+            assert isinstance(reply, Reply)
+            return reply
+
+        reply = await with_retries(
+            attempt,
+            self.emitter,
+            self.plan.limits,
+            message=number,
+            counts=self.counts_against_agent,
+            ours=self.is_our_doing,
+        )
+        answer = clean(reply.content)
+        generation = tuple(clean_value(dict(event), 100_000) for event in reply.generation)
+        self.transcript.messages.append(
+            TranscriptMessage(number, "assistant", answer, reply.latency_ms, generation=generation)
+        )
+        self.emitter.emit(
+            events.MessageCompleted,
+            message=number,
+            turn=self.turn,
+            role="assistant",
+            speaker=speaker,
+            content=answer,
+            latency_ms=reply.latency_ms,
+            waited_ms=max(0.0, (reply.started - began) * 1000),
+            first_token_ms=None if reply.first_token is None else (reply.first_token - reply.started) * 1000,
+            tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out,
+            generation=generation,
+        )
+        self.answered_turn = self.turn
+        self._observing = asyncio.create_task(self.observer.after_turn(self.transcript, self.turn))
+
+    def _user_message(
+        self,
+        content: str,
+        *,
+        operator: bool = False,
+        utterance: Utterance | None = None,
+    ) -> tuple[str, bool]:
+        """Record what the user says; return what is to be sent of it, and whether it is the end.
+
+        The transcript that judge and assertions see holds only what is sent: never the sign-off.
+        """
+        number = len(self.transcript.messages) + 1
+        self.turn += 1
+        speaker = "operator" if operator else self.plan.job.evaluator.name
+        if utterance is None:
+            self._message_starts(number, "user", speaker)
+        words = without_signoff(content, self.plan.job.evaluator.signoff)
+        to_send, signs_off = (content, False) if words is None else (words, True)
+        given = self._disclosed(content, utterance)
+        if to_send:
+            self.transcript.messages.append(TranscriptMessage(number, "user", to_send, operator=operator))
+        self.emitter.emit(
+            events.MessageCompleted,
+            message=number,
+            turn=self.turn,
+            role="user",
+            speaker=speaker,
+            content=content,
+            operator=operator,
+            signs_off=signs_off,
+            tokens_in=utterance.tokens_in if utterance else None,
+            tokens_out=utterance.tokens_out if utterance else None,
+        )
+        for fact, asked in given:
+            self.transcript.disclosed.add(fact)
+            text = self.plan.job.facts[fact - 1]
+            self.emitter.emit(
+                events.FactDisclosed, fact=fact, text=text, message=number, turn=self.turn, asked=asked
+            )
+        return to_send, signs_off
+
+    def _disclosed(self, content: str, utterance: Utterance | None) -> list[tuple[int, bool]]:
+        """Return the facts that a user message gives away for the first time, and whether the agent asked."""
+        facts, already = self.plan.job.facts, self.transcript.disclosed
+        found = set(self.parts.find_facts(content, facts, already, self.transcript.known_text()))
+        found |= set(utterance.facts if utterance else ())
+        asked_by = self.transcript.last_agent_message
+        return [
+            (number, self.parts.asked_for(asked_by, facts[number - 1]))
+            for number in sorted(found - already)
+            if 1 <= number <= len(facts)
+        ]
+
+    def _message_starts(self, number: int, role: events.RoleName, speaker: str) -> None:
+        self.emitter.emit(events.MessageStarted, message=number, turn=self.turn, role=role, speaker=speaker)
+
+    def _violated(self, violation: Violation, content: str, *, mended: bool) -> None:
+        self.emitter.emit(
+            events.EvaluatorViolated,
+            rule=violation.rule,
+            detail=clean_line(violation.detail),
+            message=len(self.transcript.messages) + 1,
+            content=content,
+            mended=mended,
+        )
+
+    def counts_against_agent(self, error: PeerError) -> bool:
+        """Count a failed attempt, but not a 429 that our own concurrency brought about."""
+        counted = error.peer == "agent" and not self.is_our_doing(error)
+        self.transcript.failures += counted
+        return counted
+
+    def is_our_doing(self, error: PeerError) -> bool:
+        """Say whether the agent refused because several conversations of ours ask at once."""
+        return error.peer == "agent" and error.status == 429 and self.plan.shared_agent > 1
+
+    def outcome_of(self, error: PeerError) -> Outcome:
+        """Return what a peer's last failure makes of the conversation."""
+        detail = clean_line(str(error))
+        if self.is_our_doing(error):
+            return Outcome("cancelled", "infrastructure", detail)
+        if error.peer == "agent":
+            return Outcome("agent_failed", "agent", detail)
+        return Outcome("evaluator_failed", "infrastructure", detail)
+
+    async def _end_observing(self) -> None:
+        """Wait for the observation of the last turn, so that no check ever sees the next one's state."""
+        task, self._observing = self._observing, None
+        if task is None:
+            return
+        current = asyncio.current_task()
+        if current is not None and current.cancelling():
+            task.cancel()
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        if not task.cancelled():
+            task.result()
+
+
+def for_evaluator(job: EvaluationJob, facts: tuple[str, ...]) -> EvaluationJob:
+    """Return the job as an evaluator may see it: no acceptance criteria, no rules, only the facts it was given."""
+    tasks = tuple(task.model_copy(update={"acceptance_criteria": "", "rules": ()}) for task in job.tasks)
+    return job.model_copy(update={"tasks": tasks, "facts": facts, "assertions": ()})

@@ -1,0 +1,93 @@
+"""How fast a batch may ask one peer: so many requests at once, so many a minute, fewer after a 429."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import NamedTuple
+
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 30.0
+BURST_S = 0.5
+"""429s that arrive within this time answer requests that were under way together: they cut once."""
+
+
+class Cut(NamedTuple):
+    """How many requests at once were allowed before and after a 429, and the pause in seconds."""
+
+    before: int
+    after: int
+    pause_s: float
+
+
+class Pace:
+    """Lets requests to one peer through, in the order in which they were asked for.
+
+    A 429 halves the number at once (never below 1) and stops everybody for as long as the peer asked, at
+    most `LONGEST_PAUSE_S`; each answer wins a part of one place back. Lives in one event loop.
+    """
+
+    def __init__(
+        self, at_once: int, per_minute: float | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.most = at_once
+        self.allowed = float(at_once)
+        self._between_s = 60.0 / per_minute if per_minute else 0.0
+        self._clock = clock
+        self._under_way = 0
+        self._not_before = 0.0
+        self._last_cut = float("-inf")
+        self._refused_in_a_row = 0
+        self._queue = asyncio.Lock()
+        self._freed = asyncio.Event()
+
+    @contextlib.asynccontextmanager
+    async def request(self) -> AsyncIterator[None]:
+        """Wait for one's turn; the place is held until the context ends."""
+        async with self._queue:
+            await self._turn()
+            self._under_way += 1
+            self.charge()
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            self._freed.set()
+
+    def charge(self) -> None:
+        """Count a request against the rate without waiting: those that bear no delay."""
+        self._not_before = max(self._clock(), self._not_before) + self._between_s
+
+    def answered(self) -> None:
+        """Take note of an answer: a whole round of them wins one place back."""
+        self._refused_in_a_row = 0
+        if self.allowed < self.most:
+            self.allowed = min(float(self.most), self.allowed + 1 / self.allowed)
+            self._freed.set()
+
+    def refused(self, asked_s: float | None) -> Cut | None:
+        """Take note of a 429; return what changed, None when it belongs to a burst that was answered already."""
+        now = self._clock()
+        own = FIRST_PAUSE_S * 2.0 ** min(self._refused_in_a_row, 10)
+        pause = min(max(own, asked_s or 0.0), LONGEST_PAUSE_S)
+        self._not_before = max(self._not_before, now + pause)
+        if now - self._last_cut < BURST_S:
+            return None
+        self._last_cut = now
+        self._refused_in_a_row += 1
+        before = int(self.allowed)
+        self.allowed = max(1.0, before // 2)
+        return Cut(before, int(self.allowed), pause)
+
+    async def _turn(self) -> None:
+        while True:
+            delay = self._not_before - self._clock()
+            if self._under_way >= int(self.allowed):
+                self._freed.clear()
+                await self._freed.wait()
+            elif delay > 0:
+                await asyncio.sleep(delay)
+            else:
+                return

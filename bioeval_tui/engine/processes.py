@@ -1,0 +1,62 @@
+"""Child processes: an engine that outlives the terminal, a sample agent that dies with its engine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from bioeval_tui.errors import UnavailableError
+from bioeval_tui.text import clean_line
+
+AGENT_START_S = 30.0
+
+
+def spawn_engine(arguments: Sequence[str], log: Path, data_dir: Path) -> subprocess.Popen[bytes]:
+    """Start `python -m bioeval_tui …` in a session of its own, on the same data folder, its output going to `log`."""
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "ab") as output:
+        return subprocess.Popen(  # noqa: S603 - our own program, no shell
+            [sys.executable, "-m", "bioeval_tui", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            env={**os.environ, "BIOEVAL_DATA_DIR": str(data_dir)},
+        )
+
+
+@contextlib.asynccontextmanager
+async def sample_agent(arguments: Sequence[str] = ()) -> AsyncIterator[str]:
+    """Run the sample agent as a process of its own; gives its URL. It ends when its stdin closes.
+
+    Raises:
+        UnavailableError: it did not come up.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bioeval_tui", "agent", "--port", "0", "--exit-with-stdin", *arguments,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=None,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        try:
+            line = await asyncio.wait_for(process.stdout.readline(), AGENT_START_S)
+            url = str(json.loads(line)["url"])
+        except (TimeoutError, ValueError, KeyError, TypeError):
+            raise UnavailableError("the sample agent did not come up; the log file says more") from None
+        yield clean_line(url)
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), 5)
+        except TimeoutError:
+            process.kill()
+            await process.wait()

@@ -1,0 +1,121 @@
+"""The exception tree. Every one carries one sentence that a user can act on.
+
+    BioevalError                     exit 2 unless a subclass says otherwise
+    ├── UsageError                   wrong use of the command line or a setting          exit 2
+    ├── InputError                   a file that the user gave is wrong: file, line, column, field
+    │   ├── JobError                 a job file; carries every problem found
+    │   ├── RecordingError           a recording that cannot be opened
+    │   └── InvalidSubmissionError   a submission that a grader cannot score
+    ├── ExpressionError              an assertion's text is wrong, or ran into a limit
+    ├── QueryError                   a Cypher query is refused, wrong, or not supported
+    └── UnavailableError             a peer could not be reached or did not answer in time exit 3
+        └── NotMeasuredError         something could not be measured, with the reason
+
+Failures that are expected during a run (an agent's 500, a judge's malformed answer) are values in
+events, not exceptions that cross a module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process tells its caller."""
+
+    OK = 0
+    BELOW = 1
+    BAD_INPUT = 2
+    NOT_MEASURED = 3
+    INTERRUPTED = 130
+
+
+class BioevalError(Exception):
+    """Base of every error that is shown to a user as one sentence."""
+
+    exit_code: ExitCode = ExitCode.BAD_INPUT
+
+
+class UsageError(BioevalError):
+    """The command line or a setting was used wrongly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a file.
+
+    `line` and `column` count from 1; 0 means that the position is not known.
+    """
+
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    field: str = ""
+    severity: str = "error"
+
+    def __str__(self) -> str:
+        where = self.file
+        if self.line:
+            where += f":{self.line}" + (f":{self.column}" if self.column else "")
+        parts = [part for part in (where, self.field) if part]
+        return ": ".join([*parts, self.message])
+
+
+class InputError(BioevalError):
+    """A file that the user gave is wrong. `problems` lists everything found, not just the first."""
+
+    def __init__(self, message: str, problems: tuple[Problem, ...] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems
+
+
+class JobError(InputError):
+    """A job file is wrong."""
+
+
+class RecordingError(InputError):
+    """A recording cannot be opened."""
+
+
+class InvalidSubmissionError(InputError):
+    """A submission cannot be scored, through the file's own fault. Graders raise it."""
+
+    def __init__(self, message: str = "", problems: tuple[Problem, ...] = ()) -> None:
+        super().__init__(message, problems)
+
+
+class ExpressionError(BioevalError):
+    """An expression is wrong or exceeded a limit.
+
+    `column` counts from 1 in `text`; 0 means that it is not known.
+    """
+
+    def __init__(self, message: str, text: str = "", column: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.text = text
+        self.column = column
+
+
+class QueryError(BioevalError):
+    """A Cypher query is refused, wrong, or uses something that is not supported.
+
+    `column` counts from 1 in the query's text (its lines joined); 0 means that it is not known.
+    """
+
+    def __init__(self, message: str, column: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.column = column
+
+
+class UnavailableError(BioevalError):
+    """A peer could not be reached or did not answer in time."""
+
+    exit_code = ExitCode.NOT_MEASURED
+
+
+class NotMeasuredError(UnavailableError):
+    """Something could not be measured; the message is the reason."""

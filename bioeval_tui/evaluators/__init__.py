@@ -1,0 +1,1 @@
+"""Who plays the user: a script, a language model, or a person."""

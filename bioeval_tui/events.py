@@ -1,0 +1,379 @@
+"""The closed, versioned union of RunEvents: every fact of a run, emitted once, in order.
+
+A recording is these events as JSON Lines. `read_event` never fails on a kind that it does not know: a
+newer program's event is kept as `UnknownEvent` and shown as such. Times are UTC and aware; names ending
+in `_ms` are milliseconds. Messages and turns count from 1; turn 0 is the state before the greeting.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+SCHEMA_VERSION = 2
+"""2 added how the run was asked for and who wrote an event; recordings of version 1 open as they are."""
+
+ConditionName = Literal["withheld", "supplied"]
+PeerName = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
+RoleName = Literal["user", "assistant"]
+EndReason = Literal["signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled"]
+Fault = Literal["agent", "evaluator", "judge", "infrastructure", "none"]
+RunStatus = Literal["completed", "cancelled", "failed"]
+CheckStatus = Literal["passed", "failed", "not_measured"]
+
+
+class EventBase(BaseModel):
+    """What every event carries."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    run_id: str
+    seq: int
+    at: datetime
+    condition: ConditionName | None = None
+    trial: int | None = None
+    attempt: int | None = None
+    author: str | None = None
+    """Who wrote an event of an overlay: a reviewer, or a command that judged again. None in recordings."""
+
+
+class RunStarted(EventBase):
+    """The first event: everything needed to understand, repeat or judge the run without any other file."""
+
+    kind: Literal["run_started"] = "run_started"
+    schema_version: int = SCHEMA_VERSION
+    job_name: str
+    job_path: str
+    job: dict[str, Any]
+    job_sha256: str
+    program_version: str
+    agent: str
+    evaluator: str
+    judge: str
+    graph: str | None = None
+    rehearsal: bool = False
+    hosts: tuple[str, ...] = ()
+    prompts: dict[str, str] = Field(default_factory=dict)
+    model: str | None = None
+    seed: int
+    trials: int = 1
+    conditions: tuple[ConditionName, ...] = ("withheld", "supplied")
+    concurrency: int = 1
+    batch_id: str | None = None
+    git_revision: str | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    """How the run was asked for, as far as resuming it needs to know. No credential is in it."""
+
+
+class RunResumed(EventBase):
+    """An interrupted run goes on; unfinished conversations are held again."""
+
+    kind: Literal["run_resumed"] = "run_resumed"
+    program_version: str
+    trials: int | None = None
+    """How many trials the run is to have from here on; None: as many as before."""
+
+
+class SetupApplied(EventBase):
+    """A setup statement ran before a condition, or failed."""
+
+    kind: Literal["setup_applied"] = "setup_applied"
+    index: int
+    cypher: str
+    elapsed_ms: float
+    error: str | None = None
+
+
+class SeedApplied(EventBase):
+    """A seed was handed to the agent, or could not be."""
+
+    kind: Literal["seed_applied"] = "seed_applied"
+    index: int
+    what: Literal["text", "conversation"]
+    applied: bool
+    detail: str = ""
+
+
+class ConversationStarted(EventBase):
+    """A session with the agent exists and the greeting is drawn."""
+
+    kind: Literal["conversation_started"] = "conversation_started"
+    session_id: str
+    greeting: str
+    max_messages: int
+
+
+class MessageStarted(EventBase):
+    """Somebody begins to answer: the evaluator thinks, or the agent was sent a message."""
+
+    kind: Literal["message_started"] = "message_started"
+    message: int
+    turn: int
+    role: RoleName
+    speaker: str
+
+
+class MessageDelta(EventBase):
+    """What has streamed in since the last delta: text, and generation events."""
+
+    kind: Literal["message_delta"] = "message_delta"
+    message: int
+    text: str = ""
+    generation: tuple[dict[str, Any], ...] = ()
+
+
+class MessageCompleted(EventBase):
+    """A whole message. `latency_ms` is the successful attempt's alone; `waited_ms` the failed attempts and waits."""
+
+    kind: Literal["message_completed"] = "message_completed"
+    message: int
+    turn: int
+    role: RoleName
+    speaker: str
+    content: str
+    latency_ms: float | None = None
+    waited_ms: float = 0.0
+    first_token_ms: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    generation: tuple[dict[str, Any], ...] = ()
+    operator: bool = False
+    signs_off: bool = False
+
+
+class RequestFailed(EventBase):
+    """One attempt failed. `counted` says whether it counts as the agent's failure; `wait_ms` follows it."""
+
+    kind: Literal["request_failed"] = "request_failed"
+    peer: PeerName
+    request_attempt: int
+    error: str
+    status: int | None = None
+    wait_ms: float | None = None
+    counted: bool = False
+    message: int | None = None
+
+
+class StateObserved(EventBase):
+    """The agent's observable state after a turn; `graph` counts nodes by label and relationships by type.
+
+    `digest` tells two states apart, also where the object context is too large to be kept.
+    """
+
+    kind: Literal["state_observed"] = "state_observed"
+    after_turn: int
+    object_context: dict[str, Any] | None = None
+    graph: dict[str, Any] | None = None
+    digest: str | None = None
+    elapsed_ms: float = 0.0
+    error: str | None = None
+
+
+class AssertionChecked(EventBase):
+    """One assertion, after a turn or at the end (`final`). `index` counts from 0 in the job's list."""
+
+    kind: Literal["assertion_checked"] = "assertion_checked"
+    index: int
+    title: str
+    weight: float
+    after_turn: int
+    final: bool = False
+    status: CheckStatus
+    observed: Any = None
+    expected: Any = None
+    error: str | None = None
+    warning: str | None = None
+
+
+class FactDisclosed(EventBase):
+    """The evaluator's message gave away a fact; `asked` says whether the agent had asked. `fact` counts from 1."""
+
+    kind: Literal["fact_disclosed"] = "fact_disclosed"
+    fact: int
+    text: str
+    message: int
+    turn: int
+    asked: bool
+
+
+class EvaluatorViolated(EventBase):
+    """The simulated user misbehaved; `mended` says whether a second try was clean."""
+
+    kind: Literal["evaluator_violated"] = "evaluator_violated"
+    rule: str
+    detail: str
+    message: int
+    content: str
+    mended: bool = False
+
+
+class OperatorActed(EventBase):
+    """A person paused, stepped, took over, said something, gave back or cancelled."""
+
+    kind: Literal["operator_acted"] = "operator_acted"
+    action: str
+    sender: str
+    text: str = ""
+
+
+class Warned(EventBase):
+    """Something that a reader of the result must know. `code` is stable, `message` one sentence."""
+
+    kind: Literal["warned"] = "warned"
+    code: str
+    message: str
+
+
+class ConversationEnded(EventBase):
+    """Why a conversation ended, and whose fault it was."""
+
+    kind: Literal["conversation_ended"] = "conversation_ended"
+    reason: EndReason
+    fault: Fault
+    detail: str = ""
+    duration_ms: float = 0.0
+
+
+class EvidenceQuoted(BaseModel):
+    """A quotation from the transcript; `message` is None when it stands nowhere in it."""
+
+    model_config = ConfigDict(frozen=True)
+    quote: str
+    message: int | None = None
+
+
+class TaskScored(BaseModel):
+    """One task's score in [0, 1]. `task` counts from 1; `spread` is max − min over the verdicts."""
+
+    model_config = ConfigDict(frozen=True)
+    task: int
+    title: str
+    score: float
+    reason: str = ""
+    evidence: tuple[EvidenceQuoted, ...] = ()
+    passed: bool = False
+    spread: float = 0.0
+
+
+class TranscriptScored(EventBase):
+    """The judge's verdict: the median per task over `verdicts`, each kept whole. `error` when not measured."""
+
+    kind: Literal["transcript_scored"] = "transcript_scored"
+    judge: str
+    tone: float | None = None
+    tasks: tuple[TaskScored, ...] = ()
+    verdicts: tuple[dict[str, Any], ...] = ()
+    error: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    prompts: dict[str, str] = Field(default_factory=dict)
+    """Hashes of the prompts, where they are not those of `RunStarted`: a later judging."""
+
+
+class SubmissionGraded(EventBase):
+    """A file that the agent left was graded for a medal assertion; `report` is a TaskReport's dict."""
+
+    kind: Literal["submission_graded"] = "submission_graded"
+    assertion: int
+    report: dict[str, Any] | None = None
+    error: str | None = None
+
+
+class ScorePart(BaseModel):
+    """One part of the composite: `value` in [0, 1], or None with the `reason` when it could not be measured."""
+
+    model_config = ConfigDict(frozen=True)
+    name: Literal["timing", "task", "assertion"]
+    weight: float
+    value: float | None = None
+    left_out: bool = False
+    reason: str = ""
+
+
+class ConversationScored(EventBase):
+    """The composite with its parts. `score` is None when a part could not be measured, with the reason."""
+
+    kind: Literal["conversation_scored"] = "conversation_scored"
+    score: float | None = None
+    parts: tuple[ScorePart, ...]
+    penalty: float
+    failures: int
+    average_latency_ms: float | None = None
+    reason: str = ""
+    fault: Fault = "none"
+    cancelled: bool = False
+
+
+class RunEnded(EventBase):
+    """The last event. `mean` is the published formula's: the mean of both conditions, None if either is."""
+
+    kind: Literal["run_ended"] = "run_ended"
+    status: RunStatus
+    detail: str = ""
+    scores: dict[str, float | None] = Field(default_factory=dict)
+    mean: float | None = None
+    clean: bool = True
+
+
+class UnknownEvent(EventBase):
+    """An event of a kind that this version does not know, kept as it was."""
+
+    kind: str
+    data: dict[str, Any] = Field(default_factory=dict)
+
+
+KnownEvent = Annotated[
+    RunStarted
+    | RunResumed
+    | SetupApplied
+    | SeedApplied
+    | ConversationStarted
+    | MessageStarted
+    | MessageDelta
+    | MessageCompleted
+    | RequestFailed
+    | StateObserved
+    | AssertionChecked
+    | FactDisclosed
+    | EvaluatorViolated
+    | OperatorActed
+    | Warned
+    | ConversationEnded
+    | TranscriptScored
+    | SubmissionGraded
+    | ConversationScored
+    | RunEnded,
+    Field(discriminator="kind"),
+]
+RunEvent = KnownEvent | UnknownEvent
+
+KINDS: frozenset[str] = frozenset(
+    model.model_fields["kind"].default for model in get_args(get_args(KnownEvent)[0])
+)
+_KNOWN: TypeAdapter[Any] = TypeAdapter(KnownEvent)
+_ANY_JSON: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+
+
+def read_event(line: bytes | str) -> RunEvent:
+    """Read one line of a recording.
+
+    Raises:
+        ValueError: the line is not JSON, or a known kind lacks a field.
+    """
+    try:
+        event: RunEvent = _KNOWN.validate_json(line)
+        return event
+    except ValidationError as error:
+        if not any(detail["type"] == "union_tag_invalid" for detail in error.errors(include_url=False)):
+            raise
+    data = _ANY_JSON.validate_json(line)
+    return UnknownEvent.model_validate({**data, "data": data})
+
+
+def write_event(event: RunEvent) -> bytes:
+    """Return the event as one line of JSON, newline included. Fields that are unset (None) are left out."""
+    if isinstance(event, UnknownEvent):
+        return _ANY_JSON.dump_json(event.data) + b"\n"
+    return event.__pydantic_serializer__.to_json(event, exclude_none=True, exclude_defaults=False) + b"\n"

@@ -1,0 +1,39 @@
+"""Submission paths: whose they are, and whether they can be read."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.text import clean_line
+
+_MARK = "_run-group_"
+
+
+def extract_agent_from_submission_path(submission_path: Any) -> str:
+    """Return the agent in the path's first folder named `<timestamp>_run-group_<agent>`; `unknown` if none is."""
+    try:
+        parts = Path(submission_path).parts
+    except (TypeError, ValueError):
+        return "unknown"
+    for part in parts:
+        if _MARK in part:
+            return part.rpartition(_MARK)[2]
+    return "unknown"
+
+
+def why_not_a_file(path: Path, name: str | None = None) -> str | None:
+    """Return why `path` is not an ordinary file that can be read, as a sentence; None if it is one."""
+    shown = clean_line(name or str(path), 300)
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return f"submission file {shown} does not exist"
+    except (OSError, ValueError) as error:
+        return f"submission file {shown} cannot be opened: {clean_line(str(error), 120)}"
+    if stat.S_ISDIR(mode):
+        return f"submission file {shown} is a folder"
+    if not stat.S_ISREG(mode):
+        return f"submission file {shown} is not an ordinary file"
+    return None

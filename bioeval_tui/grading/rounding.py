@@ -1,0 +1,33 @@
+"""Rounding as the published grading does it: the result depends on the number's type."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def numpy_round(value: float, decimals: int) -> float:
+    """Return `value` rounded by numpy's rule, rint(x·10ᵈ)/10ᵈ, which makes 0.15 to 0.2 where Python says 0.1."""
+    return float(np.round(np.float64(value), decimals))
+
+
+def to_score(value: Any, decimals: int = 5) -> float:
+    """Return what a grader handed back as a score with five decimals.
+
+    A Python float rounds correctly (half-even on its exact value), a numpy number by numpy's rule, as
+    `round()` does for each.
+
+    Raises:
+        TypeError: `value` is not one number.
+    """
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    if isinstance(value, np.generic) and isinstance(value, (np.floating, np.integer, np.bool_)):
+        return numpy_round(float(value), decimals)
+    if isinstance(value, (bool, Integral)):
+        return float(value)
+    if isinstance(value, Real):
+        return round(float(value), decimals)
+    raise TypeError(f"the grader returned {type(value).__name__} where a number was expected")

@@ -1,0 +1,82 @@
+"""The list of submissions to grade: a JSONL file, one object a line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import InputError, Problem
+from bioeval_tui.text import clean_line, plural
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One line: its place among the submissions, its task, and the path as reports show it (None: nothing)."""
+
+    number: int
+    task_id: str
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionList:
+    """A whole file; `digest` is the SHA-256 of its bytes."""
+
+    submissions: tuple[Submission, ...]
+    digest: str
+
+
+def read_submissions(path: Path) -> SubmissionList:
+    """Read a submissions JSONL. Blank lines and lines that start `#` or `//` are skipped.
+
+    Each object has `task_id` and `submission_path` (relative to the file's folder; null for a run that
+    handed nothing in); other keys are ignored.
+
+    Raises:
+        InputError: the file cannot be read, or lines are wrong; every wrong line is a problem.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {clean_line(str(error), 160)}") from None
+    submissions: list[Submission] = []
+    problems: list[Problem] = []
+    for line_number, line in enumerate(text.split("\n"), start=1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith(("#", "//")):
+            continue
+        try:
+            task_id, relative = _fields(stripped)
+        except ValueError as error:
+            problems.append(Problem(str(error), str(path), line_number))
+            continue
+        shown = None if relative is None else str(path.parent / relative)
+        submissions.append(Submission(len(submissions), task_id, shown))
+    if problems:
+        more = f" (and {plural(len(problems) - 1, 'more wrong line')})" if len(problems) > 1 else ""
+        raise InputError(f"{problems[0]}{more}", tuple(problems))
+    return SubmissionList(tuple(submissions), hashlib.sha256(data).hexdigest())
+
+
+def _fields(line: str) -> tuple[str, str | None]:
+    try:
+        value: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON: {clean_line(str(error), 120)}") from None
+    if not isinstance(value, dict):
+        raise ValueError("an object with `task_id` and `submission_path` is expected")
+    task_id, relative = value.get("task_id"), value.get("submission_path")
+    if not isinstance(task_id, str) or not task_id:
+        raise ValueError("`task_id` is missing or not a text")
+    if "submission_path" not in value:
+        raise ValueError("`submission_path` is missing (null means that nothing was handed in)")
+    if relative is not None and (not isinstance(relative, str) or not relative or "\0" in relative):
+        raise ValueError("`submission_path` must be a path or null")
+    return task_id, relative

@@ -1,0 +1,48 @@
+"""A digest of a property graph's content that does not depend on ids or order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+MAX_DIGESTED = 50_000
+"""Most nodes, and most relationships, whose content goes into a digest. Beyond it only the counts do."""
+
+_BYTES = 16
+
+
+class ContentDigest:
+    """Sums up nodes and relationships as they are read.
+
+    Two graphs with the same labels, properties and connections have the same digest, whatever ids the
+    database gave them and in whatever order they are read: a graph that a setup cleared and wrote again
+    counts as unchanged. Each element is hashed, a relationship together with the hashes of its two ends,
+    and the hashes are added.
+    """
+
+    def __init__(self) -> None:
+        self._nodes: dict[Any, bytes] = {}
+        self._sum = 0
+
+    def add_node(self, node: Any, labels: Sequence[str], properties: Mapping[str, Any]) -> None:
+        """Take in one node; `node` is its id in the database, used only to find a relationship's ends."""
+        content = _hash("node", sorted(labels), properties)
+        self._nodes[node] = content
+        self._sum += int.from_bytes(content)
+
+    def add_relationship(self, kind: str, start: Any, end: Any, properties: Mapping[str, Any]) -> None:
+        """Take in one relationship; an end that was not read counts as unknown."""
+        ends = [self._nodes.get(start, b"").hex(), self._nodes.get(end, b"").hex()]
+        self._sum += int.from_bytes(_hash(kind, ends, properties))
+
+    def hexdigest(self, counts: Iterable[Mapping[str, int]]) -> str:
+        """Return the digest; `counts` (labels, relationship types) tell apart what was too much to read."""
+        total = self._sum % (1 << (8 * _BYTES))
+        return _hash("graph", [format(total, "x")], {str(n): dict(c) for n, c in enumerate(counts)}).hex()
+
+
+def _hash(kind: str, parts: Sequence[str], properties: Mapping[str, Any]) -> bytes:
+    text = json.dumps([kind, parts, properties], sort_keys=True, default=str, ensure_ascii=False)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest()

@@ -1,0 +1,101 @@
+"""What every guard needs to know of a conversation."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+
+from bioeval_tui.guards.specific import Specific
+from bioeval_tui.guards.specifics import specifics
+from bioeval_tui.guards.words import WORD, stems
+from bioeval_tui.protocols import EvaluatorView
+
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def last_agent_message(view: EvaluatorView) -> str:
+    """Return what the agent said last; empty at the start."""
+    return next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")
+
+
+def said_by(view: EvaluatorView, role: str) -> list[str]:
+    """Return all messages of one side."""
+    return [message.content for message in view.transcript if message.role == role]
+
+
+def signs_off(view: EvaluatorView, text: str) -> bool:
+    """Say whether the sign-off stands in `text`."""
+    return view.job.evaluator.signoff.casefold() in text.casefold()
+
+
+def without_signoff(view: EvaluatorView, text: str) -> str:
+    """Return `text` without the sign-off."""
+    return re.sub(re.escape(view.job.evaluator.signoff), " ", text, flags=re.IGNORECASE).strip()
+
+
+def known_text(view: EvaluatorView) -> str:
+    """Return the tasks and everything that was said."""
+    return "\n".join(
+        [*(task.task for task in view.job.tasks), *(message.content for message in view.transcript)]
+    )
+
+
+def whole_job_text(view: EvaluatorView) -> str:
+    """Return every word of the job that a user could have a specific from, and everything that was said."""
+    job = view.job
+    return "\n".join(
+        [
+            job.target.user,
+            job.target.chatbot,
+            job.evaluator.name,
+            job.evaluator.voice,
+            job.evaluator.signoff,
+            *job.greetings,
+            *job.facts,
+            *(task.acceptance_criteria for task in job.tasks),
+            *_seed_texts(view),
+            known_text(view),
+        ]
+    )
+
+
+def new_specifics(text: str, known: str) -> list[Specific]:
+    """Return the specifics of `text` that do not stand in `known`."""
+    known_specifics, known_stems = specifics(known), stems(known)
+    return [
+        one
+        for one in specifics(text)
+        if not any(one.same_as(other) for other in known_specifics)
+        and not (one.kind in ("name", "word") and one.key in known_stems)
+        and not (one.kind == "code" and one.key in known.casefold())
+    ]
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of `text`."""
+    return [part.strip() for part in _SENTENCES.split(text) if part.strip()]
+
+
+def alike(one: str, other: str) -> float:
+    """Return how alike two texts are, word by word, from 0 to 1."""
+    first, second = _words(one), _words(other)
+    if not first or not second:
+        return 0.0
+    return SequenceMatcher(None, first[:400], second[:400], autojunk=False).ratio()
+
+
+def word_count(text: str) -> int:
+    """Return the number of words."""
+    return len(_words(text))
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in WORD.findall(text)]
+
+
+def _seed_texts(view: EvaluatorView) -> list[str]:
+    texts: list[str] = []
+    for seed in view.job.seeds:
+        text = getattr(seed, "text", None)
+        texts += [text] if text else [message.content for message in getattr(seed, "conversation", ())]
+    return texts

@@ -1,0 +1,86 @@
+"""Words as the guards compare them: lower case, without endings, the common ones known."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from pathlib import Path
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of `text`, which are separated by spaces."""
+    return frozenset(text.split())
+
+
+WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_ENDINGS = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("ly", ""), ("s", ""))
+_SHORTEST_STEM = 4
+
+GENERIC = word_set(
+    """
+    user patient person want like take have make need please would give could time set use name know
+    thing
+    """
+)
+"""Words that say nothing about which fact is meant."""
+
+
+@lru_cache(maxsize=16384)
+def stem(word: str) -> str:
+    """Return `word` in lower case without possessive and without a plain English ending."""
+    word = word.lower().replace("’", "'").removesuffix("'s").strip("'")
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and not word.endswith("ss"):
+            cut = word[: -len(ending)] + instead
+            if len(cut) >= _SHORTEST_STEM:
+                return cut.removesuffix("e") if len(cut) > _SHORTEST_STEM else cut
+    return word.removesuffix("e") if len(word) > _SHORTEST_STEM else word
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of all words of `text`."""
+    return frozenset(stem(word) for word in WORD.findall(text))
+
+
+def is_common(word: str) -> bool:
+    """Say whether a word is so common that it gives nothing away."""
+    plain = word.lower().replace("’", "'")
+    return plain in _common()[0] or stem(word) in _common()[1]
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Return the stems of the words that say what `text` is about."""
+    return frozenset(
+        stem(word)
+        for word in WORD.findall(text)
+        if len(word) > 2 and stem(word) not in _generic() and not is_function_word(word)
+    )
+
+
+def is_function_word(word: str) -> bool:
+    """Say whether a word only holds a sentence together."""
+    return word.lower().replace("’", "'") in _FUNCTION
+
+
+@cache
+def _common() -> tuple[frozenset[str], frozenset[str]]:
+    words = (Path(__file__).parent / "common_words.txt").read_text(encoding="utf-8").split()
+    return frozenset(words), frozenset(stem(word) for word in words)
+
+
+@cache
+def _generic() -> frozenset[str]:
+    return frozenset(stem(word) for word in GENERIC)
+
+
+_FUNCTION = word_set(
+    """
+    a about after all also am an and any are as at be because been before being but by can can't did
+    do does doing don't done for from get go got had has have he her here hers him his how i i'd
+    i'll i'm i've if in into is isn't it it's its just let me more most my no not now of off ok on
+    once only or other our out over own she so some such than that that's the their them then there
+    these they this those through to too under until up us very was we were what when where which
+    while who whom whose why will with you you'd you'll you're your yours should shall may might
+    must each every both few same again further yes
+    """
+)

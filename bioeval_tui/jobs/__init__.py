@@ -1,0 +1,1 @@
+"""Evaluation jobs: models, loading with positions, JSON Schema."""

@@ -1,0 +1,1 @@
+"""Who scores a finished transcript: rules, or language models."""

@@ -1,0 +1,80 @@
+"""Regular expressions that someone else wrote, searched with a limit on time and size.
+
+A job's patterns come from a file that may come from anywhere, and are run over text that an agent wrote.
+Backtracking can take hours on a few dozen characters, so every search has a deadline, which the
+standard library's `re` cannot give.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import regex
+
+from bioeval_tui.errors import InputError, NotMeasuredError
+from bioeval_tui.text import clean_line, shorten
+
+MAX_PATTERN = 1000
+"""Longest pattern, in characters."""
+
+SEARCH_LIMIT_S = 0.2
+"""Longest time for one search, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a pattern was found: character positions, `end` exclusive."""
+
+    start: int
+    end: int
+
+
+def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> Found | None:
+    """Return the first place where `pattern` is found in `text`, whatever the case; None if nowhere.
+
+    Raises `InputError` when the pattern cannot be read and `NotMeasuredError` when the search takes
+    longer than `limit_s` seconds.
+    """
+    try:
+        match = _compiled(pattern).search(text, timeout=limit_s)
+    except TimeoutError:
+        raise NotMeasuredError(
+            f"the pattern {_shown(pattern)} took longer than {limit_s:g} s on a message; write it with fewer nested repeats"
+        ) from None
+    except MemoryError:
+        raise NotMeasuredError(
+            f"the pattern {_shown(pattern)} needs too much memory; make it simpler"
+        ) from None
+    return Found(match.start(), match.end()) if match else None
+
+
+def pattern_problem(pattern: str) -> str | None:
+    """Return one sentence that says why `pattern` cannot be read, or None when it can."""
+    try:
+        _compiled(pattern)
+    except InputError as problem:
+        return str(problem)
+    return None
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> Any:
+    if len(pattern) > MAX_PATTERN:
+        raise InputError(
+            f"the pattern {_shown(pattern)} has {len(pattern):,} characters; the most is {MAX_PATTERN:,}"
+        )
+    try:
+        return regex.compile(pattern, regex.IGNORECASE | regex.VERSION0)
+    except regex.error as problem:
+        where = f" (column {problem.pos + 1})" if problem.pos is not None else ""
+        raise InputError(
+            f"the pattern {_shown(pattern)} cannot be read: {clean_line(problem.msg)}{where}"
+        ) from None
+    except (RecursionError, OverflowError, MemoryError, ValueError):
+        raise InputError(f"the pattern {_shown(pattern)} is nested too deeply or repeats too often") from None
+
+
+def _shown(pattern: str) -> str:
+    return f"`{shorten(clean_line(pattern), 60)}`"

@@ -1,0 +1,106 @@
+"""Parts that other packages add: agents, evaluators, judges, graphs and metrics, by entry points.
+
+A package declares an entry point in the group `bioeval_tui.agents` (or another of `GROUPS`); its name is
+what a job file says. Listing reads the installed packages' metadata and imports nothing; a plug-in's code
+runs only when a job names it. docs/plugins.md has a whole example.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal, Protocol
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.jobs.models import EvaluationJob, TargetConfig
+from bioeval_tui.protocols import Agent, Evaluator, Judge, KnowledgeGraph
+from bioeval_tui.text import clean_line
+
+Group = Literal["agents", "evaluators", "judges", "graphs", "metrics"]
+GROUPS: tuple[Group, ...] = ("agents", "evaluators", "judges", "graphs", "metrics")
+BUILT_IN: Mapping[Group, tuple[str, ...]] = {
+    "agents": ("openai", "rest"),
+    "evaluators": ("human", "llm", "scripted"),
+    "judges": ("llm", "rules"),
+    "graphs": ("embedded", "neo4j"),
+    "metrics": (),
+}
+"""The names that a plug-in cannot take."""
+
+
+class MakeAgent(Protocol):
+    """What an entry point in `bioeval_tui.agents` is; called once for each conversation."""
+
+    def __call__(self, *, target: TargetConfig, url: str, model: str) -> Agent: ...
+
+
+MakeEvaluator = Callable[[EvaluationJob], Evaluator]
+MakeJudge = Callable[[EvaluationJob], Judge]
+MakeGraph = Callable[[str], KnowledgeGraph]
+"""Called with the graph's URI."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One plug-in, known from metadata alone. `package` is the distribution with its version."""
+
+    group: Group
+    name: str
+    target: str
+    package: str
+
+
+def installed(group: Group) -> tuple[Plugin, ...]:
+    """Return the plug-ins of a group by name, without importing any."""
+    found = {
+        entry.name: _plugin(group, entry) for entry in _entries(group) if entry.name not in BUILT_IN[group]
+    }
+    return tuple(found[name] for name in sorted(found))
+
+
+def load(group: Group, name: str) -> Any:
+    """Import a plug-in and return what its entry point names.
+
+    Raises `UsageError` when there is none of that name, naming those there are, and when it cannot be imported.
+    """
+    entry = next(
+        (entry for entry in _entries(group) if entry.name == name and name not in BUILT_IN[group]), None
+    )
+    if entry is None:
+        raise UsageError(_missing(group, name))
+    plugin = _plugin(group, entry)
+    try:
+        return entry.load()
+    except Exception as problem:  # whatever a stranger's module does when imported
+        why = clean_line(f"{type(problem).__name__}: {problem}", 300)
+        raise UsageError(
+            f"the plug-in {plugin.name} of {plugin.package} cannot be loaded: {why}"
+        ) from problem
+
+
+def make_agent(name: str, *, target: TargetConfig, url: str, model: str) -> Agent:
+    """Return a new agent of the plug-in `name`. Raises `UsageError`."""
+    make: MakeAgent = load("agents", name)
+    return make(target=target, url=url, model=model)
+
+
+def _entries(group: Group) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=f"bioeval_tui.{group}"))
+
+
+def _plugin(group: Group, entry: EntryPoint) -> Plugin:
+    package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"
+    return Plugin(group, clean_line(entry.name, 100), clean_line(entry.value, 200), clean_line(package, 100))
+
+
+def _missing(group: Group, name: str) -> str:
+    shown = clean_line(name, 100)
+    known = sorted({*BUILT_IN[group], *(plugin.name for plugin in installed(group))})
+    kind = group.removesuffix("s")
+    if not known:
+        return f"there is no {kind} `{shown}`, and no plug-in of the group bioeval_tui.{group} is installed"
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    return f"there is no {kind} `{shown}`{hint}; known are: {', '.join(known)}"

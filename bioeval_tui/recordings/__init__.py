@@ -1,0 +1,1 @@
+"""Recordings: written by one thread, followed, replayed and catalogued."""

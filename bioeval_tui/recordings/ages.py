@@ -1,0 +1,32 @@
+"""Points in time as people type them: a date, a date with a time, or how long ago."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.text import clean_line
+
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])", re.IGNORECASE)
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """Return the moment that `text` names: `2026-11-20`, `2026-11-20T09:30`, or `7d` (also m, h, w) before `now`.
+
+    A date without a zone is local time.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    age = _AGE.fullmatch(text.strip())
+    try:
+        if age:
+            return now - timedelta(**{_UNITS[age[2].lower()]: float(age[1])})
+        return datetime.fromisoformat(text.strip()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        shown = clean_line(text, 40)
+        raise UsageError(
+            f"{shown!r} is no time; write a date such as 2026-11-20, or an age such as 12h or 30d"
+        ) from None

@@ -1,0 +1,117 @@
+"""Later scores beside a recording: events of the same union with an author, appended, folded last.
+
+The recording itself never changes. An overlay is opened for each append and locked meanwhile, so that two
+writers never cut into each other's lines.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bioeval_tui import events
+from bioeval_tui.errors import Problem, RecordingError
+from bioeval_tui.events import RunEvent, write_event
+from bioeval_tui.recordings.locks import lock
+from bioeval_tui.recordings.paths import overlay_path
+from bioeval_tui.recordings.reading import LineReader
+from bioeval_tui.run_state import ConversationKey, RunState, apply
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """The events of an overlay in order, and what is wrong with the file."""
+
+    events: tuple[RunEvent, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """One conversation judged again: who asked, when, the new verdict, and the score that follows from it."""
+
+    key: ConversationKey
+    author: str
+    at: str
+    verdict: events.TranscriptScored
+    score: events.ConversationScored | None = None
+
+
+@dataclass(slots=True)
+class Rescored:
+    """Every later judging of a run, in order, by conversation."""
+
+    by_conversation: dict[ConversationKey, list[Judging]] = field(default_factory=dict)
+
+
+def append_overlay(recording: Path, new: Sequence[RunEvent]) -> None:
+    """Append events to a recording's overlay, whole lines, for its owner alone.
+
+    Raises:
+        RecordingError: the overlay cannot be written.
+    """
+    path = overlay_path(recording)
+    data = b"".join(map(write_event, new))
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            lock(descriptor, path, wait=True)
+            size = os.fstat(descriptor).st_size
+            # A line that another writer left torn must not swallow ours.
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                data = b"\n" + data
+            file.write(data)
+            os.fsync(descriptor)
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def read_overlay(recording: Path) -> Overlay:
+    """Return the overlay of a recording; empty when there is none. Damaged lines are reported and left out.
+
+    Raises:
+        RecordingError: the file cannot be read.
+    """
+    path = overlay_path(recording)
+    reader = LineReader(path.name)
+    try:
+        found = reader.feed(path.read_bytes())
+    except FileNotFoundError:
+        return Overlay()
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
+    reader.finish()
+    return Overlay(tuple(found), tuple(reader.problems))
+
+
+def last_seq(overlay: Overlay) -> int:
+    """Return the number of the last event, 0 when there is none."""
+    return max((event.seq for event in overlay.events), default=0)
+
+
+def fold_overlay(state: RunState, overlay: Overlay) -> RunState:
+    """Fold an overlay's events over a run that was folded before: later scores take the place of earlier ones."""
+    last = state.last_seq
+    for event in overlay.events:
+        apply(state, event)
+    state.last_seq = last
+    return state
+
+
+def judgings(overlay: Overlay) -> Rescored:
+    """Return every later judging, so that old and new can stand side by side."""
+    found = Rescored()
+    for event in overlay.events:
+        if event.condition is None or event.trial is None:
+            continue
+        same = found.by_conversation.setdefault(ConversationKey(event.condition, event.trial), [])
+        if isinstance(event, events.TranscriptScored):
+            key = ConversationKey(event.condition, event.trial)
+            same.append(Judging(key, event.author or "unknown", event.at.isoformat(), event))
+        elif isinstance(event, events.ConversationScored) and same:
+            judging = same.pop()
+            same.append(Judging(judging.key, judging.author, judging.at, judging.verdict, event))
+    found.by_conversation = {key: same for key, same in found.by_conversation.items() if same}
+    return found

@@ -1,0 +1,48 @@
+"""Where a run's files are, and what its id looks like."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+SUFFIX = ".jsonl"
+_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,8}")
+
+
+def new_run_id(now: datetime | None = None) -> str:
+    """Return an id that sorts by time and ends in a short random tag, such as 20261120-195407-7f3a."""
+    return f"{(now or datetime.now(UTC)):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def new_run_ids(count: int, runs_dir: Path) -> list[str]:
+    """Return that many ids that differ from each other and from every run in the folder."""
+    now = datetime.now(UTC)
+    found: dict[str, None] = {}
+    while len(found) < count:
+        # In a large batch two of the short tags would often be the same.
+        run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2 if count < 50 else 4)}"
+        if not recording_path(runs_dir, run_id).exists():
+            found[run_id] = None
+    return list(found)
+
+
+def is_run_id(text: str) -> bool:
+    """Say whether `text` has the form of a run id (and so is safe as a file name)."""
+    return _ID.fullmatch(text) is not None
+
+
+def recording_path(runs_dir: Path, run_id: str) -> Path:
+    """Return the recording's path."""
+    return runs_dir / f"{run_id}{SUFFIX}"
+
+
+def live_path(recording: Path) -> Path:
+    """Return the path of the file that exists while an engine owns the run."""
+    return recording.with_suffix(".live")
+
+
+def overlay_path(recording: Path) -> Path:
+    """Return the path of later scores and reviews."""
+    return recording.with_suffix(".overlay.jsonl")

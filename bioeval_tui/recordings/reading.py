@@ -1,0 +1,138 @@
+"""Read a recording: whole, or followed while another process writes it. Damage is reported, never fatal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bioeval_tui.errors import Problem, RecordingError
+from bioeval_tui.events import RunEnded, RunEvent, RunResumed, read_event
+
+FRAME_S = 1 / 60
+CHUNK = 1 << 20
+MAX_LINE = 16 << 20
+
+
+@dataclass(slots=True)
+class LineReader:
+    """Turns bytes as they come into events; keeps the torn last line until it is whole."""
+
+    name: str
+    problems: list[Problem] = field(default_factory=list)
+    line: int = 0
+    _rest: bytes = b""
+
+    def feed(self, data: bytes) -> list[RunEvent]:
+        """Return the events that `data` completes."""
+        lines = (self._rest + data).split(b"\n")
+        self._rest = lines.pop()
+        if len(self._rest) > MAX_LINE:
+            self.problems.append(
+                Problem(f"a line is longer than {MAX_LINE:,} bytes", self.name, self.line + 1)
+            )
+            self._rest = b""
+        return [event for line in lines if (event := self._read(line)) is not None]
+
+    def finish(self) -> None:
+        """Report what is left: a line without its end was torn when the writer died."""
+        if self._rest.strip():
+            self.problems.append(Problem("the last line is torn; it is left out", self.name, self.line + 1))
+            self._rest = b""
+
+    def _read(self, line: bytes) -> RunEvent | None:
+        self.line += 1
+        if not line.strip():
+            return None
+        try:
+            return read_event(line)
+        except ValueError:
+            self.problems.append(Problem("damaged line, left out", self.name, self.line))
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A whole recording and what is wrong with it."""
+
+    path: Path
+    events: tuple[RunEvent, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a recording from start to end.
+
+    Raises:
+        RecordingError: the file cannot be read or holds not one event.
+    """
+    reader = LineReader(path.name)
+    events = [event for batch in _batches(path, reader) for event in batch]
+    reader.finish()
+    if not events:
+        raise RecordingError(f"{path}: not a recording: no event could be read", tuple(reader.problems))
+    return Recording(path, tuple(events), tuple(reader.problems))
+
+
+def _batches(path: Path, reader: LineReader) -> Iterator[list[RunEvent]]:
+    try:
+        with path.open("rb") as file:
+            while data := file.read(CHUNK):
+                yield reader.feed(data)
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+async def follow(
+    path: Path,
+    *,
+    from_seq: int = 0,
+    ends: int = 0,
+    still_written: Callable[[], bool] = lambda: True,
+    frame_s: float = FRAME_S,
+) -> AsyncIterator[Sequence[RunEvent]]:
+    """Yield batches of events, one look a frame, until the run has ended.
+
+    Ends as well when nobody writes the file any more (`still_written` is asked when nothing new came).
+    Events up to `from_seq` are left out. The file may not exist yet. `ends` is how often the run ended
+    before: those ends, which a resumed run has behind it, are passed over.
+    """
+    reader = LineReader(path.name)
+    offset = 0
+    quiet = 0
+    ended = False
+    while True:
+        data = _read_from(path, offset)
+        offset += len(data)
+        found = reader.feed(data) if data else []
+        for event in found:
+            if isinstance(event, RunEnded):
+                ends -= 1
+                ended = ends < 0
+            elif isinstance(event, RunResumed):
+                ended = False
+        events = [event for event in found if event.seq > from_seq]
+        if events:
+            yield events
+        if ended and not _read_from(path, offset):
+            return
+        if len(data) == CHUNK:
+            await asyncio.sleep(0)  # catching up: let the screen paint between slices
+            continue
+        quiet = 0 if data else quiet + 1
+        # Ask only now and then: it looks up a process.
+        if quiet and quiet % 15 == 0 and not still_written() and not _read_from(path, offset):
+            return
+        await asyncio.sleep(frame_s)
+
+
+def _read_from(path: Path, offset: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read(CHUNK)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None

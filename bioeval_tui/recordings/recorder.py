@@ -1,0 +1,189 @@
+"""The one writer of a recording: a thread that appends, flushes and syncs, so that nobody waits for a disk.
+
+Every batch is flushed within 10 ms; `written()` returns when everything so far has been flushed, and is
+awaited before the next request goes out; fsync is grouped, at most once a second, and done at the end.
+When the disk refuses (full, read-only), the thread keeps what it has and tries again: the run pauses at
+its next `written()`, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bioeval_tui.errors import RecordingError
+from bioeval_tui.events import RunEvent, write_event
+from bioeval_tui.recordings.locks import lock
+
+FLUSH_S = 0.01
+SYNC_S = 1.0
+RETRY_S = 0.5
+CHUNK = 1 << 20
+
+
+class Recorder:
+    """Appends events to one file. `append` never blocks; `aclose` flushes, syncs and ends the thread.
+
+    `on_trouble` is called from the writer's thread with a sentence when the disk refuses, and with
+    None when writing works again. The file is locked as long as the recorder is open.
+    """
+
+    def __init__(
+        self, path: Path, *, resume: bool = False, on_trouble: Callable[[str | None], None] | None = None
+    ) -> None:
+        """Create the file, or with `resume` go on at the end of one, its torn last line cut.
+
+        Raises:
+            RecordingError: it cannot be written, exists already, or another process writes it.
+        """
+        self.path = path
+        self.trouble: str | None = None
+        self._on_trouble = on_trouble
+        self._lines: list[bytes] = []
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._appended = 0
+        self._flushed = 0
+        self._waiters: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        self._closing = False
+        self._file = _open_private(path, resume)
+        self._thread = threading.Thread(target=self._write_forever, name=f"recorder {path.stem}", daemon=True)
+        self._thread.start()
+
+    def append(self, event: RunEvent) -> None:
+        """Queue an event; it is in the file within some milliseconds. After `aclose` nothing is taken any more."""
+        line = write_event(event)
+        with self._lock:
+            if self._closing:
+                return  # a late intent of a viewer; the run has ended
+            self._lines.append(line)
+            self._appended += 1
+        self._wake.set()
+
+    async def written(self) -> None:
+        """Return once everything appended so far is flushed to the file."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if self._flushed >= self._appended:
+                return
+            waiter = loop.create_future()
+            self._waiters.append((self._appended, loop, waiter))
+        await waiter
+
+    async def aclose(self, timeout_s: float = 10.0) -> None:
+        """Flush, sync and close. Raises `RecordingError` when the disk still refuses after `timeout_s`."""
+        with self._lock:
+            self._closing = True
+        self._wake.set()
+        await asyncio.to_thread(self._thread.join, timeout_s)
+        if self._thread.is_alive():
+            raise RecordingError(f"{self.path.name}: the last events could not be written: {self.trouble}")
+
+    def _write_forever(self) -> None:
+        unsynced = False
+        synced = time.monotonic()
+        while True:
+            self._wake.wait(SYNC_S if unsynced else None)
+            woken = self._wake.is_set()
+            self._wake.clear()
+            if woken and not self._closing:
+                # A short wait joins what arrives together; flushing stays within FLUSH_S.
+                time.sleep(FLUSH_S / 4)
+            unsynced = self._write_batch() or unsynced
+            if unsynced and (self._closing or time.monotonic() - synced >= SYNC_S):
+                self._sync()
+                unsynced = False
+                synced = time.monotonic()
+            if self._closing and not self._lines:
+                self._file.close()
+                return
+
+    def _write_batch(self) -> bool:
+        with self._lock:
+            lines, self._lines = self._lines, []
+            count = self._appended
+        if lines:
+            self._write(b"".join(lines))
+        with self._lock:
+            self._flushed = max(self._flushed, count)
+            ready = [waiter for waiter in self._waiters if waiter[0] <= count]
+            self._waiters = [waiter for waiter in self._waiters if waiter[0] > count]
+        for _, loop, future in ready:
+            _resolve(loop, future)
+        return bool(lines)
+
+    def _write(self, data: bytes) -> None:
+        """Write all of `data`, waiting as long as the disk refuses; never write a part twice."""
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self._file.write(view) or 0 :]
+            except OSError as error:
+                self._say(f"cannot write {self.path.name}: {error.strerror}")
+                time.sleep(RETRY_S)
+                continue
+        self._say(None)
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._say(f"cannot sync {self.path.name}: {error.strerror}")
+
+    def _say(self, trouble: str | None) -> None:
+        if trouble != self.trouble:
+            self.trouble = trouble
+            if self._on_trouble is not None:
+                with contextlib.suppress(Exception):  # a listener's defect must not stop the writing
+                    self._on_trouble(trouble)
+
+
+def _resolve(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
+    def settle() -> None:
+        if not future.done():
+            future.set_result(None)
+
+    # The loop may have closed while the disk was busy; then nobody waits any more.
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(settle)
+
+
+def _open_private(path: Path, resume: bool) -> io.FileIO:
+    """Open `path` for appending, unbuffered, readable by its owner alone, locked against a second writer."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    flags = os.O_RDWR | os.O_APPEND | (0 if resume else os.O_CREAT)
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        lock(descriptor, path)
+        if resume:
+            _cut_torn_line(descriptor)
+        elif os.fstat(descriptor).st_size:
+            raise RecordingError(f"{path.name} holds a recording already; it is not written over")
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return io.FileIO(descriptor, "ab")
+
+
+def _cut_torn_line(descriptor: int) -> None:
+    """Cut what stands after the last newline: the writer died in the middle of it."""
+    size = end = os.fstat(descriptor).st_size
+    while end:
+        start = max(0, end - CHUNK)
+        os.lseek(descriptor, start, os.SEEK_SET)
+        newline = os.read(descriptor, end - start).rfind(b"\n")
+        if newline >= 0:
+            end = start + newline + 1
+            break
+        end = start
+    if end != size:
+        os.ftruncate(descriptor, end)

@@ -1,0 +1,132 @@
+"""A run in a terminal without a screen: progress on stderr, the score card on stdout."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bioeval_tui import events
+from bioeval_tui.run_state import Change, ConversationState, RunState
+from bioeval_tui.text import shorten
+
+CONDITION_TITLES = {"withheld": "facts withheld", "supplied": "facts supplied"}
+STATUS_SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "not_measured": "· not measured"}
+
+
+class Progress:
+    """Prints one line per thing that happened. Nothing of it is markup."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def show(self, state: RunState, event: events.RunEvent, change: Change) -> None:
+        """Print what a viewer without a screen wants to know of this event."""
+        line = _line(event)
+        if line is not None:
+            where = f"{event.condition:<9}" if event.condition else " " * 9
+            self._console.print(Text(f"{where} {line}"), soft_wrap=True, highlight=False)
+
+
+def _line(event: events.RunEvent) -> str | None:
+    match event:
+        case events.RunStarted():
+            kind = "rehearsal, " if event.rehearsal else ""
+            who = f"agent {event.agent}, evaluator {event.evaluator}, judge {event.judge}"
+            return f"run {event.run_id}: {event.job_name} ({kind}{who})"
+        case events.MessageCompleted():
+            time = f"  [{event.latency_ms / 1000:.2f} s]" if event.latency_ms is not None else ""
+            return f"{event.speaker}: {shorten(event.content, 110)}{time}"
+        case events.RequestFailed():
+            again = f"; again in {event.wait_ms / 1000:.1f} s" if event.wait_ms is not None else ""
+            return (
+                f"  {event.peer} failed, attempt {event.request_attempt}: {shorten(event.error, 160)}{again}"
+            )
+        case events.FactDisclosed():
+            return f"  fact {event.fact} given, {'asked' if event.asked else 'not asked'}"
+        case events.Warned():
+            return f"  note: {event.message}"
+        case events.EvaluatorViolated():
+            return f"  evaluator: {event.rule}: {event.detail} ({'mended' if event.mended else 'not mended'})"
+        case events.ConversationEnded():
+            return f"  ended: {event.reason.replace('_', ' ')}" + (
+                f": {event.detail}" if event.detail else ""
+            )
+        case events.ConversationScored():
+            return f"  score {_number(event.score)}" + (f" ({event.reason})" if event.reason else "")
+        case events.RunEnded(detail=detail) if detail:
+            return f"run {event.status}: {detail}"
+        case _:
+            return None
+
+
+def print_score_card(state: RunState, console: Console) -> None:
+    """Print both conditions' scores first, then their mean, then what they were made of."""
+    started = state.started
+    if started is None:
+        console.print("The run never started.", markup=False)
+        return
+    scores = state.scores()
+    heads = [f"{condition} {_number(scores.get(condition))}" for condition in started.conditions]
+    mean = state.ended.mean if state.ended else None
+    console.print(Text("   ".join([*heads, f"mean (published formula) {_number(mean)}"]), style="bold"))
+    rehearsal = "rehearsal · " if started.rehearsal else ""
+    console.print(
+        Text(
+            f"{rehearsal}{started.job_name} · {started.agent} · "
+            f"{started.evaluator} evaluator · {started.judge} judge"
+        )
+    )
+    if not state.clean:
+        console.print(Text("not clean: the conditions cannot be compared, no uplift is shown"))
+    talks = [talk for condition in started.conditions if (talk := state.conversation(condition)) is not None]
+    for talk in talks:
+        _print_parts(talk, console)
+    _print_tasks(talks, console)
+    _print_assertions(talks, console)
+    console.print(Text(f"run {started.run_id}"))
+
+
+def _print_parts(talk: ConversationState, console: Console) -> None:
+    title = CONDITION_TITLES[talk.key.condition]
+    if talk.score is None:
+        console.print(Text(f"{title}: not scored"))
+        return
+    parts = "   ".join(
+        f"{part.name} {'left out' if part.left_out else _number(part.value)} ×{part.weight:g}"
+        for part in talk.score.parts
+    )
+    average = talk.score.average_latency_ms
+    time = f"   average {average / 1000:.2f} s" if average is not None else ""
+    why = f"   {talk.score.reason}" if talk.score.reason else ""
+    console.print(Text(f"{title}: {parts}   − penalty {talk.score.penalty:.2f}{time}{why}"))
+
+
+def _print_tasks(talks: list[ConversationState], console: Console) -> None:
+    table = Table("task", *(talk.key.condition for talk in talks), box=None, pad_edge=False)
+    rows: dict[str, list[str]] = {}
+    for place, talk in enumerate(talks):
+        for task in talk.verdict.tasks if talk.verdict else ():
+            row = rows.setdefault(f"{task.task} {task.title}", ["–"] * len(talks))
+            row[place] = f"{'✓' if task.passed else '✗'} {task.score:.2f}"
+    for title, cells in rows.items():
+        table.add_row(Text(shorten(title, 70)), *map(Text, cells))
+    if rows:
+        console.print(table)
+
+
+def _print_assertions(talks: list[ConversationState], console: Console) -> None:
+    table = Table("assertion", *(talk.key.condition for talk in talks), box=None, pad_edge=False)
+    rows: dict[str, list[str]] = {}
+    for place, talk in enumerate(talks):
+        for check in talk.latest_checks():
+            row = rows.setdefault(f"{check.weight:g}× {check.title}", ["–"] * len(talks))
+            row[place] = STATUS_SIGNS[check.status]
+    for title, cells in rows.items():
+        table.add_row(Text(shorten(title, 70)), *map(Text, cells))
+    if rows:
+        console.print(table)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

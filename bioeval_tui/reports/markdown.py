@@ -1,0 +1,219 @@
+"""Reports as Markdown: for pull requests, job summaries and notes. Foreign text cannot become markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from bioeval_tui.reports import words
+from bioeval_tui.reports.gate import GateResult
+from bioeval_tui.reports.loading import LoadedRun
+from bioeval_tui.reports.pages import Page, page_of, title_of
+from bioeval_tui.reports.summary import Summary, summarise_runs
+from bioeval_tui.reports.view import TARGET, TrialView
+
+_ESCAPED = str.maketrans(
+    {character: f"\\{character}" for character in "\\`*_{}[]|~$#!"}
+    | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+)
+_STARTS = re.compile(r"^([-+=]|\d+(?=[.)]))")
+_SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
+
+
+def escape(text: object) -> str:
+    """Return `text` on one line with everything that Markdown or HTML would act on made literal.
+
+    Addresses stay text too: a dot after `www` and the colon of `://` are written as entities.
+    """
+    line = " ".join(str(text).split())
+    line = _STARTS.sub(_start, line.translate(_ESCAPED))
+    return line.replace("://", "&#58;//").replace("www.", "www&#46;")
+
+
+def _start(match: re.Match[str]) -> str:
+    """Keep what begins a line from beginning a list."""
+    found = match.group()
+    return f"&#{ord(found[0])};{found[1:]}"
+
+
+def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bool = False) -> str:
+    """Return the report of these runs."""
+    lines: list[str] = []
+    if len(runs) > 1:
+        lines += [f"# {escape(title_of(runs))}", ""]
+        for summary in summarise_runs(runs):
+            lines += _overview(summary)
+    for run in runs:
+        lines += _page(page_of(run, target))
+    if masked:
+        lines += [
+            "Names and identifiers that the masking rules found are replaced: masking, not de-identification.",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
+    """Return the short summary for CI: what was asked, what came out, and one row a run."""
+    verdict = {0: "Passed", 1: "Below the bar", 3: "Could not be measured"}.get(
+        int(result.exit_code), "Failed"
+    )
+    lines = [f"## {verdict}", ""]
+    lines += [f"- {escape(note)}" for note in result.notes]
+    if result.checks:
+        rows = [
+            [
+                _SIGNS[check.status],
+                escape(check.job),
+                check.condition or "both",
+                escape(check.rule),
+                words.DASH if check.bar is None else f"{check.bar:g}",
+                words.number(check.value),
+                escape(check.words),
+            ]
+            for check in result.checks
+        ]
+        lines += ["", *_table(["", "job", "facts", "rule", "bar", "value", ""], rows)]
+    lines += ["", f"{escape(result.counted.words)}.", ""]
+    rows = []
+    for run in runs:
+        page = page_of(run)
+        conditions = [
+            words.number(found.score.mean) if (found := page.summary.of(name)) else words.DASH
+            for name in ("withheld", "supplied")
+        ]
+        rows.append([escape(run.started.job_name), *conditions, words.number(page.mean), escape(run.run_id)])
+    lines += _table(["job", "facts withheld", "facts supplied", "mean (published formula)", "run"], rows)
+    return "\n".join([*lines, ""])
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [
+        "| " + " | ".join(head) + " |",
+        "|" + "---|" * len(head),
+        *("| " + " | ".join(row) + " |" for row in rows),
+    ]
+
+
+def _overview(summary: Summary) -> list[str]:
+    lines = [f"## {escape(summary.label)}", ""]
+    for condition in summary.conditions:
+        score = condition.score
+        lines.append(
+            f"- Facts {condition.condition}: {words.number(score.mean)}; {score.spread_words}; {score.counted.words}"
+        )
+        lines.append(
+            f"- Facts {condition.condition}, pass^k over tasks: {words.pass_words(condition.pass_k)}"
+        )
+    if summary.uplift is not None:
+        lines.append(f"- Uplift by the facts: {summary.uplift.words}")
+    return [*lines, ""]
+
+
+def _page(page: Page) -> list[str]:
+    started = page.run.started
+    heads = [f"facts {c.condition} **{words.number(c.score.mean)}**" for c in page.summary.conditions]
+    lines = [
+        f"# {escape(started.job_name)}",
+        "",
+        " · ".join([*heads, f"mean (published formula) **{words.number(page.mean)}**"]),
+        "",
+        escape(page.lead),
+        "",
+    ]
+    if started.rehearsal:
+        lines += ["This is a rehearsal: a script plays the user, rules judge the transcript.", ""]
+    lines += [f"- {escape(line)}" for line in page.warnings]
+    lines += [""] if page.warnings else []
+    if len(page.trials) > 1:
+        lines += _overview(page.summary)
+    for trial in page.trials:
+        if len(page.trials) > 1:
+            lines += [f"## Trial {trial.trial}", ""]
+        lines += _trial(trial)
+    lines += _times(page) + _reviews(page)
+    lines += ["## About this run", ""]
+    lines += [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]
+    return [*lines, ""]
+
+
+def _trial(trial: TrialView) -> list[str]:
+    heads = [f"facts {condition}" for condition in trial.conditions]
+    lines: list[str] = []
+    if trial.tasks:
+        rows = []
+        for task in trial.tasks:
+            cells = [
+                words.DASH if v is None else f"{'✓' if v.passed else '✗'} {v.score:.2f} {escape(v.reason)}"
+                for v in task.verdicts
+            ]
+            rows.append([escape(task.title), *cells, words.signed(task.uplift)])
+        lines += ["## Tasks", "", *_table(["task", *heads, "uplift"], rows), ""]
+    if trial.assertions:
+        rows = []
+        for assertion in trial.assertions:
+            cells = []
+            for checks, final in zip(assertion.timelines, assertion.finals, strict=True):
+                turns = "".join({"passed": "●", "failed": "○"}.get(check.status, "?") for check in checks)
+                cells.append(f"{turns} {words.FINAL[final.status if final else '']}".strip())
+            rows.append([escape(assertion.title), f"{assertion.weight:g}×", *cells])
+        lines += ["## Assertions", "", *_table(["assertion", "weight", *heads], rows), ""]
+    if trial.facts:
+        rows = [[f"{f.number}. {escape(f.text)}", *f.given] for f in trial.facts]
+        lines += ["## Facts ledger", "", *_table(["fact", *heads], rows), ""]
+    if trial.medals:
+        lines += ["## Graded submissions", ""]
+        for card in trial.medals:
+            if card.report is None:
+                lines.append(f"- facts {card.condition}: not graded: {escape(card.error)}")
+            else:
+                said = f"{words.medal_word(card.report)}, {words.standing(card.report)}"
+                lines.append(f"- facts {card.condition}: {escape(card.report.task_id)}: {escape(said)}")
+        lines.append("")
+    return lines + _conversations(trial)
+
+
+def _conversations(trial: TrialView) -> list[str]:
+    lines: list[str] = []
+    for place, condition in enumerate(trial.conditions):
+        talk = trial.talks[place]
+        if talk is None:
+            continue
+        ended = words.ending(talk.ended) if talk.ended else "not ended"
+        lines += [f"## Conversation, facts {condition}", "", escape(ended), ""]
+        for turn in trial.turns:
+            for said in turn.sides[place]:
+                message = said.message
+                time = f" ({words.seconds(message.latency_ms)})" if message.latency_ms is not None else ""
+                lines += [f"**{escape(message.speaker)}**{time}: {escape(message.text)}", ""]
+                lines += [f"> {escape(note.words)}\n" for note in said.notes]
+    return lines
+
+
+def _times(page: Page) -> list[str]:
+    rows = []
+    for condition in page.summary.conditions:
+        times = condition.latency
+        values = (
+            times.average_ms,
+            times.p50_ms,
+            times.p90_ms,
+            times.p95_ms,
+            times.max_ms,
+            times.first_token_ms,
+        )
+        rows.append([f"facts {condition.condition}", *map(words.seconds, values), str(condition.failures)])
+    head = ["", "average", "median", "p90", "p95", "longest", "first token", "failures"]
+    return ["## Response times", "", f"{page.concurrency}.", "", *_table(head, rows), ""]
+
+
+def _reviews(page: Page) -> list[str]:
+    if not page.run.reviews:
+        return []
+    rows = [
+        [escape(r.author), escape(r.at), escape(r.about), escape(r.kind), words.number(r.before),
+         words.number(r.after), escape(r.why)]
+        for r in page.run.reviews
+    ]  # fmt: skip
+    head = ["who", "when", "about", "what", "before", "after", "why"]
+    return ["## Reviews and later scores", "", *_table(head, rows), ""]

@@ -1,0 +1,100 @@
+"""One run as a document shows it: its summary, its trials and a plain sentence about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bioeval_tui import composite
+from bioeval_tui.reports import view
+from bioeval_tui.reports.loading import LoadedRun
+from bioeval_tui.reports.summary import ConditionSummary, Summary, summarise_runs
+from bioeval_tui.reports.words import number, signed
+from bioeval_tui.text import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One run, ready to be written."""
+
+    run: LoadedRun
+    summary: Summary
+    trials: tuple[view.TrialView, ...]
+    mean: float | None
+    lead: str
+    status: str
+    duration_s: float
+    target: float
+    target_ms: float
+    concurrency: str
+    warnings: tuple[str, ...]
+    versions: tuple[tuple[str, str], ...]
+
+    def anchor(self, condition: str, trial: int, message: int) -> str:
+        """Return the id of a message in the document."""
+        return view.anchor(self.run.run_id, condition, trial, message)
+
+
+def page_of(run: LoadedRun, target: float = view.TARGET) -> Page:
+    """Lay out a run."""
+    summary = summarise_runs([run])[0]
+    ended, started = run.state.ended, run.started
+    wished = run.state.job.get("aspirationalAverage")
+    until = ended.at if ended else run.state.last_at or started.at
+    means = [condition.score for condition in summary.conditions]
+    whole = all(score.counted.used == score.counted.held for score in means)
+    mean = composite.mean_of([score.mean for score in means]) if whole else None
+    return Page(
+        run=run,
+        summary=summary,
+        trials=tuple(view.trial_view(run, trial, target) for trial in run.trials),
+        mean=mean,
+        lead=lead(run, summary),
+        status=ended.status if ended else "interrupted",
+        duration_s=max(0.0, (until - started.at).total_seconds()),
+        target=target,
+        target_ms=float(wished) if isinstance(wished, int | float) else 0.0,
+        concurrency=summary.conditions[0].latency.concurrency_words if summary.conditions else "",
+        warnings=tuple(view.warnings(run)),
+        versions=tuple(view.versions(run)),
+    )
+
+
+def title_of(runs: Sequence[LoadedRun]) -> str:
+    """Return the document's title."""
+    if len(runs) == 1:
+        return f"{runs[0].started.job_name}: evaluation report"
+    jobs = {run.started.job_name for run in runs}
+    return f"{plural(len(runs), 'run')} of {plural(len(jobs), 'job')}"
+
+
+def lead(run: LoadedRun, summary: Summary) -> str:
+    """Return what the run found, in a plain sentence or two."""
+    parts = [_condition_words(condition) for condition in summary.conditions]
+    if not parts:
+        return "No conversation was held."
+    sentence = "; ".join(parts)
+    text = sentence[0].upper() + sentence[1:] + "."
+    uplift = summary.uplift.mean if summary.uplift else None
+    if uplift is not None:
+        text += f" The facts made a difference of {signed(uplift)}."
+    elif not run.state.clean:
+        text += " The conditions cannot be compared: the run is not clean."
+    return text
+
+
+def _condition_words(condition: ConditionSummary) -> str:
+    where = f"with the facts {condition.condition}"
+    if condition.score.mean is None:
+        why = ", ".join(reason for reason, _ in condition.score.counted.reasons)
+        return f"{where} the agent could not be scored" + (f" ({why})" if why else "")
+    passed = sum(tries.successes for tries in condition.tries)
+    total = sum(tries.trials for tries in condition.tries)
+    one = all(tries.trials == 1 for tries in condition.tries)
+    done = (
+        f"{passed} of {plural(total, 'task')} done"
+        if one
+        else f"{passed} of {total} tries at its tasks passed"
+    )
+    tasks = f", {done}" if total else ""
+    return f"{where} the agent scored {number(condition.score.mean)}{tasks}"

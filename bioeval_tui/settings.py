@@ -1,0 +1,109 @@
+"""Settings from the environment and a `.env` file in the current folder. Credentials come from nowhere else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, SecretStr
+
+DEFAULT_AGENT_URL = "http://localhost:8081"
+DEFAULT_KNOWLEDGE_URL = "http://localhost:8080"
+DEFAULT_MODEL = "gpt-4.1-mini"
+DEFAULT_NEO_URI = "bolt://neo4j@localhost:7687"
+APP_NAME = "bioeval-tui"
+
+
+class Settings(BaseModel):
+    """Everything that the environment decides. `from_environment` reads it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    openai_api_key: SecretStr | None = None
+    openai_base_url: str | None = None
+    neo_uri: str = DEFAULT_NEO_URI
+    neo_uri_is_set: bool = False
+    neo_username: str = "neo4j"
+    neo_password: SecretStr | None = None
+    agent_url: str = DEFAULT_AGENT_URL
+    agent_url_is_set: bool = False
+    agent_api_key: SecretStr | None = None
+    knowledge_url: str = DEFAULT_KNOWLEDGE_URL
+    evaluator_model: str = DEFAULT_MODEL
+    judge_model: str = DEFAULT_MODEL
+    data_dir_override: str | None = None
+    tasks_dirs: tuple[Path, ...] = ()
+
+    @classmethod
+    def from_environment(
+        cls, environment: Mapping[str, str] | None = None, dotenv: Path | None = None
+    ) -> Settings:
+        """Read the environment; a `.env` file fills in what the environment does not set."""
+        values = {**_dotenv(dotenv or Path(".env")), **(os.environ if environment is None else environment)}
+
+        def text(name: str) -> str | None:
+            return (values.get(name) or "").strip() or None
+
+        def secret(name: str) -> SecretStr | None:
+            found = text(name)
+            return SecretStr(found) if found else None
+
+        folders = tuple(Path(part) for part in (text("BIOEVAL_TASKS_DIR") or "").split(os.pathsep) if part)
+        return cls(
+            openai_api_key=secret("OPENAI_API_KEY"),
+            openai_base_url=text("OPENAI_BASE_URL"),
+            neo_uri=text("NEO_URI") or DEFAULT_NEO_URI,
+            neo_uri_is_set=text("NEO_URI") is not None,
+            neo_username=text("NEO_USERNAME") or "neo4j",
+            neo_password=secret("NEO_PASSWORD"),
+            agent_url=text("BIOEVAL_AGENT_URL") or DEFAULT_AGENT_URL,
+            agent_url_is_set=text("BIOEVAL_AGENT_URL") is not None,
+            agent_api_key=secret("BIOEVAL_AGENT_API_KEY"),
+            knowledge_url=text("BIOEVAL_KNOWLEDGE_URL") or DEFAULT_KNOWLEDGE_URL,
+            evaluator_model=text("BIOEVAL_EVALUATOR_MODEL") or DEFAULT_MODEL,
+            judge_model=text("BIOEVAL_JUDGE_MODEL") or DEFAULT_MODEL,
+            data_dir_override=text("BIOEVAL_DATA_DIR"),
+            tasks_dirs=folders,
+        )
+
+    @cached_property
+    def data_dir(self) -> Path:
+        """The folder for recordings, graphs, prepared tasks and logs."""
+        if self.data_dir_override:
+            return Path(self.data_dir_override).expanduser().absolute()
+        from platformdirs import user_data_path
+
+        return user_data_path(APP_NAME, appauthor=False)
+
+    @property
+    def runs_dir(self) -> Path:
+        """Where recordings are kept."""
+        return self.data_dir / "runs"
+
+    @property
+    def logs_dir(self) -> Path:
+        """Where log files go; they hold no message text."""
+        return self.data_dir / "logs"
+
+    @property
+    def graph_file(self) -> Path:
+        """The embedded knowledge graph's file."""
+        return self.data_dir / "graph.db"
+
+
+def private_dir(path: Path) -> Path:
+    """Create `path`, and what is missing above it, for its owner alone (0700); return it."""
+    if not path.parent.is_dir():
+        private_dir(path.parent)  # `mkdir(parents=True)` would leave those to the umask
+    path.mkdir(exist_ok=True, mode=0o700)
+    return path
+
+
+def _dotenv(path: Path) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    from dotenv import dotenv_values
+
+    return {key: value for key, value in dotenv_values(path).items() if value is not None}

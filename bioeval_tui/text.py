@@ -1,0 +1,112 @@
+"""Untrusted text made safe, once, where it enters.
+
+Text of agents, models, submissions, job files and leaderboards can hold terminal control sequences,
+bidirectional overrides and other invisible characters. `clean` turns each into a visible picture, so
+that a reader sees that something was there and a terminal never acts on it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+MAX_TEXT = 1_000_000
+"""Longest text kept from a peer, in characters."""
+
+MAX_COMBINING = 8
+"""Most combining marks kept after one character; more only smear the neighbouring lines."""
+
+_TAB_NEWLINE = "\t\n"
+
+# Whole escape sequences first, so that their payload does not stay behind as stray letters.
+_SEQUENCES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
+    r"|\x1b[\]PX^_][^\x07\x1b\x9c]{0,4096}+(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC; possessive: no way back
+    r"|\x9b[0-?]*[ -/]*[@-~]"  # C1 CSI
+    r"|[\x9d\x90\x98\x9e\x9f][^\x07\x1b\x90-\x9f]{0,4096}+(?:\x07|\x9c)"  # C1 OSC, DCS, SOS, PM, APC
+    r"|\x1b[ -/]*[0-~]"  # two-byte escapes
+)
+_UNSAFE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 (but tab and newline), DEL, C1
+    r"\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"  # invisible, bidi
+    r"\U000e0000-\U000e0fff"  # tags and variation selectors supplement
+    r"\ud800-\udfff]"  # lone surrogates
+)
+_COMBINING_RUN = re.compile(
+    r"[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
+    r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]{9,}"
+)
+_KEEP_JOINER = "\u200d"  # zero-width joiner: part of ordinary emoji and of several scripts
+
+
+def clean(text: str, limit: int = MAX_TEXT) -> str:
+    """Return `text` without anything that a terminal or a reader could be fooled by.
+
+    Escape sequences become `␛`, control and invisible characters their Unicode picture or `⍰`;
+    carriage returns become newlines; runs of more than `MAX_COMBINING` combining marks are cut; text
+    beyond `limit` characters is cut and says so. Cleaning twice changes nothing more.
+    """
+    if len(text) > limit:
+        text = text[:limit] + f"\n… cut after {limit:,} characters"
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+    text = _SEQUENCES.sub("␛", text)
+    text = _UNSAFE.sub(_picture, text)
+    return _COMBINING_RUN.sub(lambda run: run.group()[:MAX_COMBINING], text)
+
+
+def clean_line(text: str, limit: int = 500) -> str:
+    """Return `text` cleaned and on one line: newlines and tabs become single spaces."""
+    return clean(" ".join(text[: limit * 4].split()), limit).replace("\n", " ")
+
+
+def clean_value(value: Any, limit: int = MAX_TEXT) -> Any:
+    """Return a JSON-like value with every text in it (keys too) cleaned."""
+    match value:
+        case str():
+            return clean(value, limit)
+        case dict():
+            return {clean(str(key), 1000): clean_value(item, limit) for key, item in value.items()}
+        case list() | tuple():
+            return [clean_value(item, limit) for item in value]
+        case _:
+            return value
+
+
+def shorten(text: str, width: int) -> str:
+    """Return `text` on one line and at most `width` characters, an ellipsis marking the cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: max(0, width - 1)] + "…"
+
+
+def compact_json(value: Any) -> str:
+    """Return `value` as compact JSON; what JSON cannot hold is shown as its text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Return `1 turn`, `3 turns`, `1,043 entries`."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def home_relative(path: Path) -> str:
+    """Return `path` with the user's home folder written as `~`, cleaned for display."""
+    try:
+        return clean_line("~/" + str(path.relative_to(Path.home())))
+    except (ValueError, RuntimeError):
+        return clean_line(str(path))
+
+
+def _picture(match: re.Match[str]) -> str:
+    character = match.group()
+    if character == _KEEP_JOINER:
+        return character
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    return "⍰"

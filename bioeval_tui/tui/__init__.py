@@ -1,0 +1,1 @@
+"""The Textual application. Screens render state and send intents; they never fetch, compute or decide."""

@@ -1,0 +1,301 @@
+"""The application: screens as modes, themes, and the few keys that work everywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
+
+from bioeval_tui.text import home_relative
+from bioeval_tui.tui.keymap import chosen_keys, named
+from bioeval_tui.tui.line_filter import SafeLines
+from bioeval_tui.tui.themes import DEFAULT_VARIABLES, THEMES
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from bioeval_tui.run_state import RunState
+    from bioeval_tui.tui.run_link import Opener
+    from bioeval_tui.tui.screens.benchmarks import BenchmarksScreen
+    from bioeval_tui.tui.screens.jobs import JobsScreen
+    from bioeval_tui.tui.screens.live import LiveScreen
+    from bioeval_tui.tui.screens.medals import MedalsScreen
+    from bioeval_tui.tui.screens.runs import RunsScreen
+    from bioeval_tui.tui.services import RunRequest, Services
+
+OnQuit = Literal["cancel", "ask", "leave"]
+Mode = Literal["jobs", "live", "runs", "benchmarks", "medals"]
+CANCEL_WAIT_S = 3.0
+"""How long quitting waits for a cancelled run to say that it has ended."""
+
+
+def _commands() -> type[Provider]:
+    from bioeval_tui.tui.commands import Actions
+
+    return Actions
+
+
+class BioevalApp(App[None]):
+    """The terminal application.
+
+    `start` is what to open first: a request to run, a function that opens a run (a replay, an attached run),
+    or a screen by its mode. `on_quit` says what becomes of a live run when the screen closes: `cancel` it, `ask`,
+    or `leave` it running. `pictures` is where screenshots go, the current folder by default; `clock` is
+    monotonic, in seconds.
+    """
+
+    TITLE = "bioeval-tui"
+    DEFAULT_MODE = "live"
+    COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {_commands}  # type: ignore[assignment]
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = named(
+        "app",
+        [
+            Binding("1", "go('jobs')", "screens", key_display="1…5", tooltip="Go to the job files"),
+            Binding("2", "go('live')", "live screen", show=False, tooltip="Go to the run that is watched"),
+            Binding("3", "go('runs')", "runs", show=False, tooltip="Go to the history of runs"),
+            Binding(
+                "4", "go('benchmarks')", "benchmarks", show=False, tooltip="Go to the machine-learning tasks"
+            ),
+            Binding("5", "go('medals')", "medal table", show=False, tooltip="Go to the graded submissions"),
+            Binding("s", "picture", "screenshot", show=False, tooltip="Save this screen as an SVG picture"),
+            Binding(
+                "question_mark", "help", "help", key_display="?", tooltip="What this screen shows, its keys"
+            ),
+            Binding("ctrl+p", "command_palette", "palette", key_display="^p", tooltip="Every action by name"),
+            Binding("q", "leave_app", "quit", tooltip="Leave the program"),
+            Binding("ctrl+q", "leave_app", "quit", show=False, tooltip="Leave the program"),
+            Binding("ctrl+c", "interrupt", "quit", show=False, priority=True),
+        ],
+    )
+
+    def __init__(
+        self,
+        services: Services,
+        start: RunRequest | Opener | Mode,
+        *,
+        on_quit: OnQuit = "ask",
+        theme: str | None = None,
+        pictures: Path | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        super().__init__()
+        for look in THEMES:
+            self.register_theme(look)
+        kept = services.preferences.get("theme")
+        self.theme = theme or (kept if kept in [look.name for look in THEMES] else "dark")
+        self.services = services
+        self.set_keymap(chosen_keys(services.preferences))
+        self.clock = clock
+        self._on_quit = on_quit
+        self._start = start
+        self._pictures = pictures
+        self._leaving = False
+        self.add_mode("jobs", self._jobs_screen)
+        self.add_mode("live", self._live_screen)
+        self.add_mode("runs", self._runs_screen)
+        self.add_mode("benchmarks", self._benchmarks_screen)
+        self.add_mode("medals", self._medals_screen)
+
+    # Screens, made when they are first gone to
+
+    def _live_screen(self) -> LiveScreen:
+        from bioeval_tui.tui.screens.live import LiveScreen
+
+        return LiveScreen(self._opener(), clock=self.clock)
+
+    def _opener(self) -> Opener | None:
+        start = self._start
+        if isinstance(start, str):
+            return None
+        if callable(start):
+            return start
+        return partial(self.services.start_run, start)
+
+    def _jobs_screen(self) -> JobsScreen:
+        from bioeval_tui.tui.screens.jobs import JobsScreen
+
+        return JobsScreen()
+
+    def _runs_screen(self) -> RunsScreen:
+        from bioeval_tui.tui.screens.runs import RunsScreen
+
+        return RunsScreen()
+
+    def _benchmarks_screen(self) -> BenchmarksScreen:
+        from bioeval_tui.tui.screens.benchmarks import BenchmarksScreen
+
+        return BenchmarksScreen()
+
+    def _medals_screen(self) -> MedalsScreen:
+        from bioeval_tui.tui.screens.medals import MedalsScreen
+
+        return MedalsScreen(self.services.medals)
+
+    async def on_mount(self) -> None:
+        """Go where the start says."""
+        self.set_class(self.few_colours or self.no_color, "-few-shades")
+        self.set_class(self.few_colours, "-few-colours")
+        self.call_after_refresh(self.spare_collector)
+        if isinstance(self._start, str) and self._start != "live":
+            await self.action_go(self._start)
+
+    def spare_collector(self) -> None:
+        """Leave what is loaded by now out of every later garbage collection, until the app ends.
+
+        The screen's longest pauses were full collections that walked modules, style sheets and event models:
+        some 90,000 objects that live until the end, 22 to 35 ms each time. Frozen, they cost nothing.
+        """
+        gc.freeze()
+
+    def on_unmount(self) -> None:
+        """Give the objects back: the process may go on without the app."""
+        gc.unfreeze()
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the program is on its way out."""
+        return self._leaving
+
+    @property
+    def live(self) -> LiveScreen:
+        """The live screen."""
+        return cast("LiveScreen", self._screen_stacks["live"][0])
+
+    @property
+    def run_state(self) -> RunState | None:
+        """The run that was shown last, for a front end that has something to say after the screen."""
+        return self.live.state
+
+    async def action_go(self, mode: str) -> None:
+        """Go to a screen."""
+        if mode != self.current_mode:
+            self._came_from = self.current_mode
+            await self.switch_mode(mode)
+
+    async def action_go_back(self) -> None:
+        """Go to the screen before this one."""
+        await self.action_go(self._came_from)
+
+    _came_from = "live"
+
+    async def show_runs(self, words: str) -> None:
+        """Go to the history, showing only runs in which every word is found."""
+        await self.action_go("runs")
+        cast("RunsScreen", self.screen).search(words)
+
+    def use_theme(self, name: str) -> None:
+        """Change the colours, now and for the next time."""
+        self.theme = name
+        self.services.keep("theme", name)
+
+    def open_run(self, opener: Opener | None) -> None:
+        """Show another run on the live screen; dialogs over it are closed."""
+        # In the app's own task: a screen that is about to be closed must not wait for it.
+        self.call_later(self._open_run, opener)
+
+    async def _open_run(self, opener: Opener | None) -> None:
+        await self.action_go("live")
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        await self.live.open(opener)
+
+    # Keys that work everywhere
+
+    def action_help(self) -> None:
+        """Show what the screen is for and every key that applies."""
+        from bioeval_tui.tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(self.screen))
+
+    def action_picture(self) -> None:
+        """Save the screen as an SVG picture."""
+        from bioeval_tui.tui import pictures
+
+        folder, name = self.folder, self.current_mode
+        try:
+            path = pictures.save(self.export_screenshot(), folder, name, datetime.now())
+        except OSError as error:
+            sentence = f"The picture could not be saved in {home_relative(folder)}: {error.strerror}"
+            self.notify(sentence, severity="error", markup=False)
+            return
+        self.notify(f"Saved {home_relative(path)}", markup=False)
+
+    @property
+    def folder(self) -> Path:
+        """Where pictures and tables are saved."""
+        return self._pictures or Path.cwd()
+
+    def copy_text(self, text: str, what: str) -> None:
+        """Copy a text to the clipboard (by the terminal, if it can), and say so."""
+        self.copy_to_clipboard(text)
+        self.notify(f"Copied {what}", markup=False)
+
+    async def action_interrupt(self) -> None:
+        """Copy what is selected; without a selection, quit."""
+        selected = self.screen.get_selected_text()
+        if selected:
+            self.copy_text(selected, "what is selected")
+        else:
+            await self.action_leave_app()
+
+    async def action_leave_app(self) -> None:
+        """Quit; a run that goes on is cancelled, left or asked about. A second time, quit at once."""
+        if self._leaving or not self.live.link.goes_on or self._on_quit == "leave":
+            self.exit()
+        elif self._on_quit == "cancel":
+            self._cancel_and_exit(True)
+        else:
+            from bioeval_tui.tui.screens.quit import QuitScreen
+
+            self.push_screen(QuitScreen(), self._cancel_and_exit)
+
+    def _cancel_and_exit(self, cancel: bool | None) -> None:
+        """Exit, after cancelling the run if so decided; None means to stay."""
+        if cancel is None:
+            return
+        if not cancel:
+            self.exit()
+            return
+        self._leaving = True
+        self.run_worker(self._cancel_run(), group="leaving", exit_on_error=False)
+
+    async def _cancel_run(self) -> None:
+        try:
+            async with asyncio.timeout(CANCEL_WAIT_S):
+                await self.live.link.send("cancel")
+                await self.live.link.wait_for_end()
+        except TimeoutError:
+            pass
+        finally:
+            self.exit()
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Return the theme's variables; with 16 colours, lines in a grey that is not the background's black."""
+        variables = super().get_css_variables()
+        return {**variables, "line": "#808080"} if self.few_colours else variables
+
+    @property
+    def few_colours(self) -> bool:
+        """Whether the terminal has no more than 16 colours."""
+        return self.console.color_system == "standard"
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return the variables that a foreign theme lacks."""
+        return DEFAULT_VARIABLES
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return Textual's filters, and the one that lets no control character through."""
+        return [*super().get_line_filters(), _SAFE_LINES]
+
+
+_SAFE_LINES = SafeLines()

@@ -1,0 +1,33 @@
+"""Screenshots as SVG that ask no outside host for anything."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+_FONT_FACE = re.compile(r"@font-face\s*\{[^}]*\}\s*")
+_COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
+_FONT = re.compile(r"font-family:\s*Fira Code[^;]*;")
+_MONOSPACE = "font-family: 'Fira Code', 'DejaVu Sans Mono', Menlo, Consolas, monospace;"
+
+
+def without_hosts(svg: str) -> str:
+    """Return the picture without its references to fonts on an outside host; the reader's own are used."""
+    return _FONT.sub(_MONOSPACE, _COMMENT.sub("", _FONT_FACE.sub("", svg)))
+
+
+def save(svg: str, folder: Path, name: str, at: datetime) -> Path:
+    """Write a picture that only its owner may read, under a name that is free; return its path.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    path = folder / f"bioeval-tui-{name}-{at:%Y-%m-%d-%H%M%S}.svg"
+    number = 1
+    while path.exists():
+        number += 1
+        path = path.with_stem(f"{path.stem.split('~')[0]}~{number}")
+    path.touch(mode=0o600)
+    path.write_text(without_hosts(svg), encoding="utf-8")
+    return path

@@ -1,0 +1,65 @@
+"""What every screen has: a title bar, a body, a footer with the keys that apply now, and help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+from textual.widget import Widget
+
+from bioeval_tui.tui.keymap import named
+from bioeval_tui.tui.widgets.keys_footer import KeysFooter
+from bioeval_tui.tui.widgets.title_bar import TitleBar
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.app import BioevalApp
+
+
+class BaseScreen(Screen[None]):
+    """A screen of the application. `NAME` stands in the title, `ABOUT` at the top of its help."""
+
+    NAME: ClassVar[str] = ""
+    ABOUT: ClassVar[str] = ""
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-short"),
+        (16, "-normal"),
+        (32, "-tall"),
+    ]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Name the keys, so that people can change them."""
+        if "BINDINGS" in cls.__dict__:
+            cls.BINDINGS = named(cls.NAME or cls.__name__, cls.BINDINGS)
+        super().__init_subclass__(**options)
+
+    @property
+    def bioeval(self) -> BioevalApp:
+        """The application, with its services."""
+        return cast("BioevalApp", self.app)
+
+    @property
+    def title_bar(self) -> TitleBar:
+        """The first line."""
+        return self.query_one(TitleBar)
+
+    def compose(self) -> ComposeResult:
+        """Lay out title, body and footer."""
+        yield TitleBar(self.NAME)
+        yield from self.compose_body()
+        yield KeysFooter()
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Yield the widgets between title and footer."""
+        return ()
+
+    @property
+    def wide(self) -> bool:
+        """Whether there is room for things side by side."""
+        return self.app.size.width >= 120
+
+    def tell(self, sentence: str, *, bad: bool = False) -> None:
+        """Show a short message for a few seconds; foreign text in it stays literal."""
+        self.app.notify(sentence, severity="warning" if bad else "information", markup=False)

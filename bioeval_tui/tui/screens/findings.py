@@ -1,0 +1,51 @@
+"""What the doctor says of a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.text import plural
+from bioeval_tui.tui.items import Examined
+from bioeval_tui.tui.screens.dialog import Dialog
+from bioeval_tui.tui.tones import paint
+from bioeval_tui.tui.view.cells import Cell
+
+HEADS: dict[str, Cell] = {
+    "valid": Cell("✓ valid: it would be graded", "good"),
+    "invalid": Cell("✗ invalid: the file's fault", "bad"),
+    "not_graded": Cell("? could not be checked", "warn"),
+}
+
+
+class FindingsDialog(Dialog[None]):
+    """One line a finding."""
+
+    NAME: ClassVar[str] = "Validation"
+    ABOUT: ClassVar[str] = "Everything that is wrong with the file, not only the first thing."
+
+    def __init__(self, task_id: str, file: str, found: Examined) -> None:
+        super().__init__()
+        self._task_id = task_id
+        self._file = file
+        self._found = found
+
+    @property
+    def heading(self) -> str:
+        """The task."""
+        return f"Validated for {self._task_id}"
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The verdict, then the findings."""
+        found = self._found
+        lines = [paint(HEADS[found.status]), paint(Cell(self._file, "quiet")), Content("")]
+        if found.findings:
+            lines.append(paint(Cell(plural(len(found.findings), "finding"), "strong")))
+        lines += [paint(Cell(f"· {sentence}")) for sentence in found.findings]
+        with VerticalScroll(classes="dialog--body"):
+            yield Static(Content("\n").join(lines), markup=False)

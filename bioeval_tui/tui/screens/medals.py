@@ -1,0 +1,206 @@
+"""The medal table: graded submissions as they arrive, and the card of the one looked at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from time import monotonic
+
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.text import plural
+from bioeval_tui.tui.screens.medals_keys import MEDAL_KEYS, GroupRows, MedalRows, MedalsKeys
+from bioeval_tui.tui.services import MedalRow
+from bioeval_tui.tui.tones import paint
+from bioeval_tui.tui.view import medals
+from bioeval_tui.tui.view.cells import Cell
+from bioeval_tui.tui.view.listing import Sorting
+from bioeval_tui.tui.view.medal_groups import GROUP_COLUMNS, MIN_NAME, group_cells, groups
+from bioeval_tui.tui.view.medal_table import MedalTable
+from bioeval_tui.tui.widgets.ask_line import AskLine
+from bioeval_tui.tui.widgets.list_table import ListTable
+from bioeval_tui.tui.widgets.medal_card import MedalCard
+from bioeval_tui.tui.widgets.panel import Drawn
+
+FRAME_S = 0.05
+SHARE = 10
+"""A redrawing while rows stream in is followed by a pause of this many times what it took."""
+SLICE_S = 0.008
+"""How long rows are taken in before the screen gets its turn."""
+
+
+class MedalsScreen(MedalsKeys):
+    """Submissions, their medals, and where each stands."""
+
+    NAME = "Medals"
+    ABOUT = (
+        "Graded submissions: medal, score, percentile on the leaderboard, and what the next medal needs. "
+        "Invalid is the file's fault; not graded is ours."
+    )
+    BINDINGS = MEDAL_KEYS
+    DEFAULT_CSS = """
+    MedalsScreen {
+        & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
+        & #body { height: 1fr; display: none; }
+        & #groups { display: none; }
+        & MedalCard { width: 50; border-left: solid $line; display: none; }
+        & #totals { height: 2; padding: 0 2; display: none; }
+        & #trouble { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
+        &.-filled #body, &.-filled #totals { display: block; }
+        &.-filled #notice { display: none; }
+        &.-wide MedalCard { display: block; }
+        &.-grouped #medals, &.-grouped MedalCard { display: none; }
+        &.-grouped #groups { display: block; }
+        &.-short #totals { display: none; }
+    }
+    """
+
+    def __init__(self, source: Callable[[], AsyncIterator[MedalRow]]) -> None:
+        super().__init__()
+        self._source = source
+        self.table = MedalTable()
+        self.rows = MedalRows()
+        self.group_rows = GroupRows()
+        self._listing = ListTable(self.rows, medals.COLUMNS, medals.MIN_TASK)
+        self._listing.id = "medals"
+        self._grouping = ListTable(self.group_rows, GROUP_COLUMNS, MIN_NAME)
+        self._grouping.id = "groups"
+        self._redraw_planned = False
+        self._pause = FRAME_S
+        self._done = False
+        self._failure = ""
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Table, card, totals."""
+        yield Static(id="trouble", markup=False)
+        yield Static(id="notice", markup=False)
+        with Horizontal(id="body"):
+            with Vertical():
+                yield self._listing
+                yield self._grouping
+            yield MedalCard()
+        yield Drawn(classes="medals--totals")
+        yield AskLine("filter", "words of task, agent or medal; enter keeps it, esc clears it", id="filter")
+
+    def on_mount(self) -> None:
+        """Restore sorting and columns, and begin to take in rows."""
+        kept = self.bioeval.services.preferences
+        match kept.get("medals.sorting"):
+            case [int(column), bool(reverse)] if 0 <= column < len(medals.COLUMNS):
+                self.table.sorting = Sorting(column, reverse)
+        match kept.get("medals.hidden"):
+            case [*names] if all(isinstance(name, str) for name in names):
+                self.hidden = frozenset(names)
+        totals = self.query_one(".medals--totals", Drawn)
+        totals.id = "totals"
+        totals.draw(self._totals)
+        self.redraw()
+        self.run_worker(self._take(), group="medals", exit_on_error=False)
+
+    async def _take(self) -> None:
+        began = monotonic()
+        try:
+            async for row in self._source():
+                self.table.add(row)
+                self._redraw_soon()
+                if monotonic() - began > SLICE_S:
+                    await asyncio.sleep(0)
+                    began = monotonic()
+        except (BioevalError, OSError) as error:
+            self._failure = str(error) or type(error).__name__
+        self._done = True
+        self.redraw()
+
+    def _redraw_soon(self) -> None:
+        """Redraw the first row at once, later ones at most once a frame, and more seldom as the table grows."""
+        if len(self.table.entries) == 1:
+            self.redraw()
+        elif not self._redraw_planned:
+            self._redraw_planned = True
+            self.set_timer(self._pause, self._redraw_planned_one)
+
+    def _redraw_planned_one(self) -> None:
+        self._redraw_planned = False
+        if not self._done:
+            self.redraw()
+
+    # Drawing
+
+    def redraw(self) -> None:
+        """Bring everything into step with the table; the cursor stays on its row once it was moved."""
+        began = monotonic()
+        self.table.arrange()
+        self.show_rows()
+        self._pause = max(FRAME_S, SHARE * (monotonic() - began))
+
+    def show_rows(self) -> None:
+        """Draw the rows as they are arranged."""
+        table = self.table
+        filled = bool(table.entries)
+        if filled != self.has_class("-filled"):
+            self.set_class(filled, "-filled")
+            self.refresh_bindings()
+        columns = [column for column in medals.COLUMNS if column.name not in self.hidden]
+        self._listing.set_columns(columns)
+        place = next((at for at, c in enumerate(columns) if c is medals.COLUMNS[table.sorting.column]), -1)
+        self._listing.show(len(table.visible), self._cells, Sorting(place, table.sorting.reverse))
+        if self.grouped:
+            self.groups = groups(table.visible)
+            self._grouping.show(len(self.groups), self._group_cells, Sorting(-1))
+        at = table.place_of(self.looked_at) if self.rows.steered else 0
+        if at != self.rows.cursor:
+            self.rows.move_to(at)
+        self.look(at)
+        self.query_one(".medals--totals", Drawn).refresh()
+        self._show_words()
+        if filled and self.focused is None:
+            self.focus_rows()
+
+    def _cells(self, index: int, width: int) -> Mapping[str, Cell]:
+        return medals.row_cells(self.table.visible[index].row)
+
+    def _group_cells(self, index: int, width: int) -> Mapping[str, Cell]:
+        return group_cells(self.groups[index])
+
+    def look(self, index: int) -> None:
+        """Show the card of the row at `index`."""
+        visible = self.table.visible
+        self.looked_at = visible[index] if index < len(visible) else None
+        self.query_one(MedalCard).show(self.looked_at.row if self.looked_at else None)
+
+    def _show_words(self) -> None:
+        count = len(self.table.entries)
+        shown = len(self.table.visible)
+        notes = [
+            Cell(plural(count, "report"), "quiet"),
+            Cell(plural(self.table.totals().agents, "agent"), "quiet"),
+        ]
+        if self.table.filter:
+            notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))
+        state = Cell("✓ all graded") if self._done and not self._failure else Cell("● grading…", "busy")
+        self.title_bar.say(
+            (self.NAME, "by agent") if self.grouped else (self.NAME,),
+            notes if count else (),
+            Cell("! stopped", "bad") if self._failure else state,
+        )
+        trouble = self.query_one("#trouble", Static)
+        trouble.display = bool(self._failure)
+        trouble.update(Content(f"! Grading stopped: {self._failure}"))
+        self.query_one("#notice", Static).update(self._notice())
+
+    def _notice(self) -> Content:
+        if not self._done:
+            return Content.styled("Grading the first submission…", "bold")
+        return Content.assemble(
+            ("Nothing is graded yet\n\n", "bold"),
+            ("bioeval-tui grade SUBMISSIONS.jsonl --output-dir DIR grades files;\n", "$quiet"),
+            ("bioeval-tui medals REPORT.json shows what was graded before.", "$quiet"),
+        )
+
+    def _totals(self, width: int) -> Content:
+        lines = medals.totals_lines(self.table.totals())
+        return Content("\n").join([paint(*line).truncate(width, ellipsis=True) for line in lines])

@@ -1,0 +1,280 @@
+"""The medal table's keys: what each does, and when it applies."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+
+from bioeval_tui.text import home_relative, plural
+from bioeval_tui.tui.screens.base import BaseScreen
+from bioeval_tui.tui.view import export, medals
+from bioeval_tui.tui.view.medal_table import Entry, MedalTable
+from bioeval_tui.tui.widgets.ask_line import AskLine
+from bioeval_tui.tui.widgets.list_table import TableHead
+from bioeval_tui.tui.widgets.rows import RowList
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.items import Examined
+    from bioeval_tui.tui.services import MedalRow
+    from bioeval_tui.tui.view.medal_groups import Group
+
+MEDAL_KEYS: list[BindingType] = [
+    Binding("slash", "filter", "filter", key_display="/", tooltip="Show rows with these words only"),
+    Binding("left", "sort(-1)", "sort", key_display="← →", tooltip="Sort by the column before"),
+    Binding("right", "sort(1)", "sort", show=False, tooltip="Sort by the next column"),
+    Binding("r", "reverse", "reverse", tooltip="Sort the other way round"),
+    Binding("g", "group", "by agent", tooltip="Totals and medals by agent and domain"),
+    Binding("g", "ungroup", "every row", tooltip="Every submission again"),
+    Binding("d", "doctor", "doctor", tooltip="Everything that is wrong with this file"),
+    Binding("c", "columns", "columns", tooltip="Choose the columns that are shown"),
+    Binding("x", "export", "export", tooltip="Write the rows that are shown as CSV or Markdown"),
+    Binding("y", "copy", "copy", tooltip="Copy this row"),
+    Binding("escape", "back", "back", tooltip="Clear the filter, then go back"),
+]
+NEEDS_ROWS = frozenset({"filter", "export", "copy"})
+FLAT_ONLY = frozenset({"sort", "reverse", "columns", "group"})
+
+
+class MedalRows(RowList):
+    """The table's rows; enter opens the card."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "card", tooltip="Open the card of this submission")
+    ]
+
+
+class GroupRows(RowList):
+    """Agents and their domains; enter shows their submissions."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "submissions", tooltip="Show these submissions only")
+    ]
+
+
+class MedalsKeys(BaseScreen):
+    """Actions of the medal table; `MedalsScreen` adds what is seen."""
+
+    table: MedalTable
+    rows: MedalRows
+    group_rows: GroupRows
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looked_at: Entry | None = None
+        self.grouped = False
+        self.groups: list[Group] = []
+        self.hidden: frozenset[str] = medals.HIDDEN_AT_FIRST
+
+    def redraw(self) -> None:
+        """Arrange and draw."""
+        raise NotImplementedError
+
+    def show_rows(self) -> None:
+        """Draw the rows as they are arranged."""
+        raise NotImplementedError
+
+    def look(self, index: int) -> None:
+        """Show the card of a row."""
+        raise NotImplementedError
+
+    def focus_rows(self) -> None:
+        """Give the focus to the rows that are seen."""
+        (self.group_rows if self.grouped else self.rows).focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """An empty table has nothing to sort; only a file that is at fault has findings."""
+        if action in NEEDS_ROWS:
+            return bool(self.table.entries)
+        if action in FLAT_ONLY:
+            return bool(self.table.entries) and not self.grouped
+        if action == "ungroup":
+            return self.grouped
+        if action == "doctor":
+            entry = self.looked_at
+            return not self.grouped and entry is not None and entry.standing == "invalid"
+        return True
+
+    # Looking around
+
+    @on(RowList.Highlighted)
+    def _moved(self, event: RowList.Highlighted) -> None:
+        if event.rows is self.rows:
+            self.look(event.index)
+            self.refresh_bindings()
+
+    @on(RowList.Chosen)
+    def _chosen(self, event: RowList.Chosen) -> None:
+        if event.rows is self.group_rows:
+            self._show_group(event.index)
+        elif self.looked_at is not None:
+            from bioeval_tui.tui.screens.medal_detail import MedalDetail
+
+            self.app.push_screen(MedalDetail(self.looked_at.row))
+
+    def _show_group(self, index: int) -> None:
+        if index < len(self.groups):
+            words = self.groups[index].words
+            self.grouped = False
+            self.set_class(False, "-grouped")
+            self._search(words)
+            self._settle()
+
+    def action_group(self) -> None:
+        """Show the totals by agent."""
+        self._group(True)
+
+    def action_ungroup(self) -> None:
+        """Show every submission."""
+        self._group(False)
+
+    def _group(self, grouped: bool) -> None:
+        self.grouped = grouped
+        self.set_class(grouped, "-grouped")
+        self.show_rows()
+        self._settle()
+
+    def _settle(self) -> None:
+        self.refresh_bindings()
+        self.call_after_refresh(self.focus_rows)
+
+    # Filter and order
+
+    def action_filter(self) -> None:
+        """Open the line for the filter."""
+        self.query_one("#filter", AskLine).open(self.table.filter)
+        self.call_after_refresh(self.table.read_words)
+
+    def _search(self, text: str) -> None:
+        self.table.filter = text
+        self.redraw()
+
+    @on(AskLine.Typed)
+    def _typed(self, event: AskLine.Typed) -> None:
+        self._search(event.text)
+        event.line.remark(plural(len(self.table.visible), "row"))
+
+    @on(AskLine.Entered)
+    def _entered(self, event: AskLine.Entered) -> None:
+        event.line.close()
+        self.focus_rows()
+
+    @on(AskLine.Closed)
+    def _filter_closed(self, event: AskLine.Closed) -> None:
+        event.line.clear()
+        self._search("")
+        self.focus_rows()
+
+    @on(TableHead.Picked)
+    def _head_picked(self, event: TableHead.Picked) -> None:
+        if not self.grouped:
+            self._sort_by(self._places()[event.column])
+
+    def _places(self) -> list[int]:
+        """Return the numbers of the columns that are shown."""
+        return [at for at, column in enumerate(medals.COLUMNS) if column.name not in self.hidden]
+
+    def action_sort(self, by: int) -> None:
+        """Sort by another column."""
+        places = self._places()
+        now = self.table.sorting.column
+        at = places.index(now) if now in places else 0
+        self._sort_by(places[(at + by) % len(places)])
+
+    def _sort_by(self, column: int) -> None:
+        self.table.sort_by(column)
+        self._sorted()
+
+    def action_reverse(self) -> None:
+        """Sort the other way round."""
+        self.table.turn_round()
+        self._sorted()
+
+    def _sorted(self) -> None:
+        self.show_rows()
+        self.bioeval.services.keep("medals.sorting", list(self.table.sorting))
+
+    def action_columns(self) -> None:
+        """Choose the columns."""
+        from bioeval_tui.tui.screens.columns import ColumnsDialog
+
+        names = [column.name for column in medals.COLUMNS]
+        self.app.push_screen(ColumnsDialog(names, self.hidden), self._columns_chosen)
+
+    def _columns_chosen(self, hidden: frozenset[str] | None) -> None:
+        if hidden is not None and hidden != self.hidden:
+            self.hidden = hidden
+            self.bioeval.services.keep("medals.hidden", sorted(hidden))
+            self.show_rows()
+
+    # Taking away
+
+    def action_copy(self) -> None:
+        """Copy the row under the cursor, values separated by tabs."""
+        values: list[object]
+        if self.grouped:
+            group = self.groups[self.group_rows.cursor]
+            values = [group.agent, group.domain or "", *group.totals.by.values(), group.totals.average]
+        elif self.looked_at is not None:
+            values = list(medals.exported(self.looked_at.row))
+        else:
+            return
+        self.bioeval.copy_text("\t".join("" if value is None else str(value) for value in values), "this row")
+
+    def action_export(self) -> None:
+        """Ask for the format, then write the rows that are shown."""
+        from bioeval_tui.tui.screens.export import ExportDialog
+
+        folder = self.bioeval.folder
+        self.app.push_screen(ExportDialog(len(self.table.visible), folder), self._export)
+
+    def _export(self, chosen: export.Format | None) -> None:
+        if chosen is None:
+            return
+        values = (medals.exported(entry.row) for entry in self.table.visible)
+        write = export.as_csv if chosen == "csv" else export.as_markdown
+        folder: Path = self.bioeval.folder
+        try:
+            text = write(medals.EXPORTED, values)
+            path = export.save(text, folder, "bioeval-tui-medals", chosen, datetime.now())
+        except OSError as error:
+            self.tell(
+                f"The table could not be written to {home_relative(folder)}: {error.strerror}", bad=True
+            )
+            return
+        self.tell(f"Saved {plural(len(self.table.visible), 'row')} in {home_relative(path)}")
+
+    def action_doctor(self) -> None:
+        """Say everything that is wrong with the file of this row."""
+        if self.looked_at is not None:
+            from bioeval_tui.tui.screens.work import WorkDialog
+
+            row = self.looked_at.row
+            heading = f"Looking at {row.submission}"
+
+            async def examine(_: object) -> Examined:
+                return await self.bioeval.services.examine(row.task_id, row.submission)
+
+            def show(found: Examined | None) -> None:
+                self._show_findings(row, found)
+
+            self.app.push_screen(WorkDialog(heading, examine), show)
+
+    def _show_findings(self, row: MedalRow, found: Examined | None) -> None:
+        if found is not None:
+            from bioeval_tui.tui.screens.findings import FindingsDialog
+
+            self.app.push_screen(FindingsDialog(row.task_id, row.submission, found))
+
+    async def action_back(self) -> None:
+        """Clear the filter, then go from agents to submissions, then back."""
+        if self.table.filter:
+            self.query_one("#filter", AskLine).clear()
+            self._search("")
+        elif self.grouped:
+            self._group(False)
+        else:
+            await self.bioeval.action_go_back()

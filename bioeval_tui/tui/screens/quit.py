@@ -1,0 +1,38 @@
+"""Asked when the program is left while a run goes on: stop it, or leave it running?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.tui.screens.dialog import Dialog
+
+
+class QuitScreen(Dialog[bool]):
+    """True to stop the run, False to leave it running, None to stay."""
+
+    HEADING = "A run goes on"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("l", "answer(False)", "leave it running"),
+        Binding("x", "answer(True)", "stop it"),
+        Binding("escape", "close", "stay"),
+    ]
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Say what each answer means."""
+        yield Static(
+            Content(
+                "The engine runs by itself: left alone, it goes on and is recorded, and\n"
+                "bioeval-tui watch shows it again. Stopped, it keeps what was said so far.\n"
+            ),
+            markup=False,
+        )
+
+    def action_answer(self, stop: bool) -> None:
+        """Give the answer."""
+        self.dismiss(stop)

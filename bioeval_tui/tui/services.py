@@ -1,0 +1,197 @@
+"""What screens are given: one Protocol, implemented in `wiring`, faked in pilot tests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from bioeval_tui.tui.items import (
+    BenchmarkDetail,
+    BenchmarkItem,
+    Examined,
+    JobItem,
+    RunComparison,
+    RunSummary,
+)
+
+if TYPE_CHECKING:  # the first paint waits for no event model
+    from bioeval_tui.events import ConditionName, RunEvent
+    from bioeval_tui.task_report import TaskReport
+
+__all__ = ["Intent", "IntentKind", "MedalRow", "Playback", "RunRequest", "RunSummary", "RunView", "Services"]
+
+IntentKind = Literal["pause", "resume", "step", "take_over", "say", "give_back", "cancel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """Something a viewer asks of the engine. Without `condition` it concerns the whole run."""
+
+    kind: IntentKind
+    condition: ConditionName | None = None
+    text: str = ""
+
+
+class RunView(Protocol):
+    """One run seen from here: live, attached from another terminal, or replayed. The screen cannot tell them apart."""
+
+    run_id: str
+    mode: Literal["live", "replay"]
+
+    def events(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield batches of events, at most one a frame, until the run has ended (or died: then a `Warned`)."""
+        ...
+
+    async def send(self, intent: Intent) -> str | None:
+        """Send an intent; return None when it was taken, else one sentence saying why not."""
+        ...
+
+    async def aclose(self) -> None:
+        """Detach. The run goes on; ending it is the intent `cancel`."""
+        ...
+
+
+@runtime_checkable
+class Playback(Protocol):
+    """What a replayed RunView can do besides. Its `events` may be asked for again: they start anew."""
+
+    speed: float | None
+    """Recorded seconds a second; None for everything at once."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether the replay waits."""
+        ...
+
+    def set_paused(self, paused: bool) -> None:
+        """Wait, or go on."""
+        ...
+
+    def set_speed(self, speed: float) -> None:
+        """Play faster or slower from here on."""
+        ...
+
+    def step(self) -> bool:
+        """Play to the end of the next message and wait there; False when there is none."""
+        ...
+
+    def to_next_failure(self) -> bool:
+        """Play to the next assertion that fails and wait there; False when there is none."""
+        ...
+
+    def begin_before_last(self) -> None:
+        """Let the next `events` begin, waiting, one message before the newest."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What to run: job files and how. None means the job's own or the setting's."""
+
+    jobs: tuple[Path, ...]
+    agent_url: str | None = None
+    models: tuple[str, ...] = ()
+    rehearsal: bool = False
+    sample_agent: bool = False
+    """Start the sample agent for this run, and stop it at its end."""
+    trials: int = 1
+    order: Literal["withheld-first", "supplied-first", "random"] | None = None
+    parallel: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MedalRow:
+    """One graded, invalid or not graded submission. Exactly one of `report` and `not_graded` is set."""
+
+    task_id: str
+    agent: str
+    submission: str
+    report: TaskReport | None = None
+    not_graded: str | None = None
+    leaderboard: tuple[float, ...] = ()
+    """Scores best first, for the scale and the places around; empty when not known."""
+    human: float | None = None
+    domain: str = ""
+
+
+class Services(Protocol):
+    """Everything that a screen may ask of the world."""
+
+    async def start_run(self, request: RunRequest) -> RunView:
+        """Start an engine for the request and follow its first run."""
+        ...
+
+    async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
+        """Attach to a run that goes on, or replay one (`speed` 1 is true to the recorded times, None at once)."""
+        ...
+
+    async def runs(self) -> Sequence[RunSummary]:
+        """Return the history, newest first."""
+        ...
+
+    def medals(self) -> AsyncIterator[MedalRow]:
+        """Grade (or read) the reports that this session shows, one by one as they are ready."""
+        ...
+
+    # Jobs
+
+    async def jobs(self) -> Sequence[JobItem]:
+        """Return the job files as they are now; a file that has not changed is the same object as before."""
+        ...
+
+    def edit(self, path: Path, line: int = 0) -> str | None:
+        """Open a file in the user's editor and wait until it is closed; return why not, in one sentence."""
+        ...
+
+    # Runs
+
+    async def compare(self, a: str, b: str) -> RunComparison:
+        """Compare run B with run A."""
+        ...
+
+    async def report(self, run_ids: Sequence[str]) -> Path:
+        """Write one HTML report of these runs into the current folder and return its path."""
+        ...
+
+    async def delete_runs(self, run_ids: Sequence[str]) -> None:
+        """Move recordings to the trash. Nothing is moved when one of them still goes on."""
+        ...
+
+    async def undo_delete(self) -> int:
+        """Bring back what was deleted last; return how many runs, 0 when there is nothing to bring back."""
+        ...
+
+    # Benchmarks
+
+    async def benchmarks(self) -> Sequence[BenchmarkItem]:
+        """Return the machine-learning tasks, broken ones too."""
+        ...
+
+    async def benchmark(self, task_id: str) -> BenchmarkDetail:
+        """Return a task's description and leaderboard."""
+        ...
+
+    def prepare(self, task_id: str) -> AsyncIterator[str]:
+        """Prepare a task; yield a sentence at each step. Closing the iterator stops the work."""
+        ...
+
+    async def examine(self, task_id: str, file: str) -> Examined:
+        """Say everything that is wrong with a file as a submission. Cancelling ends the work."""
+        ...
+
+    async def grade(self, task_id: str, file: str) -> MedalRow:
+        """Grade a file. Cancelling ends the work."""
+        ...
+
+    # What people change and find again
+
+    @property
+    def preferences(self) -> Mapping[str, Any]:
+        """What was kept, by name."""
+        ...
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a JSON-like value under a name, now and for the next time. Never raises."""
+        ...

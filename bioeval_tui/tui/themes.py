@@ -1,0 +1,102 @@
+"""The four looks. Colour only ever repeats what a sign or a word says."""
+
+from __future__ import annotations
+
+from textual.theme import Theme
+
+DEFAULT_VARIABLES = {
+    "quiet": "#8a8f99",
+    "line": "#55595f",
+    "gold": "#c9a227",
+    "silver": "#9aa0a8",
+    "bronze": "#b5793f",
+}
+"""What this program's styles use beyond Textual's variables, for themes that do not set them."""
+
+THEMES: tuple[Theme, ...] = (
+    Theme(
+        name="dark",
+        primary="#7aa2f7",
+        secondary="#9aa5ce",
+        accent="#7dcfff",
+        foreground="#d5d9e6",
+        background="#15171e",
+        surface="#1b1e27",
+        panel="#222631",
+        success="#8ccf8b",
+        warning="#e6b566",
+        error="#f0828a",
+        dark=True,
+        variables={
+            "quiet": "#8a91a5",
+            "line": "#2f3544",
+            "gold": "#f0c75e",
+            "silver": "#c3cad6",
+            "bronze": "#d2996a",
+        },
+    ),
+    Theme(
+        name="light",
+        primary="#2952a3",
+        secondary="#5b6478",
+        accent="#0a6c94",
+        foreground="#20242e",
+        background="#fbfbf9",
+        surface="#f1f1ee",
+        panel="#e6e7e5",
+        success="#1e7a34",
+        warning="#8f5b00",
+        error="#b3261e",
+        dark=False,
+        variables={
+            "quiet": "#5f6672",
+            "line": "#d3d5d2",
+            "gold": "#8a6400",
+            "silver": "#535b68",
+            "bronze": "#8d4e1d",
+        },
+    ),
+    # Blue, vermilion and yellow of Okabe and Ito (2008), which people with any common colour vision tell apart.
+    Theme(
+        name="colour-blind-safe",
+        primary="#56b4e9",
+        secondary="#b9c0c9",
+        accent="#56b4e9",
+        foreground="#e4e6ea",
+        background="#14161b",
+        surface="#1b1e25",
+        panel="#242831",
+        success="#56b4e9",
+        warning="#f0e442",
+        error="#e98a3d",
+        dark=True,
+        variables={
+            "quiet": "#959ca8",
+            "line": "#343944",
+            "gold": "#f0e442",
+            "silver": "#d0d5dd",
+            "bronze": "#e98a3d",
+        },
+    ),
+    Theme(
+        name="high-contrast",
+        primary="#ffffff",
+        secondary="#ffffff",
+        accent="#00ffff",
+        foreground="#ffffff",
+        background="#000000",
+        surface="#000000",
+        panel="#1a1a1a",
+        success="#00ff66",
+        warning="#ffff00",
+        error="#ff6b6b",
+        dark=True,
+        variables={
+            "quiet": "#d8d8d8",
+            "line": "#808080",
+            "gold": "#ffff00",
+            "silver": "#ffffff",
+            "bronze": "#ffb070",
+        },
+    ),
+)

@@ -1,0 +1,75 @@
+"""The small vocabulary that view models are written in: a piece of text, and the tone in which it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import ceil
+from typing import Literal, NamedTuple
+
+Tone = Literal["plain", "strong", "quiet", "good", "bad", "warn", "busy", "gold", "silver", "bronze"]
+
+
+class Cell(NamedTuple):
+    """A text and its tone. A tone only adds to what the text already says."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+def seconds(ms: float | None) -> str:
+    """Return milliseconds as `0.9 s`; a dash when not known."""
+    return "–" if ms is None else f"{ms / 1000:.1f} s"
+
+
+def clock(elapsed_s: float) -> str:
+    """Return a duration as `01:12` or `1:01:12`."""
+    whole = max(0, int(elapsed_s))
+    hours, rest = divmod(whole, 3600)
+    minutes, second = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{second:02}" if hours else f"{minutes:02}:{second:02}"
+
+
+def duration(elapsed_s: float) -> str:
+    """Return a duration in words: `8 s`, `1 m 48 s`, `2 h 03 m`."""
+    whole = max(0, round(elapsed_s))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} m"
+
+
+def score(value: float | None) -> str:
+    """Return a composite score with two decimals; a dash when there is none."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+def signed(value: float, decimals: int = 2) -> str:
+    """Return a difference with its sign, minus as `−`."""
+    text = f"{abs(value):.{decimals}f}"
+    if float(text) == 0:
+        return f"±{text}"
+    return ("+" if value > 0 else "−") + text
+
+
+def uplift(supplied: float | None, withheld: float | None, decimals: int = 2) -> Cell:
+    """Return supplied − withheld as a cell; a dash when either is missing."""
+    if supplied is None or withheld is None:
+        return Cell("–", "quiet")
+    difference = round(supplied - withheld, decimals)
+    tone: Tone = "good" if difference > 0 else "bad" if difference < 0 else "quiet"
+    return Cell(signed(difference, decimals), tone)
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """Return the smallest value that `share` of the values do not exceed (nearest rank); None without values."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+
+
+def ordinal_range(numbers: Iterable[int]) -> str:
+    """Return `1, 2 and 5`."""
+    words = [str(number) for number in numbers]
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""

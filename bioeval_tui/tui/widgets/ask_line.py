@@ -1,0 +1,114 @@
+"""One line at the bottom in which something is typed: a text to find, or the user's next message."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+
+
+class AskLine(Horizontal):
+    """A label, an input and a remark. Hidden until it is opened; `esc` closes it."""
+
+    DEFAULT_CSS = """
+    AskLine {
+        height: 1;
+        background: $surface-lighten-1;
+        padding: 0 1;
+        display: none;
+        &.-open { display: block; }
+        & > Static { width: auto; }
+        & > .ask--label { color: $text-accent; text-style: bold; padding-right: 1; }
+        & > .ask--remark { color: $quiet; padding-left: 1; }
+        & > Input { width: 1fr; border: none; height: 1; padding: 0; background: transparent; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "close"),
+    ]
+
+    class Typed(Message):
+        """The text changed."""
+
+        def __init__(self, line: AskLine, text: str) -> None:
+            super().__init__()
+            self.line = line
+            self.text = text
+
+        @property
+        def control(self) -> AskLine:
+            """The line that posted it."""
+            return self.line
+
+    class Entered(Typed):
+        """Enter was pressed."""
+
+    class Closed(Message):
+        """The line was closed."""
+
+        def __init__(self, line: AskLine) -> None:
+            super().__init__()
+            self.line = line
+
+        @property
+        def control(self) -> AskLine:
+            """The line that posted it."""
+            return self.line
+
+    def __init__(self, label: str, placeholder: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self._label = Static(label, classes="ask--label", markup=False)
+        self._input = Input(placeholder=placeholder, compact=True, select_on_focus=False)
+        self._remark = Static("", classes="ask--remark", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the line."""
+        yield self._label
+        yield self._input
+        yield self._remark
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the line is shown."""
+        return self.has_class("-open")
+
+    def open(self, text: str | None = None, *, focus: bool = True) -> None:
+        """Show the line, with `text` in it if given."""
+        self.add_class("-open")
+        if text is not None:
+            self._input.value = text
+        if focus:
+            self._input.focus()
+
+    def close(self) -> None:
+        """Hide the line; the owner decides who gets the focus."""
+        self.remove_class("-open")
+
+    def remark(self, text: str) -> None:
+        """Say something short on the right."""
+        self._remark.update(Content(text))
+
+    def clear(self) -> None:
+        """Empty the input."""
+        self._input.value = ""
+
+    def action_close(self) -> None:
+        """Close and say so."""
+        self.close()
+        self.post_message(self.Closed(self))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Pass on what was typed."""
+        event.stop()
+        if self.is_open:
+            self.post_message(self.Typed(self, event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Pass on that enter was pressed."""
+        event.stop()
+        self.post_message(self.Entered(self, event.value))

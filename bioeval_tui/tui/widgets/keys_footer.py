@@ -1,0 +1,140 @@
+"""The last line of every screen: the keys that apply now, as many as fit, `? help` always."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from textual import events
+from textual.binding import Binding
+from textual.content import Content
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.widget import Widget
+
+_NAMES = {
+    "question_mark": "?",
+    "ctrl+p": "^p",
+    "slash": "/",
+    "escape": "esc",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "equals_sign": "=",
+    "enter": "enter",
+}
+
+_CHARACTERS = {"space": " ", "slash": "/", "question_mark": "?"}
+_FIRST_TO_GO = ("command_palette", "leave_app")
+"""What a narrow line leaves out; `? help` names the rest."""
+
+
+class Hint(NamedTuple):
+    """A key, what it does, and the action to run on a click."""
+
+    key: str
+    words: str
+    action: str
+    everywhere: bool
+    place: int = 0
+    tooltip: str = ""
+    node: DOMNode | None = None
+
+
+def key_name(key: str) -> str:
+    """Return a binding's key as people write it."""
+    return _NAMES.get(key, key)
+
+
+def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
+    """Return the bindings that apply now, in the order in which they help: the focused widget's, the screen's
+    own, what it inherits, the app's. With `hidden`, those too that the footer does not show.
+    """
+    own = [*type(screen).BINDINGS, *type(screen.app).BINDINGS]
+    order = {item.action: at for at, item in enumerate(own) if isinstance(item, Binding)}
+    found: dict[str, Hint] = {}
+    for key, (node, binding, enabled, tooltip) in screen.active_bindings.items():
+        if not enabled or binding.system or not (binding.show or (hidden and tooltip)):
+            continue
+        if _is_typed(screen.focused, key):
+            continue
+        everywhere = node is screen.app
+        place = order.get(binding.action, 999) if node is screen or everywhere else -1
+        name = binding.key_display or key_name(binding.key)
+        known = found.get(binding.action)
+        if known is None:
+            hint = Hint(name, binding.description, binding.action, everywhere, place, tooltip, node)
+            found[binding.action] = hint
+        elif hidden and name not in known.key.split():
+            found[binding.action] = known._replace(key=f"{known.key} {name}")
+    return sorted(found.values(), key=lambda hint: (hint.everywhere, hint.place))
+
+
+def _is_typed(focused: Widget | None, key: str) -> bool:
+    """Whether the key would be typed into the focused widget instead of doing something."""
+    return focused is not None and focused.check_consume_key(
+        key, key if len(key) == 1 else _CHARACTERS.get(key)
+    )
+
+
+def fit(all_hints: list[Hint], width: int) -> tuple[list[Hint], list[Hint]]:
+    """Return the hints for the left and the right side that fit into `width` cells, first ones first."""
+    ends = [hint for hint in all_hints if hint.everywhere]
+    for action in _FIRST_TO_GO:
+        if _length(ends) > width // 2:
+            ends = [hint for hint in ends if hint.action != action]
+    room = width - _length(ends)
+    kept: list[Hint] = []
+    for hint in all_hints:
+        if hint.everywhere:
+            continue
+        need = _length([hint])
+        if need > room:
+            break
+        kept.append(hint)
+        room -= need
+    return kept, ends
+
+
+def _length(some: list[Hint]) -> int:
+    return sum(len(hint.key) + len(hint.words) + 3 for hint in some)
+
+
+class KeysFooter(Widget):
+    """One clickable line of keys, kept in step with what applies."""
+
+    DEFAULT_CSS = """
+    KeysFooter { height: 1; dock: bottom; background: $panel; padding: 0 1; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places: list[tuple[int, int, str]] = []
+
+    def on_mount(self) -> None:
+        """Follow the screen's bindings."""
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
+
+    def render(self) -> Content:
+        """Draw the keys, and remember where each stands."""
+        width = self.size.width
+        kept, ends = fit(hints(self.screen), width)
+        self._places = []
+        line = self._draw(kept, 0)
+        end = self._draw(ends, max(line.cell_length, width - _length(ends) + 2))
+        return Content.assemble(line, " " * max(0, width - line.cell_length - end.cell_length), end)
+
+    def _draw(self, some: list[Hint], start: int) -> Content:
+        pieces: list[Content] = []
+        for hint in some:
+            piece = Content.assemble((hint.key, "bold $text-accent"), " ", (hint.words, "$quiet"))
+            self._places.append((start, start + piece.cell_length, hint.action))
+            start += piece.cell_length + 2
+            pieces.append(piece)
+        return Content("  ").join(pieces)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do what the key under the mouse does."""
+        x = event.x - self.gutter.left
+        for start, end, action in self._places:
+            if start <= x < end:
+                await self.screen.run_action(action)
+                return

@@ -1,0 +1,163 @@
+"""A list of one-line rows, drawn on demand: only the rows in view are ever rendered, so 100,000 cost what 20 do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
+
+RowPainter = Callable[[int, int], Content]
+"""Called with a row's index and the width in cells; returns that row."""
+
+
+class RowList(ScrollView, can_focus=True):
+    """Rows with a cursor. Posts `Highlighted` when the cursor moves and `Chosen` on enter or a second click."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--hover"}
+    DEFAULT_CSS = """
+    RowList {
+        background: transparent;
+        scrollbar-size-vertical: 1;
+        overflow-x: hidden;
+        & .rows--cursor { background: $surface-lighten-1; }
+        &:focus .rows--cursor { background: $block-cursor-blurred-background; text-style: bold; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "row up", show=False, tooltip="One row up"),
+        Binding("down,j", "move(1)", "row down", show=False, tooltip="One row down"),
+        Binding("pageup,ctrl+b", "page(-1)", "page up", show=False, tooltip="A page up"),
+        Binding("pagedown,ctrl+f", "page(1)", "page down", show=False, tooltip="A page down"),
+        Binding("home", "edge(0)", "first row", show=False, tooltip="To the first row"),
+        Binding("end,G", "edge(1)", "last row", show=False, tooltip="To the last row"),
+        Binding("enter", "choose", "open", tooltip="Open this row"),
+    ]
+
+    class Highlighted(Message):
+        """The cursor moved to `index`."""
+
+        def __init__(self, rows: RowList, index: int) -> None:
+            super().__init__()
+            self.rows = rows
+            self.index = index
+
+        @property
+        def control(self) -> RowList:
+            """The list that posted it."""
+            return self.rows
+
+    class Chosen(Highlighted):
+        """The row at `index` was opened."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None, cursor: bool = True) -> None:
+        super().__init__(id=id, classes=classes)
+        self._row_count = 0
+        self._painter: RowPainter | None = None
+        self._has_cursor = cursor
+        self._blurred_cursor = False
+        self.cursor = 0
+        self.steered = False
+        """Whether the reader has moved the cursor; until then a list that fills may keep it on its first row."""
+        self.tail = False
+        """Whether the list stays at its end as rows are added."""
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are."""
+        return self._row_count
+
+    def row_text(self, width: int = 160) -> str:
+        """Return the row under the cursor as it would be drawn in `width` cells, for copying."""
+        if self._painter is None or not self._row_count:
+            return ""
+        return self._painter(self.cursor, width).plain.rstrip()
+
+    def show_blurred_cursor(self) -> None:
+        """Mark the cursor's row without the focus too: where a card beside the list follows it."""
+        self._blurred_cursor = True
+
+    def set_rows(self, count: int, painter: RowPainter) -> None:
+        """Show `count` rows drawn by `painter`; the cursor stays where it is, if it can."""
+        grew = count > self._row_count
+        self._row_count = count
+        self._painter = painter
+        self.cursor = max(0, min(self.cursor, count - 1))
+        self.virtual_size = Size(self.scrollable_content_region.width, count)
+        if self.tail and grew and not self.has_focus:
+            self.scroll_end(animate=False, immediate=True)
+        self.refresh()
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on `index` and scroll it into view."""
+        if not self._row_count:
+            return
+        before, seen = self.cursor, self.scroll_offset
+        self.cursor = max(0, min(index, self._row_count - 1))
+        self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, immediate=True)
+        if self.scroll_offset == seen:
+            # Two rows look different now; drawing all of them takes many times as long.
+            self.refresh_line(before)
+            self.refresh_line(self.cursor)
+        else:
+            self.refresh()
+        self.post_message(self.Highlighted(self, self.cursor))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the sideways arrows to the screen: rows are as wide as the list."""
+        return action not in ("scroll_left", "scroll_right")
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor by rows."""
+        self.steered = True
+        self.move_to(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self.steered = True
+        self.move_to(self.cursor + by * max(1, self.size.height - 1))
+
+    def action_edge(self, end: int) -> None:
+        """Move the cursor to the first row or the last."""
+        self.steered = True
+        self.move_to(self._row_count - 1 if end else 0)
+
+    def action_choose(self) -> None:
+        """Open the row under the cursor."""
+        if self._row_count:
+            self.post_message(self.Chosen(self, self.cursor))
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor where the mouse points; on the cursor's own row, open it."""
+        index = event.y + self.scroll_offset.y
+        if not 0 <= index < self._row_count:
+            return
+        self.steered = True
+        if index == self.cursor and event.chain > 1:
+            self.action_choose()
+        else:
+            self.move_to(index)
+
+    def on_focus(self) -> None:
+        """Bring the cursor into view, since it is drawn now."""
+        if self._row_count:
+            self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, immediate=True)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one visible line."""
+        width = self.scrollable_content_region.width
+        index = y + self.scroll_offset.y
+        if self._painter is None or index >= self._row_count:
+            return Strip.blank(width, self.rich_style)
+        style = self.visual_style
+        if self._has_cursor and index == self.cursor and (self.has_focus or self._blurred_cursor):
+            style = style + self.get_visual_style("rows--cursor")
+        line = self._painter(index, width).truncate(width, pad=True)
+        return Visual.to_strips(self, line, width, 1, style, pad=True)[0]

@@ -1,0 +1,75 @@
+"""The bars of a headless run, and the files that CI reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from bioeval_tui.reports.files import write_private
+from bioeval_tui.reports.gate import GateResult, GateRules, evaluate
+from bioeval_tui.reports.json_report import json_report
+from bioeval_tui.reports.junit import junit_xml
+from bioeval_tui.reports.loading import LoadedRun
+from bioeval_tui.reports.markdown import gate_markdown
+
+SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What must hold, and where the outcome is written; a path that is None is not written."""
+
+    rules: GateRules = field(default_factory=GateRules)
+    junit: Path | None = None
+    json: Path | None = None
+    markdown: Path | None = None
+
+    def check_paths(self) -> None:
+        """Raise `UsageError` for a file that could not be written, before an hour was spent."""
+        from bioeval_tui.errors import UsageError
+
+        for path in (self.junit, self.json, self.markdown):
+            if path is not None and not path.absolute().parent.is_dir():
+                raise UsageError(f"{path}: the folder {path.absolute().parent} does not exist")
+            if path is not None and path.is_dir():
+                raise UsageError(f"{path} is a folder; give the name of a file")
+
+    def hold(self, runs: Sequence[LoadedRun]) -> GateResult:
+        """Check the runs and write the files.
+
+        Raises:
+            UsageError: a file cannot be written.
+        """
+        result = evaluate(runs, self.rules)
+        if self.junit is not None:
+            write_private(self.junit, junit_xml(runs, self.rules))
+        if self.json is not None:
+            report = {**json_report(runs), "gate": result.to_dict()}
+            write_private(self.json, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        if self.markdown is not None:
+            write_private(self.markdown, gate_markdown(result, runs))
+        return result
+
+
+def print_checks(result: GateResult, console: Console) -> None:
+    """Print a line for each bar, and what a reader of the outcome must know."""
+    several = len({check.model for check in result.checks}) > 1
+    for check in result.checks:
+        where = f" · {check.model}" if several and check.model else ""
+        where += f" · facts {check.condition}" if check.condition else ""
+        value = "" if check.bar is None else f" {_number(check.value)}, the bar is {check.bar:g}"
+        console.print(
+            Text(f"{SIGNS[check.status]} {check.job}{where}: {check.rule}{value} ({check.words})"),
+            soft_wrap=True,
+        )
+    for note in result.notes:
+        console.print(Text(f"note: {note}"), soft_wrap=True)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

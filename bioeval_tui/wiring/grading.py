@@ -1,0 +1,220 @@
+"""Grading as screens and medal assertions need it: in worker processes, off the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bioeval_tui.assertions.checker import GradeMedal
+from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.jobs.models import MedalAssertion
+from bioeval_tui.protocols import CheckResult
+from bioeval_tui.settings import Settings
+from bioeval_tui.task_report import TaskReport
+from bioeval_tui.text import clean_line
+from bioeval_tui.tui.services import MedalRow
+
+if TYPE_CHECKING:
+    from bioeval_tui.grading import Registry
+    from bioeval_tui.grading.outcomes import Outcome
+    from bioeval_tui.grading.pool import GraderPool
+
+WATCH_S = 1.0
+MEDAL_ORDER = ("bronze", "silver", "gold")
+
+
+class Grading:
+    """The registry and a pool of workers, made when first used. Its methods block; call them from a thread."""
+
+    def __init__(self, settings: Settings, workers: int = 1) -> None:
+        self._settings = settings
+        self._workers = workers
+        self._lock = threading.Lock()
+        self._registry: Registry | None = None
+        self._pool: GraderPool | None = None
+
+    def registry(self) -> Registry:
+        """Return the registry of the settings' task folders and the shipped ones."""
+        from bioeval_tui.grading import Registry
+
+        with self._lock:
+            if self._registry is None:
+                self._registry = Registry(self._settings.tasks_dirs, self._settings.data_dir / "tasks")
+            return self._registry
+
+    def grade(self, path: Path | None, task_id: str) -> Outcome:
+        """Prepare the task if it is shipped and not ready, then grade one file."""
+        return self._ready_pool(task_id).grade(path, task_id)
+
+    def examine(self, path: Path, task_id: str) -> tuple[Outcome, list[Problem]]:
+        """Do as `grade` does, and return everything that is wrong with the file beside the outcome."""
+        return self._ready_pool(task_id).examine(path, task_id)
+
+    def _ready_pool(self, task_id: str) -> GraderPool:
+        from bioeval_tui.grading.pool import GraderPool
+        from bioeval_tui.grading.prepare import prepare_task
+
+        registry = self.registry()
+        task = registry.get_task(task_id)
+        if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
+            prepare_task(task)
+        with self._lock:
+            if self._pool is None:
+                self._pool = GraderPool(registry, workers=self._workers)
+            return self._pool
+
+    def leaderboard(self, task_id: str) -> tuple[float, ...]:
+        """Return the leaderboard's scores, best first; empty when it cannot be read."""
+        from bioeval_tui.grading.leaderboard import load_leaderboard
+
+        try:
+            task = self.registry().get_task(task_id)
+            board = load_leaderboard(task.leaderboard, task.id, task.grader.lower_is_better)
+        except BioevalError:
+            return ()
+        return tuple(float(score) for score in board.best_first())
+
+    def domain(self, task_id: str) -> str:
+        """Return the task's domain, cleaned; empty when it is not known."""
+        try:
+            return clean_line(self.registry().get_task(task_id).domain or "", 80)
+        except BioevalError:
+            return ""
+
+    def close(self) -> None:
+        """End the workers."""
+        with self._lock:
+            if self._pool is not None:
+                self._pool.close()
+                self._pool = None
+
+
+async def grade_rows(
+    grading: Grading, submissions: Sequence[tuple[str, Path | None]]
+) -> AsyncIterator[MedalRow]:
+    """Grade submissions one by one; yield each row as it is ready."""
+    for task_id, path in submissions:
+        yield await asyncio.to_thread(grade_row, grading, task_id, path)
+
+
+async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[MedalRow]:
+    """Read reports (files or folders); while a batch is still being graded there, yield its new ones as they come."""
+    shown: set[tuple[str, str, str]] = set()
+    boards: dict[str, tuple[float, ...]] = {}
+    domains: dict[str, str] = {}
+    while True:
+        going_on = any(map(_is_being_graded, paths))
+        for path in paths:
+            for report in await asyncio.to_thread(_load, path):
+                key = (report.task_id, report.submission_path, report.created_at.isoformat())
+                if key in shown:
+                    continue
+                shown.add(key)
+                if report.task_id not in boards:
+                    boards[report.task_id] = await asyncio.to_thread(grading.leaderboard, report.task_id)
+                    domains[report.task_id] = await asyncio.to_thread(grading.domain, report.task_id)
+                yield _report_row(report, boards[report.task_id], domains[report.task_id])
+        if not going_on:
+            return
+        await asyncio.sleep(WATCH_S)
+
+
+def _load(path: Path) -> list[TaskReport]:
+    from bioeval_tui.grading.reports import load_reports
+
+    return load_reports(path)
+
+
+def _is_being_graded(path: Path) -> bool:
+    """Say whether a batch in this folder has a journal but no whole report yet."""
+    if not path.is_dir():
+        return False
+    names = {item.name for item in path.iterdir()}
+    ends = [name.removesuffix("_grading.jsonl") for name in names if name.endswith("_grading.jsonl")]
+    return any(f"{start}_grading_report.json" not in names for start in ends)
+
+
+def _report_row(report: TaskReport, board: tuple[float, ...], domain: str) -> MedalRow:
+    from bioeval_tui.grading import extract_agent_from_submission_path
+
+    agent = report.extra.agent if report.extra and report.extra.agent else None
+    agent = agent or extract_agent_from_submission_path(report.submission_path)
+    return MedalRow(
+        report.task_id,
+        clean_line(agent, 80),
+        clean_line(report.submission_path),
+        report,
+        leaderboard=board,
+        domain=domain,
+    )
+
+
+def grade_row(grading: Grading, task_id: str, path: Path | None) -> MedalRow:
+    """Grade one file; whatever goes wrong is in the row."""
+    from bioeval_tui.grading import extract_agent_from_submission_path
+    from bioeval_tui.grading.outcomes import Invalid, NotGraded
+
+    agent = clean_line(extract_agent_from_submission_path(str(path)), 80)
+    shown = clean_line(str(path))
+    try:
+        outcome = grading.grade(path, task_id)
+    except BioevalError as error:
+        return MedalRow(task_id, agent, shown, not_graded=clean_line(str(error)))
+    if isinstance(outcome, NotGraded):
+        return MedalRow(task_id, agent, shown, not_graded=clean_line(outcome.reason))
+    report = outcome.report if isinstance(outcome, Invalid) else outcome
+    board, domain = grading.leaderboard(report.task_id), grading.domain(report.task_id)
+    return MedalRow(report.task_id, agent, shown, report, leaderboard=board, domain=domain)
+
+
+def medal_grader(settings: Settings, job_dir: Path) -> GradeMedal:
+    """Return what grades a medal assertion's file; a glob takes the newest file, paths count from the job's folder."""
+    grading = Grading(settings)
+
+    async def grade(assertion: MedalAssertion) -> CheckResult:
+        path = await asyncio.to_thread(newest, job_dir, assertion.submission)
+        if path is None:
+            error = f"no file matches {clean_line(assertion.submission)}"
+            return CheckResult(False, expected=assertion.medal, error=error)
+        try:
+            outcome = await asyncio.to_thread(grading.grade, path, assertion.task)
+        except BioevalError as error:
+            return CheckResult(None, expected=assertion.medal, error=clean_line(str(error)))
+        finally:
+            await asyncio.to_thread(grading.close)
+        return medal_result(assertion, outcome)
+
+    return grade
+
+
+def medal_result(assertion: MedalAssertion, outcome: Outcome) -> CheckResult:
+    """Return whether a graded file reaches the medal asked for, or better."""
+    from bioeval_tui.grading.outcomes import Invalid, NotGraded
+
+    if isinstance(outcome, NotGraded):
+        return CheckResult(None, expected=assertion.medal, error=clean_line(outcome.reason))
+    if isinstance(outcome, Invalid):
+        return CheckResult(
+            False, "invalid", assertion.medal, clean_line(outcome.reason), report=outcome.report.to_dict()
+        )
+    observed = outcome.medal or ("above_median" if outcome.above_median else "no medal")
+    if assertion.medal == "above_median":
+        passed = outcome.above_median
+    else:
+        wanted = MEDAL_ORDER.index(assertion.medal)
+        passed = outcome.medal is not None and MEDAL_ORDER.index(outcome.medal) >= wanted
+    return CheckResult(passed, observed, assertion.medal, report=outcome.to_dict())
+
+
+def newest(folder: Path, pattern: str) -> Path | None:
+    """Return the file that a path or glob names, the newest if there are several; links are not followed out."""
+    candidate = Path(pattern).expanduser()
+    base, relative = (candidate.parent, candidate.name) if candidate.is_absolute() else (folder, pattern)
+    with contextlib.suppress(OSError, ValueError, NotImplementedError):
+        found = [path for path in base.glob(relative) if path.is_file()]
+        return max(found, key=lambda path: path.stat().st_mtime, default=None)
+    return None

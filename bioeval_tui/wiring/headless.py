@@ -1,0 +1,165 @@
+"""Runs without a screen: the engine in the foreground, progress on stderr, the result on stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bioeval_tui.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.errors import ExitCode
+from bioeval_tui.recordings.paths import recording_path
+from bioeval_tui.recordings.reading import FRAME_S, follow
+from bioeval_tui.reports.console import print_score_card
+from bioeval_tui.reports.gate import from_state
+from bioeval_tui.reports.loading import LoadedRun
+from bioeval_tui.reports.result import result_of
+from bioeval_tui.reports.summary import summarise_runs
+from bioeval_tui.run_state import RunState, apply
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import plural
+from bioeval_tui.wiring.gate import Gate, print_checks
+from bioeval_tui.wiring.progress import BatchProgress
+from bioeval_tui.wiring.runs import ends_of, hosts_of, run_spec
+
+SLOW_FRAME_S = 0.25
+"""Between two looks at each recording of many: their followers share the engine's event loop."""
+
+
+def run_headless(
+    spec: EngineSpec,
+    settings: Settings,
+    *,
+    as_json: bool = False,
+    gate: Gate | None = None,
+    verbose: bool = False,
+) -> int:
+    """Run the batch, print its result, and return the exit code.
+
+    Raises:
+        BioevalError: what is wrong with jobs, settings or file names, before anything is sent.
+    """
+    gate = gate or Gate()
+    gate.check_paths()
+    talk = Console(stderr=True, highlight=False)
+    talk.print(Text(f"transcripts go to: {', '.join(hosts_of(spec, settings))}"), soft_wrap=True)
+    interrupted: list[bool] = []
+    states = asyncio.run(_run(spec, settings, talk, interrupted, verbose))
+    loaded = _loaded(spec, settings, states)
+    result = gate.hold(loaded)
+    out = Console(highlight=False)
+    if as_json:
+        results = [result_of(state) for state in states]
+        print(json.dumps(results[0] if len(results) == 1 else results, indent=2, ensure_ascii=False))  # noqa: T201
+    elif _is_single(states):
+        print_score_card(states[0], out)
+    else:
+        print_batch(loaded, out)
+    print_checks(result, talk if as_json else out)
+    _say_how_to_resume(states, talk)
+    if interrupted:
+        return ExitCode.INTERRUPTED
+    if len(loaded) < len(states) or any(_stopped(state) for state in states):
+        return ExitCode.NOT_MEASURED
+    return result.exit_code
+
+
+def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
+    """Print one row for each run, then the means of each agent and model, never pooled over conditions."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("run", no_wrap=True, min_width=20)
+    for title in ("job", "model"):
+        table.add_column(title)
+    for title in ("withheld", "supplied", "held"):
+        table.add_column(title, justify="right")
+    for run in runs:
+        (summary,) = summarise_runs([run])
+        cells = []
+        for condition in ("withheld", "supplied"):
+            found = next((c for c in summary.conditions if c.condition == condition), None)
+            cells.append("–" if found is None or found.score.mean is None else f"{found.score.mean:.2f}")
+        counted = [found.score.counted for found in summary.conditions]
+        held = f"{sum(c.used for c in counted)} of {len(run.started.conditions) * run.started.trials}"
+        cells = [run.run_id, run.started.job_name, run.started.model or "", *cells, held]
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    for summary in summarise_runs(runs):
+        for found in summary.conditions:
+            mean = "–" if found.score.mean is None else f"{found.score.mean:.2f}"
+            words = f"{found.score.spread_words}; {found.score.counted.words}"
+            console.print(
+                Text(f"{summary.label} · facts {found.condition}: {mean} ({words})"), soft_wrap=True
+            )
+
+
+def _is_single(states: Sequence[RunState]) -> bool:
+    """Say whether there is one run of one trial: its score card says everything."""
+    return len(states) == 1 and (states[0].started is None or states[0].started.trials == 1)
+
+
+def _loaded(spec: EngineSpec, settings: Settings, states: Sequence[RunState]) -> list[LoadedRun]:
+    found = [
+        from_state(state, recording_path(settings.runs_dir, run.run_id))
+        for run, state in zip(spec.runs, states, strict=True)
+    ]
+    return [run for run in found if run is not None]
+
+
+def _stopped(state: RunState) -> bool:
+    return state.ended is None or state.ended.status != "completed"
+
+
+def _say_how_to_resume(states: Sequence[RunState], console: Console) -> None:
+    stopped = [state.started.run_id for state in states if state.started and _stopped(state)]
+    if stopped:
+        what = plural(len(stopped), "run")
+        first = f"`bioeval-tui runs resume {stopped[0]}`"
+        more = "" if len(stopped) == 1 else " and so on"
+        console.print(Text(f"{what} not finished; {first}{more} goes on with what is missing"))
+
+
+async def _run(
+    spec: EngineSpec, settings: Settings, console: Console, interrupted: list[bool], verbose: bool
+) -> list[RunState]:
+    ends = [ends_of(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0 for run in spec.runs]
+    running = asyncio.create_task(run_spec(spec, settings, on_interrupt=lambda: interrupted.append(True)))
+    progress = BatchProgress(
+        console,
+        conversations=len(spec.runs) * spec.trials * 2,
+        several=len(spec.runs) * spec.trials > 1 and spec.at_once > 1,
+        alone=len(spec.runs) == 1,
+        verbose=verbose,
+    )
+    following = [
+        asyncio.create_task(_follow(run, passed, settings, running, progress))
+        for run, passed in zip(spec.runs, ends, strict=True)
+    ]
+    await asyncio.wait({running})
+    states = list(await asyncio.gather(*following))
+    running.result()
+    return states
+
+
+async def _follow(
+    run: RunSpec,
+    ends: int,
+    settings: Settings,
+    running: asyncio.Task[object],
+    progress: BatchProgress,
+) -> RunState:
+    state = RunState()
+    path = recording_path(settings.runs_dir, run.run_id)
+    # The engine is this process: while its task goes on, the file is being written.
+    frame_s = FRAME_S if progress.alone else SLOW_FRAME_S
+    writing = lambda: not running.done()  # noqa: E731
+    async for batch in follow(path, ends=ends, still_written=writing, frame_s=frame_s):
+        for event in batch:
+            change = apply(state, event)
+            # What a resumed run had said before is not said again.
+            if state.resumed or not ends:
+                progress.show(state, event, change)
+    return state

@@ -1,0 +1,43 @@
+"""Where transcripts go: hosts as they are named to people, and whether one is this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.text import clean_line
+
+
+def host_of(url: str) -> str:
+    """Return `host` or `host:port` of a URL, without user or password.
+
+    Raises:
+        UsageError: it is no http or https URL.
+    """
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"not an http or https URL: {clean_line(url.rpartition('@')[2], 200)}")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return clean_line(f"{host}:{port}" if port else host)
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether `host` or `host:port` is this machine."""
+    name = urlsplit(f"//{host}").hostname or ""
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def without_credentials(url: str) -> str:
+    """Return a URL without user, password, query and fragment: it may be written down."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

@@ -1,0 +1,53 @@
+"""What people change on screen and expect to find again: a small JSON file in the data folder."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.settings import private_dir
+
+FILE = "preferences.json"
+MAX_BYTES = 1_000_000
+
+
+class Preferences:
+    """Values by name. A file that is missing, damaged or cannot be written costs the memory, nothing else."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._path = data_dir / FILE
+        self._lock = threading.Lock()
+        self.values: dict[str, Any] = self._read()
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a JSON-like value; None forgets it. Other values that another program wrote are kept."""
+        with self._lock:
+            known = self._read()
+            for values in (known, self.values):
+                values.pop(name, None)
+                if value is not None:
+                    values[name] = value
+            with contextlib.suppress(OSError, TypeError, ValueError):
+                self._write(known)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            if self._path.stat().st_size > MAX_BYTES:
+                return {}
+            found = json.loads(self._path.read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _write(self, values: dict[str, Any]) -> None:
+        text = json.dumps(values, ensure_ascii=False, indent=1)
+        private_dir(self._path.parent)
+        part = self._path.with_suffix(f".part-{os.getpid()}")
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        part.replace(self._path)

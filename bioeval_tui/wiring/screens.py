@@ -1,0 +1,100 @@
+"""Put a run on the screen: start or attach, show, and leave nothing behind that should not stay."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from bioeval_tui.engine.spec import EngineSpec
+from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.recordings.live import is_live
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.services import RunView
+from bioeval_tui.wiring.runs import start_engine, stop_run
+from bioeval_tui.wiring.views import FollowedRun, ReplayedRun
+
+OnQuit = Literal["cancel", "ask", "leave"]
+
+
+def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbose: bool = False) -> int:
+    """Start an engine, show its run, and return the exit code.
+
+    With `leave_running` the engine survives the screen; otherwise it is cancelled when the screen closes,
+    however it closes.
+    """
+    need_terminal()
+    # The engine first: it starts on the other core while the screen's modules load here.
+    view = start_engine(spec, settings)
+    try:
+        _show(settings, view, "ask" if leave_running else "cancel", spec)
+    finally:
+        if not leave_running:
+            asyncio.run(stop_run(view))
+    return _exit_code(view)
+
+
+def show_recording(settings: Settings, path: Path, *, speed: float | None = None) -> int:
+    """Attach to the run if it goes on, else replay it; return the exit code."""
+    need_terminal()
+    view = FollowedRun(path) if is_live(path) and speed is None else ReplayedRun(path, speed)
+    _show(settings, view, "leave", None)
+    return ExitCode.OK
+
+
+def show_medals(settings: Settings, reports: Sequence[Path]) -> None:
+    """Open the medal table on grading reports (files or folders, several at once)."""
+    need_terminal()
+    from bioeval_tui.tui.app import BioevalApp
+    from bioeval_tui.wiring.services import AppServices
+
+    services = AppServices(settings, reports=reports)
+    try:
+        BioevalApp(services, "medals", on_quit="leave").run()
+    finally:
+        services.close()
+
+
+def show_app(settings: Settings, places: Sequence[Path] = ()) -> None:
+    """Open the application on the screen of jobs; `places` are folders with job files, or job files."""
+    need_terminal()
+    from bioeval_tui.tui.app import BioevalApp
+    from bioeval_tui.wiring.services import AppServices
+
+    services = AppServices(settings, job_places=places)
+    try:
+        BioevalApp(services, "jobs").run()
+    finally:
+        services.close()
+
+
+def need_terminal() -> None:
+    """Raise `UsageError` when there is no terminal to draw on."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("this needs a terminal; `--headless` works without one")
+
+
+def _show(
+    settings: Settings, view: FollowedRun | ReplayedRun, on_quit: OnQuit, spec: EngineSpec | None
+) -> None:
+    from bioeval_tui.tui.app import BioevalApp
+    from bioeval_tui.wiring.services import AppServices
+
+    services = AppServices(settings, spec=spec)
+
+    async def open_view() -> RunView:
+        return view
+
+    try:
+        BioevalApp(services, open_view, on_quit=on_quit).run()
+    finally:
+        services.close()
+
+
+def _exit_code(view: FollowedRun) -> int:
+    """Return 0 unless the run ended by itself without a score: leaving early is no failure."""
+    if view.ended is None or view.ended.status == "cancelled" or view.ended.mean is not None:
+        return ExitCode.OK
+    return ExitCode.NOT_MEASURED

@@ -1,0 +1,178 @@
+"""What the screens are given, implemented."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.recordings.live import is_live
+from bioeval_tui.recordings.paths import new_run_ids
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, RunComparison, RunSummary
+from bioeval_tui.tui.services import MedalRow, RunRequest, RunView
+from bioeval_tui.wiring import job_list
+from bioeval_tui.wiring.benchmarks import Benchmarks, file_path
+from bioeval_tui.wiring.grading import Grading, grade_row, grade_rows, report_rows
+from bioeval_tui.wiring.preferences import Preferences
+from bioeval_tui.wiring.run_list import RunList
+from bioeval_tui.wiring.runs import start_engine
+from bioeval_tui.wiring.samples import sample_submissions
+from bioeval_tui.wiring.views import FollowedRun, ReplayedRun
+
+SAMPLES_SHOWN = 3
+"""How many of the sample submissions the demo grades: a good, a poor and an invalid one for one task."""
+
+
+class AppServices:
+    """Implements `tui.services.Services` with files, engines and grading workers."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        submissions: Sequence[tuple[str, Path | None]] | None = None,
+        spec: EngineSpec | None = None,
+        reports: Sequence[Path] = (),
+        job_places: Sequence[Path] = (),
+    ) -> None:
+        self._settings = settings
+        self._submissions = submissions
+        self._reports = reports
+        self._grading = Grading(settings)
+        self._jobs = job_list.JobList(job_places)
+        self._runs = RunList(settings)
+        self._benchmarks = Benchmarks(settings, self._grading)
+        self._preferences = Preferences(settings.data_dir)
+        self._spec = spec or EngineSpec(runs=())
+        self.started: list[FollowedRun] = []
+
+    # Runs on the live screen
+
+    async def start_run(self, request: RunRequest) -> RunView:
+        """Start an engine for the request and follow its first run; the others are in the list of runs."""
+        models = request.models or (None,)
+        wanted = [(job, model) for job in request.jobs for model in models]
+        ids = await asyncio.to_thread(new_run_ids, len(wanted), self._settings.runs_dir)
+        spec = replace(
+            self._spec,
+            runs=tuple(RunSpec(i, str(job), model) for i, (job, model) in zip(ids, wanted, strict=True)),
+            agent_url=request.agent_url,
+            sample_agent=request.sample_agent,
+            mode="rehearsal" if request.rehearsal else "job",
+            trials=request.trials,
+            order=request.order,
+            parallel=request.parallel,
+            batch_id=ids[0] if len(ids) > 1 else None,
+            resume=False,
+            force=False,
+        )
+        view = await asyncio.to_thread(start_engine, spec, self._settings)
+        self.started.append(view)
+        return view
+
+    async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
+        """Attach to a run that goes on, or replay one."""
+        path = await asyncio.to_thread(self._runs.find, run_id)
+        if is_live(path):
+            return FollowedRun(path)
+        return ReplayedRun(path, speed)
+
+    # Jobs
+
+    async def jobs(self) -> Sequence[JobItem]:
+        """Return the job files as they are now, with their last scores."""
+        return await asyncio.to_thread(lambda: self._jobs.items(self._runs.runs()))
+
+    def edit(self, path: Path, line: int = 0) -> str | None:
+        """Open a file in the user's editor and wait."""
+        return job_list.edit(path, line)
+
+    # The history
+
+    async def runs(self) -> Sequence[RunSummary]:
+        """Return the history, newest first."""
+        return await asyncio.to_thread(self._runs.runs)
+
+    async def compare(self, a: str, b: str) -> RunComparison:
+        """Compare run B with run A."""
+        from bioeval_tui.wiring.comparing import compare_runs
+
+        return await asyncio.to_thread(lambda: compare_runs(self._runs.summary(a), self._runs.summary(b)))
+
+    async def report(self, run_ids: Sequence[str]) -> Path:
+        """Write one HTML report of these runs into the current folder."""
+        from bioeval_tui.wiring.comparing import write_report
+
+        return await asyncio.to_thread(
+            lambda: write_report([self._runs.find(run_id) for run_id in run_ids], Path.cwd())
+        )
+
+    async def delete_runs(self, run_ids: Sequence[str]) -> None:
+        """Move recordings to the trash of the data folder."""
+        await asyncio.to_thread(self._runs.delete, run_ids)
+
+    async def undo_delete(self) -> int:
+        """Bring back what was deleted last."""
+        return await asyncio.to_thread(self._runs.undo)
+
+    # Benchmarks and medals
+
+    async def benchmarks(self) -> Sequence[BenchmarkItem]:
+        """Return the machine-learning tasks."""
+        return await asyncio.to_thread(self._benchmarks.items)
+
+    async def benchmark(self, task_id: str) -> BenchmarkDetail:
+        """Return a task's description and leaderboard."""
+        return await asyncio.to_thread(self._benchmarks.detail, task_id)
+
+    def prepare(self, task_id: str) -> AsyncIterator[str]:
+        """Prepare a task in a process of its own."""
+        return self._benchmarks.prepare(task_id)
+
+    async def examine(self, task_id: str, file: str) -> Examined:
+        """Say everything that is wrong with a file; cancelling ends the worker."""
+        try:
+            return await asyncio.to_thread(self._benchmarks.examine, task_id, file)
+        except asyncio.CancelledError:
+            self._grading.close()
+            raise
+
+    async def grade(self, task_id: str, file: str) -> MedalRow:
+        """Grade a file; cancelling ends the worker."""
+        try:
+            return await asyncio.to_thread(grade_row, self._grading, task_id, file_path(file))
+        except asyncio.CancelledError:
+            self._grading.close()
+            raise
+
+    def medals(self) -> AsyncIterator[MedalRow]:
+        """Give the session's reports, or grade its submissions one by one; the samples by default."""
+        if self._reports:
+            return report_rows(self._grading, self._reports)
+        return grade_rows(self._grading, self._submissions or sample_list())
+
+    # What people change
+
+    @property
+    def preferences(self) -> Mapping[str, Any]:
+        """What was kept, by name."""
+        return self._preferences.values
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a value, now and for the next time."""
+        self._preferences.keep(name, value)
+
+    def close(self) -> None:
+        """End the grading workers."""
+        self._grading.close()
+
+
+def sample_list() -> list[tuple[str, Path | None]]:
+    """Return the sample submissions of the demo: good, poor and invalid, for one task."""
+    from bioeval_tui.grading.submissions import read_submissions
+
+    found = read_submissions(sample_submissions() / "submissions.jsonl").submissions
+    return [(item.task_id, Path(item.path) if item.path else None) for item in found[:SAMPLES_SHOWN]]

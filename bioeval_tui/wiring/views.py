@@ -1,0 +1,171 @@
+"""A run as screens see it: followed while an engine writes it, or replayed from its file."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from bioeval_tui.engine.intents import send_intent
+from bioeval_tui.events import RunEnded, RunEvent, RunResumed, Warned
+from bioeval_tui.recordings.live import is_live, read_live
+from bioeval_tui.recordings.reading import follow, read_recording
+from bioeval_tui.recordings.replay import (
+    Player,
+    after_next_failure,
+    after_next_message,
+    before_last_message,
+)
+from bioeval_tui.text import clean_line
+from bioeval_tui.tui.services import Intent
+
+
+class FollowedRun:
+    """A run that goes on in an engine of its own. `process` is the engine when it was started from here."""
+
+    mode: Literal["live", "replay"] = "live"
+
+    def __init__(
+        self,
+        path: Path,
+        process: subprocess.Popen[bytes] | None = None,
+        log: Path | None = None,
+        *,
+        ends: int = 0,
+    ) -> None:
+        """`ends` is how often a resumed run had ended before: those ends are passed over."""
+        self.path = path
+        self.run_id = path.stem
+        self.process = process
+        self.log = log
+        self._ends = ends
+        self.ended: RunEnded | None = None
+
+    async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield what is written, until the run has ended or its engine is gone (then a last `Warned`)."""
+        async for batch in follow(self.path, ends=self._ends, still_written=self.engine_runs):
+            for event in batch:
+                if isinstance(event, RunEnded):
+                    self.ended = event
+                elif isinstance(event, RunResumed):
+                    self.ended = None
+            yield batch
+        if self.ended is None:
+            yield [self._interrupted()]
+
+    async def send(self, intent: Intent) -> str | None:
+        """Send an intent to the engine; return None when it was taken, else why not."""
+        info = read_live(self.path)
+        if info is None or not info.alive():
+            return "the run is not live any more"
+        return await send_intent(info, intent.kind, intent.condition, intent.text, sender_name())
+
+    async def aclose(self) -> None:
+        """Detach; the engine goes on."""
+
+    def engine_runs(self) -> bool:
+        """Say whether the engine that writes the recording still runs."""
+        if self.process is not None and self.process.poll() is None:
+            return True
+        return is_live(self.path)
+
+    def _interrupted(self) -> Warned:
+        detail = last_line(self.log) if self.log else ""
+        message = "the engine is gone; the run was interrupted" + (f": {detail}" if detail else "")
+        return Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code="interrupted", message=message)
+
+
+class ReplayedRun:
+    """A recording played again, with the controls of `tui.services.Playback`. `events` starts it anew."""
+
+    mode: Literal["live", "replay"] = "replay"
+
+    def __init__(self, path: Path, speed: float | None) -> None:
+        self.path = path
+        self.run_id = path.stem
+        self.speed = speed
+        self._events: Sequence[RunEvent] = ()
+        self._player: Player | None = None
+        self._begin = 0
+        self._paused = False
+
+    async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield the events at their recorded pace; an interrupted run ends with a `Warned`."""
+        recording = await asyncio.to_thread(read_recording, self.path)
+        self._events = recording.events
+        self._player = Player(self._events, self.speed, begin=self._begin, paused=self._paused)
+        self._begin = 0
+        async for batch in self._player.play():
+            yield batch
+        if not isinstance(recording.events[-1], RunEnded):
+            message = "the recording ends here; the run was interrupted"
+            yield [
+                Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code="interrupted", message=message)
+            ]
+
+    @property
+    def paused(self) -> bool:
+        """Whether the replay waits."""
+        return self._player.paused if self._player else self._paused
+
+    def set_paused(self, paused: bool) -> None:
+        """Wait, or go on."""
+        self._paused = paused
+        if self._player is not None:
+            self._player.paused = paused
+
+    def set_speed(self, speed: float) -> None:
+        """Play faster or slower from here on."""
+        self.speed = speed
+        if self._player is not None:
+            self._player.speed = speed
+
+    def step(self) -> bool:
+        """Play to the end of the next message and wait there; False when there is none."""
+        return self._go_to(after_next_message)
+
+    def to_next_failure(self) -> bool:
+        """Play to the next assertion that fails and wait there; False when there is none."""
+        return self._go_to(after_next_failure)
+
+    def begin_before_last(self) -> None:
+        """Let the next `events` begin, waiting, one message before the newest."""
+        self._begin = before_last_message(self._events, self._player.at if self._player else 0)
+        self._paused = True
+
+    def _go_to(self, find: Callable[[Sequence[RunEvent], int], int | None]) -> bool:
+        player = self._player
+        place = find(self._events, player.at) if player is not None else None
+        if player is not None and place is not None:
+            player.go_to(place)
+            self._paused = True
+        return place is not None
+
+    async def send(self, intent: Intent) -> str | None:
+        """Refuse: what has happened cannot be changed."""
+        return "this is a replay"
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def sender_name() -> str:
+    """Return how this viewer is named in the recording: user and host."""
+    try:
+        return clean_line(f"{getpass.getuser()}@{socket.gethostname()}", 80)
+    except (OSError, KeyError):
+        return "viewer"
+
+
+def last_line(log: Path) -> str:
+    """Return the last line of a log file, cleaned; empty when there is none."""
+    try:
+        lines = log.read_bytes()[-20_000:].decode("utf-8", "replace").strip().splitlines()
+    except OSError:
+        return ""
+    return clean_line(lines[-1], 300) if lines else ""

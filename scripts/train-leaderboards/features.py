@@ -1,0 +1,75 @@
+"""Numbers out of sequences: what the models of molecules and peptides see."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+from sklearn.feature_extraction.text import CountVectorizer
+
+ATOMS = re.compile(r"Cl|Br|\[[^\]]+\]|[BCNOPSFI]|[cnops]|[=#()]|\d")
+RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
+CHARGE = {"K": 1.0, "R": 1.0, "H": 0.1, "D": -1.0, "E": -1.0}
+# J. Kyte, R. F. Doolittle. A simple method for displaying the hydropathic character of a protein. 1982.
+HYDROPATHY = dict(
+    zip(
+        "ARNDCQEGHILKMFPSTWYV",
+        [
+            1.8,
+            -4.5,
+            -3.5,
+            -3.5,
+            2.5,
+            -3.5,
+            -3.5,
+            -0.4,
+            -3.2,
+            4.5,
+            3.8,
+            -3.9,
+            1.9,
+            2.8,
+            -1.6,
+            -0.8,
+            -0.7,
+            -0.9,
+            -1.3,
+            4.2,
+        ],
+        strict=True,
+    )
+)
+
+
+def smiles_features(frame: pd.DataFrame) -> pd.DataFrame:
+    """Counts of SMILES tokens (`token_`), of pairs and triples of tokens (`pair_`, `triple_`), and the length."""
+    smiles = frame["smiles"]
+    parts = [pd.DataFrame({"length_characters": smiles.str.len()}, index=frame.index)]
+    for name, n, least in (("token", 1, 5), ("pair", 2, 40), ("triple", 3, 150)):
+        counter = CountVectorizer(
+            tokenizer=ATOMS.findall, lowercase=False, token_pattern=None, ngram_range=(n, n), min_df=least
+        )
+        counts = counter.fit_transform(smiles).toarray()
+        names = [f"{name}_{term}" for term in counter.get_feature_names_out()]
+        parts.append(pd.DataFrame(counts, columns=names, index=frame.index))
+    return pd.concat(parts, axis=1)
+
+
+def peptide_features(frame: pd.DataFrame) -> pd.DataFrame:
+    """Shares of residues (`residue_`), counts of pairs (`pair_`), and length, charge, hydropathy (`bulk_`)."""
+    sequence = frame["sequence"]
+    length = sequence.str.len()
+    columns = {f"residue_{letter}": sequence.str.count(letter) / length for letter in RESIDUES}
+    columns["bulk_length"] = length
+    columns["bulk_charge"] = sequence.map(lambda text: sum(CHARGE.get(letter, 0.0) for letter in text))
+    columns["bulk_hydropathy"] = sequence.map(
+        lambda text: sum(HYDROPATHY.get(letter, 0.0) for letter in text) / len(text)
+    )
+    columns["bulk_cysteines"] = sequence.str.count("C")
+    counter = CountVectorizer(analyzer="char", ngram_range=(2, 2), lowercase=False, min_df=60)
+    pairs = counter.fit_transform(sequence).toarray()
+    names = [f"pair_{term}" for term in counter.get_feature_names_out()]
+    return pd.concat(
+        [pd.DataFrame(columns, index=frame.index), pd.DataFrame(pairs, columns=names, index=frame.index)],
+        axis=1,
+    )

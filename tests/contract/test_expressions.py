@@ -1,0 +1,74 @@
+"""The expression language is Kotlin's, where both have something: values, and columns of errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.assertions.expressions import LimitError, caret, evaluate, parse, scope
+from bioeval_tui.errors import ExpressionError
+
+FOLDER = Path(__file__).parent
+STATE = json.loads((FOLDER / "expressions_state.json").read_text("utf-8"))
+NAMES = scope(STATE["objectContext"], STATE["evaluation"])
+
+
+def _cases() -> list[tuple[str, str]]:
+    lines = (FOLDER / "expressions.txt").read_text("utf-8").splitlines()
+    rows = [line.partition(" ⇒ ") for line in lines if line and not line.startswith("# ")]
+    return [(text, wanted) for text, _, wanted in rows]
+
+
+def _hostile() -> list[str]:
+    """Return the hostile expressions; `⟨text×n⟩` in the file stands for `text` repeated n times."""
+    found = []
+    for line in (FOLDER / "expressions_hostile.txt").read_text("utf-8").splitlines():
+        if not line or line.startswith("# "):
+            continue
+        while "⟨" in line:
+            before, _, rest = line.rpartition("⟨")
+            inner, _, after = rest.partition("⟩")
+            piece, _, times = inner.rpartition("×")
+            line = before + piece * int(times) + after
+        found.append(line)
+    return found
+
+
+@pytest.mark.parametrize(("text", "wanted"), _cases())
+def test_value_or_column(text: str, wanted: str) -> None:
+    if not wanted.startswith("!"):
+        assert _typed(evaluate(parse(text), NAMES)) == _typed(json.loads(wanted))
+        return
+    column, _, message = wanted[1:].partition(" ")
+    with pytest.raises(ExpressionError) as caught:
+        evaluate(parse(text), NAMES)
+    assert (caught.value.column, message in caught.value.message) == (int(column), True), caught.value.message
+    assert caught.value.text == text
+    assert caret(caught.value).splitlines()[1].endswith("^")
+
+
+@pytest.mark.parametrize("text", _hostile(), ids=lambda text: text[:60])
+def test_hostile_expressions_end_in_an_error(text: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        evaluate(parse(text), NAMES)
+    message = caught.value.message
+    assert len(message) < 300
+    if isinstance(caught.value, LimitError):
+        assert "steps" in message or "MB" in message or "longer" in message
+
+
+def test_there_are_enough_of_both() -> None:
+    assert len(_cases()) >= 120
+    assert len(set(_hostile())) >= 150
+
+
+def _typed(value: Any) -> Any:
+    """Keep 1, 1.0 and true apart."""
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _typed(item) for key, item in value.items()}
+    return (type(value).__name__, value)

@@ -1,0 +1,7 @@
+"""The same tasks on the spot as the unit tests of grading have."""
+
+import runpy
+from pathlib import Path
+
+_shared = runpy.run_path(str(Path(__file__).parents[2] / "unit" / "grading" / "conftest.py"))
+tasks = _shared["tasks"]

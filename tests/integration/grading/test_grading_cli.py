@@ -1,0 +1,173 @@
+"""The grading commands as a user runs them: stdout is data, stderr is talk, exit codes mean something."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bioeval_tui.cli_grading import COMMANDS
+
+
+@pytest.fixture
+def run(tasks, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run a command with the tasks on the spot; the exit code is what the command returns or raises."""
+    monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
+    commands = {command.name: command for command in COMMANDS}
+
+    def run_(name: str, *args: object) -> Result:
+        words = [str(arg) for arg in args]
+        if name != "medals" and "list" not in words[:1]:
+            words += ["--data-dir", str(tasks.data)]
+        return CliRunner().invoke(commands[name], words, standalone_mode=False, catch_exceptions=False)
+
+    return run_
+
+
+def lines(tasks, *wishes: tuple[str, str | None]) -> Path:
+    text = "".join(json.dumps({"task_id": task, "submission_path": path}) + "\n" for task, path in wishes)
+    return tasks.submit(text, "submissions.jsonl")
+
+
+def test_grade_tells_the_three_outcomes_apart_by_its_exit_code(tasks, run: Any, tmp_path: Path) -> None:
+    task = tasks.add()
+    tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n", "good.csv")
+    tasks.submit("id,y\na,1.5\n", "bad.csv")
+    fine = run("grade", lines(tasks, (task, "good.csv")), "--output-dir", tmp_path / "out", "--json")
+    assert fine.return_value == 0
+    value = json.loads(fine.stdout)
+    assert (value["total_valid_submissions"], value["total_invalid"], value["not_graded"]) == (1, 0, [])
+    assert json.loads(Path(value["report"]).read_text())["task_reports"][0]["score"] == 0.5
+    invalid = run(
+        "grade", lines(tasks, (task, "good.csv"), (task, "bad.csv")), "--output-dir", tmp_path / "out"
+    )
+    assert invalid.return_value == 1
+    assert invalid.stdout.startswith("1 submission graded, 1 invalid\n")
+    unknown = run("grade", lines(tasks, ("lab/nambers", "good.csv")), "--output-dir", tmp_path / "out")
+    assert unknown.return_value == 3
+    assert "did you mean lab/numbers?" in unknown.stdout
+
+
+def test_grade_sample_prints_a_card_or_the_published_report(tasks, run: Any) -> None:
+    task = tasks.add()
+    file = tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n")
+    card = run("grade-sample", file, task)
+    assert card.return_value == 0
+    assert "lab/numbers: score 0.5, no medal" in card.stdout
+    assert "would place 6 of 11, better than 45.5 % of the leaderboard" in card.stdout
+    report = json.loads(run("grade-sample", file, "numbers", "--json").stdout)
+    assert (report["task_id"], report["score"], report["valid_submission"]) == (task, 0.5, True)
+    missing = run("grade-sample", tasks.submissions / "nothing.csv", task)
+    assert missing.return_value == 1
+    assert "does not exist" in missing.stdout
+
+
+def test_validate_says_everything(tasks, run: Any) -> None:
+    task = tasks.add()
+    good = run("validate", tasks.submit("id,y\na,1\nb,2\nc,3\n"), task)
+    assert (good.return_value, good.stdout) == (
+        0,
+        f"{tasks.submissions}/submission.csv: valid for lab/numbers\n",
+    )
+    bad = run("validate", tasks.submit("id,y\na,x\nd,\n"), task, "--json")
+    assert bad.return_value == 1
+    value = json.loads(bad.stdout)
+    assert value["status"] == "invalid"
+    assert value["findings"] == [
+        "2 ids are missing: b, c",
+        "1 id is not expected: d",
+        "the file has 2 rows where 3 are expected",
+        "column `y` must hold numbers, found `x` in line 2",
+        "column `y` has no value (NaN) in line 3",
+    ]
+
+
+def test_validate_helps_where_a_grader_with_code_only_crashes(tasks, run: Any) -> None:
+    task = tasks.add(code="def grade(s, a):\n    return float(s['y'].mean())\n")
+    result = run("validate", tasks.submit("id,Y\na,1\nb,2\nc,3\n"), task, "--json")
+    assert result.return_value == 3
+    findings = json.loads(result.stdout)["findings"]
+    assert findings[0] == "column `y` is missing; the file has id, Y"
+    assert "KeyError" in findings[-1]
+
+
+def test_a_time_limit_is_obeyed(tasks, run: Any) -> None:
+    task = tasks.add(code="import time\ndef grade(s, a):\n    time.sleep(600)\n")
+    result = run("grade-sample", tasks.submit("id,y\na,1\n"), task, "--time-limit", "0.5")
+    assert result.return_value == 3
+    assert "stopped after 0.5 s, the time limit" in result.stderr
+
+
+def test_tasks_are_listed_shown_and_checked(tasks, run: Any) -> None:
+    task = tasks.add(config={"domain": "oncology"})
+    broken = tasks.root / "lab" / "broken"
+    broken.mkdir()
+    (broken / "config.yaml").write_text("a: b: c\n")
+    (tasks.root / task / "description.md").write_text("# Numbers\n\nText with \x1b[31mcolour.\n")
+    listed = {row["id"]: row for row in json.loads(run("tasks", "list", "--json").stdout)}
+    assert listed[task]["domain"] == "oncology"
+    assert listed["lab/broken"]["line"] == 1
+    table = run("tasks", "list").stdout
+    assert f"broken: {broken.resolve()}/config.yaml:1:5: not valid YAML" in table
+    shown = run("tasks", "show", task)
+    assert "leaderboard: 11 entries from 0.0 to 1.0, lower is better" in shown.stdout
+    assert "\x1b" not in shown.stdout
+    checked = run("tasks", "check", task, "lab/broken", "--json")
+    assert checked.return_value == 1
+    problems = {row["task_id"]: row["problem"] for row in json.loads(checked.stdout)}
+    assert problems[task] is None
+    assert "config.yaml:1:5" in problems["lab/broken"]
+
+
+def test_medals_prints_a_table_when_not_in_a_terminal(tasks, run: Any, tmp_path: Path) -> None:
+    task = tasks.add()
+    tasks.submit("id,y\na,1\nb,2\nc,3\n", "2025_run-group_tidy/s.csv")
+    listing = lines(tasks, (task, "2025_run-group_tidy/s.csv"), (task, None))
+    run("grade", listing, "--output-dir", tmp_path / "out")
+    result = run("medals", tmp_path / "out")
+    assert result.return_value == 0
+    row = next(line for line in result.stdout.splitlines() if "tidy" in line)
+    assert row.split() == ["lab/numbers", "tidy", "gold", "0.0", "90.9", "1", "of", "11", "✓", "yes", "·"]
+    assert "2 reports, 1 valid; 1 gold, 0 silver, 0 bronze" in result.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_finished_reports_survive_and_resume_goes_on(tasks, tmp_path: Path, how: signal.Signals) -> None:
+    task = tasks.add(
+        code="import time\ndef grade(s, a):\n    time.sleep(0.02)\n    return float(s['y'].iloc[0])\n"
+    )
+    count = 200
+    for n in range(count):
+        tasks.submit(f"id,y\na,0.{n:03}\n", f"s{n}.csv")
+    listing = lines(tasks, *[(task, f"s{n}.csv") for n in range(count)])
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "bioeval_tui", "grade", str(listing), "--output-dir", str(out)]
+    command += ["--tasks-dir", str(tasks.root), "--data-dir", str(tasks.data), "--workers", "1", "--resume"]
+    env = {**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path / "home")}
+    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while len(list(out.glob("*_individual_reports/*.json"))) < 20:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(how)
+    _, talk = process.communicate(timeout=60)
+    if how == signal.SIGINT:
+        assert process.returncode == 130
+        assert "go on with --resume" in talk
+    finished = len(list(out.glob("*_individual_reports/*.json")))
+    assert 20 <= finished < count
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    reports = json.loads(next(out.glob("*_grading_report.json")).read_text())["task_reports"]
+    assert [report["score"] for report in reports] == [n / 1000 for n in range(count)]
+    assert len(list(out.glob("*_individual_reports/*.json"))) == count

@@ -1,0 +1,171 @@
+"""An agent behind a chat endpoint, over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from aiohttp import web
+from pydantic import SecretStr
+
+from bioeval_tui.agents.answers import Timeouts
+from bioeval_tui.agents.openai_chat import OpenAIChatAgent
+from bioeval_tui.errors import UsageError
+from bioeval_tui.jobs.models import TargetConfig
+from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
+from bioeval_tui.settings import Settings
+from tests.servers import openai_server as srv
+
+
+@pytest.fixture
+async def agent(server):
+    made = OpenAIChatAgent(server.url, model="m", api_key="secret-key", system_prompt="Be kind.")
+    await made.open()
+    yield made
+    await made.aclose()
+
+
+async def answer(agent, content="Hi"):
+    *pieces, last = [piece async for piece in agent.send(content)]
+    assert isinstance(last, Reply)
+    return pieces, last
+
+
+async def test_streams_an_answer_with_its_times_and_tokens(agent, server):
+    server.will(srv.say("Hello there, Ann"))
+    pieces, reply = await answer(agent)
+    assert (
+        "".join(piece.text for piece in pieces if isinstance(piece, Delta))
+        == reply.content
+        == "Hello there, Ann"
+    )
+    assert reply.started <= (reply.first_token or 0) <= reply.ended
+    assert (reply.tokens_in, reply.tokens_out) == (11, 7)
+
+
+async def test_the_whole_conversation_goes_out_with_every_message(agent, server):
+    server.will(srv.say("One"), srv.status(503), srv.say("Two"))
+    assert await agent.seed_history("assistant", "Seed")
+    await answer(agent, "a")
+    with pytest.raises(PeerError):
+        await answer(agent, "b")
+    await answer(agent, "b")
+    contents = [message["content"] for message in server.received[-1].body["messages"]]
+    assert contents == ["Be kind.", "Seed", "a", "One", "b"]
+
+
+async def test_tool_calls_are_generation_events(agent, server):
+    server.will(srv.call_tool("createReminder", {"time": "20:15"}, text="Done."), srv.call_tool("look", {}))
+    pieces, reply = await answer(agent)
+    event = {"request": {"function": {"name": "createReminder"}, "arguments": {"time": "20:15"}}}
+    assert [piece.data for piece in pieces if isinstance(piece, Generation)] == [event]
+    assert (list(reply.generation), reply.content) == ([event], "Done.")
+    assert (await answer(agent))[1].content == ""
+
+
+async def test_a_refusal_is_an_answer_for_the_judge_to_weigh(agent, server):
+    server.will(srv.refuse("I will not."))
+    assert (await answer(agent))[1].content == "I will not."
+
+
+@pytest.mark.parametrize(
+    ("reply", "says", "retryable"),
+    [
+        (srv.status(500), r"failed \(500\)", True),
+        (srv.status(404, "no such model"), "404", False),
+        (srv.say(""), "empty", False),
+        (srv.say("And", finish="length"), "cut off", False),
+        (srv.raw("<html>", "text/html"), "not JSON", False),
+        (srv.breaks_off("And"), "broke the connection", True),
+    ],
+)
+async def test_failures_are_the_agents(agent, server, reply, says, retryable):
+    server.will(reply)
+    with pytest.raises(PeerError, match=says) as caught:
+        await answer(agent)
+    assert (caught.value.peer, caught.value.retryable) == ("agent", retryable)
+    assert "secret-key" not in str(caught.value)
+
+
+async def test_a_slow_answer_ends_at_the_deadline(server):
+    agent = OpenAIChatAgent(server.url, model="m", timeouts=Timeouts(whole=0.2))
+    server.will(srv.hangs("And"))
+    with pytest.raises(PeerError, match=r"within 0\.2 s"):
+        await answer(agent)
+    await server.left.wait()
+    await agent.aclose()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [(200, {"context": "\x1b[2Jx", "resources": []}, {"context": "␛x", "resources": []}), (404, {}, None)],
+)
+async def test_the_object_context_comes_from_its_own_url(server, status, body, expected):
+    asked = []
+
+    async def context(request):
+        asked.append((request.path, request.headers.get("Authorization")))
+        return web.json_response(body, status=status)
+
+    app = web.Application()
+    app.router.add_get("/state/{session}", context)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}/state/{{sessionId}}"
+        agent = OpenAIChatAgent(server.url, model="m", api_key="secret-key", object_context_url=url)
+        session = await agent.open()
+        assert await agent.observe() == expected
+        assert asked == [(f"/state/{session}", None)]
+    finally:
+        await runner.cleanup()
+    with pytest.raises(PeerError, match="refuses the connection"):
+        await agent.observe()
+    await agent.aclose()
+
+
+async def test_without_such_a_url_there_is_no_context_and_no_place_for_texts(agent):
+    assert await agent.observe() is None
+    with pytest.raises(PeerError, match="takes no texts") as caught:
+        await agent.seed_text("x")
+    assert caught.value.peer == "knowledge"
+
+
+@pytest.mark.parametrize("same", [True, False])
+async def test_the_openai_key_goes_to_the_openai_url_alone(server, same):
+    settings = Settings(
+        openai_api_key=SecretStr("sk-one"), openai_base_url=server.url if same else "http://127.0.0.1:1/v1"
+    )
+    target = TargetConfig(user="u", chatbot="c", protocol="openai", model="m-target", timeout_ms=5000.0)
+    agent = OpenAIChatAgent.from_settings(settings, target, None, server.url)
+    await answer(agent)
+    assert ("sk-one" in server.received[0].headers["Authorization"]) is same
+    assert server.received[0].body["model"] == "m-target"
+    await agent.aclose()
+
+
+async def test_v1_is_added_to_an_address_without_a_path(server):
+    agent = OpenAIChatAgent(server.url.removesuffix("/v1"), model="m")
+    await answer(agent)
+    assert server.received[0].path == "/v1/chat/completions"
+    await agent.aclose()
+
+
+async def test_cancelling_closes_the_connection(agent, server):
+    server.will(srv.hangs("And"))
+    pieces = agent.send("Hi")
+    await anext(pieces)
+    task = asyncio.create_task(anext(pieces))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await pieces.aclose()
+    await server.left.wait()
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "nowhere", "http://", "http://h:99999/"])
+def test_what_is_no_address_is_said_so(url):
+    with pytest.raises(UsageError, match="not an http or https URL"):
+        OpenAIChatAgent(url, model="m")

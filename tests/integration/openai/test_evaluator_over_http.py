@@ -1,0 +1,182 @@
+"""The evaluator's model over real HTTP: what it is told, what it says, and every way in which it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from bioeval_tui.chat.model import ChatLimits
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluators.llm import LLMEvaluator
+from bioeval_tui.protocols import Delta, EvaluatorView, PeerError, Utterance
+from tests.servers import openai_server as srv
+
+KEY = "sk-test-0123456789abcdef"
+
+
+@pytest.fixture
+async def evaluator(job, server, tmp_path):
+    made = LLMEvaluator(job, model="gpt-x", job_dir=tmp_path, api_key=KEY, base_url=server.url)
+    yield made
+    await made.aclose()
+
+
+@pytest.fixture
+def view(job, transcript):
+    return EvaluatorView(job, "withheld", 1, (), transcript)
+
+
+async def heard(evaluator, view):
+    *deltas, last = [piece async for piece in evaluator.speak(view)]
+    assert all(isinstance(delta, Delta) for delta in deltas)
+    assert isinstance(last, Utterance)
+    return "".join(delta.text for delta in deltas), last
+
+
+async def test_streams_its_message_and_counts_tokens(evaluator, server, view):
+    server.will(srv.say("And what does it cost?"))
+    streamed, last = await heard(evaluator, view)
+    assert streamed == last.content == "And what does it cost?"
+    assert (last.tokens_in, last.tokens_out, last.model) == (11, 7, "stand-in")
+    assert server.received[0].headers["Authorization"] == f"Bearer {KEY}"
+    assert (server.received[0].body["model"], server.received[0].body["temperature"]) == ("gpt-x", 0.5)
+
+
+async def test_facts_are_told_only_where_supplied_and_criteria_never(
+    evaluator, server, view, job, transcript
+):
+    await heard(evaluator, view)
+    await heard(evaluator, EvaluatorView(job, "supplied", 1, job.facts, transcript, "Say it shorter."))
+    withheld, supplied = (received.text for received in server.received)
+    assert "8:15" not in withheld
+    assert "8:15" in supplied
+    assert "CRITERION" not in withheld + supplied
+    assert "Say it shorter." in supplied
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ("<think>I should ask.\nYes.</think>\n\nHow much?", "How much?"),
+        ("Socrates: How much?", "How much?"),
+        ("User: How much?", "How much?"),
+        ('"How much?"', "How much?"),
+        ('"A" and "B"', '"A" and "B"'),
+        ("<3 that, how much?", "<3 that, how much?"),
+    ],
+)
+async def test_only_the_words_are_left(evaluator, server, view, sent, said):
+    server.will(srv.say(sent))
+    streamed, last = await heard(evaluator, view)
+    assert last.content == said
+    assert "think" not in streamed
+
+
+@pytest.mark.parametrize(
+    ("answer", "says", "retryable", "wait"),
+    [
+        (srv.status(429, "slow down", retry_after="7"), r"asked too often \(429\): slow down", True, 7.0),
+        (srv.status(503, "busy"), r"failed \(503\): busy", True, None),
+        (srv.status(429, "pay", error={"code": "insufficient_quota"}), "pay", False, None),
+        (srv.status(401, f"Incorrect API key provided: {KEY}"), r"refused the API key \(401\)", False, None),
+        (srv.status(404, "no such model"), "does not know this address or model", False, None),
+        (srv.redirect("https://elsewhere.example/v1"), "redirect, which is not followed", False, None),
+        (srv.refuse("I cannot do that."), "the model refused: I cannot do that.", False, None),
+        (srv.say("And then", finish="length"), "cut off at the model's length limit", False, None),
+        (srv.say("", finish="content_filter"), "content filter", False, None),
+        (srv.say(""), "was empty", True, None),
+        (srv.call_tool("search", {"q": "x"}), r"called a tool \(search\) instead of answering", False, None),
+        (srv.breaks_off("And"), "broke the connection", True, None),
+        (srv.ends_without_finish("And"), "ended before the answer was finished", True, None),
+        (srv.raw("<html>Welcome</html>", "text/html"), "not JSON: <html>", False, None),
+        (srv.raw("data: {broken\n\n", "text/event-stream"), "not JSON", False, None),
+        (srv.raw('"just a text"'), "no chat completion: just a text", False, None),
+        (srv.raw('{"choices": null}'), "without choices", False, None),
+        (srv.raw('data: {"error": {"message": "out of memory"}}\n\n', "text/event-stream"), "out of memory", True, None),
+        (srv.packed("{}"), "packed as gzip", False, None),
+        (srv.endless(b"data: " + b"x" * 100_000), "more than 16 MB", False, None),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+async def test_each_failure_is_one_clear_sentence_without_the_key(
+    evaluator, server, view, answer, says, retryable, wait
+):
+    server.will(answer)
+    with pytest.raises(PeerError, match=says) as caught:
+        await heard(evaluator, view)
+    error = caught.value
+    assert (error.peer, error.retryable, error.retry_after_s) == ("evaluator", retryable, wait)
+    assert KEY not in str(error) + error.received
+    assert "\n" not in str(error)
+    assert len(server.received) == 1
+
+
+async def test_no_server_is_a_clear_failure(job, view, tmp_path):
+    async with srv.OpenAIServer() as gone:
+        url = gone.url
+    evaluator = LLMEvaluator(job, model="m", job_dir=tmp_path, api_key=KEY, base_url=url)
+    with pytest.raises(PeerError, match=r"127\.0\.0\.1:\d+ could not be reached") as caught:
+        await heard(evaluator, view)
+    assert caught.value.retryable
+    await evaluator.aclose()
+
+
+@pytest.mark.parametrize("answer", [srv.hangs(), srv.hangs("And")], ids=["before", "within"])
+async def test_silence_ends_at_the_deadline_and_closes_the_connection(job, server, view, tmp_path, answer):
+    limits = ChatLimits(whole_s=0.3)
+    evaluator = LLMEvaluator(
+        job, model="m", job_dir=tmp_path, api_key=KEY, base_url=server.url, limits=limits
+    )
+    server.will(answer)
+    with pytest.raises(PeerError, match=r"did not finish its answer within 0\.3 s") as caught:
+        await heard(evaluator, view)
+    assert caught.value.retryable
+    await server.left.wait()
+    await evaluator.aclose()
+
+
+async def test_cancelling_closes_the_connection(evaluator, server, view):
+    server.will(srv.hangs("And"))
+    pieces = evaluator.speak(view)
+    assert (await anext(pieces)).text == "And"
+    waiting = asyncio.create_task(anext(pieces))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await pieces.aclose()
+    await server.left.wait()
+
+
+async def test_options_that_the_server_refuses_are_left_out_from_then_on(evaluator, server, view):
+    server.will(srv.refuse_option("temperature"), srv.refuse_option("stream_options"), srv.say("Fine."))
+    assert (await heard(evaluator, view))[1].content == "Fine."
+    await heard(evaluator, view)
+    assert ["temperature" in r.body for r in server.received] == [True, False, False, False]
+    assert ["stream_options" in r.body for r in server.received] == [True, True, False, False]
+
+
+async def test_a_server_that_does_not_stream_is_understood(evaluator, server, view):
+    server.will(srv.raw(json.dumps(srv.completion({"role": "assistant", "content": "Whole."}))))
+    streamed, last = await heard(evaluator, view)
+    assert (streamed, last.content) == ("", "Whole.")
+
+
+async def test_the_jobs_own_prompt_wins_and_cannot_run_what_it_is_given(job, server, tmp_path, transcript):
+    (tmp_path / "eval").mkdir()
+    (tmp_path / "eval" / "socrates.jinja").write_text(
+        "MINE {{ config.tasks[0].task }} {{ transcript[0].content }}"
+    )
+    transcript[0] = type(transcript[0])(1, "user", "{{ 7 * 7 }}")
+    evaluator = LLMEvaluator(job, model="m", job_dir=tmp_path, api_key=None, base_url=server.url)
+    await heard(evaluator, EvaluatorView(job, "withheld", 1, (), transcript))
+    assert server.received[0].text.startswith("MINE Ask for a reminder {{ 7 * 7 }}")
+    await evaluator.aclose()
+
+
+async def test_a_missing_prompt_is_found_before_anything_is_sent(job, tmp_path):
+    other = job.model_copy(update={"evaluator": job.evaluator.model_copy(update={"prompt": "eval/nope"})})
+    with pytest.raises(UsageError, match="prompt `eval/nope`: there is no such file"):
+        LLMEvaluator(other, model="m", job_dir=tmp_path, api_key=None)

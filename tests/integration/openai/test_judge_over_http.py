@@ -1,0 +1,178 @@
+"""The judge's model over real HTTP: verdicts, panels, second tries, and "not measured" instead of 0."""
+
+from __future__ import annotations
+
+import pytest
+
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.judges.llm import JudgeRetries, LLMJudge
+from bioeval_tui.protocols import JudgeView, PeerError
+from tests.servers import openai_server as srv
+
+KEY = "sk-test-0123456789abcdef"
+
+
+def verdict(first=0.8, second=1.0, **more):
+    return {
+        "tone": 0.5,
+        "tasks": [
+            {
+                "task": 1,
+                "scored": "a",
+                "score": first,
+                "reason": "It says so.",
+                "evidence": ['"reminder set"'],
+            },
+            {"task": 2, "scored": "b", "score": second, "reason": "Named.", "evidence": ["costs 3 euros"]},
+        ],
+        **more,
+    }
+
+
+@pytest.fixture
+async def make(server, tmp_path):
+    made = []
+
+    def judge(*models, repeats=1):
+        made.append(
+            LLMJudge(
+                models=models or ("judge-1",),
+                job_dir=tmp_path,
+                repeats=repeats,
+                api_key=KEY,
+                base_url=server.url,
+                retries=JudgeRetries(attempts=3, first_wait_s=0.0),
+                at_once=1,
+            )
+        )
+        return made[-1]
+
+    yield judge
+    for one in made:
+        await one.aclose()
+
+
+@pytest.fixture
+def view(job, transcript):
+    return JudgeView(job, "withheld", transcript)
+
+
+async def test_a_verdict_has_scores_reasons_and_located_evidence(make, server, view):
+    server.will(srv.say_json(verdict()))
+    (found,) = await make().score(view)
+    assert [(t.task, t.score, t.reason) for t in found.tasks] == [(1, 0.8, "It says so."), (2, 1.0, "Named.")]
+    assert [t.evidence[0].message for t in found.tasks] == [4, 4]
+    assert (found.judge, found.tone, found.tokens_in) == ("judge-1", 0.5, 11)
+    body = server.received[0].body
+    assert body["temperature"] == 0.0
+    assert body["response_format"]["json_schema"]["strict"] is True
+    assert "CRITERION" in server.received[0].text
+    assert "8:15" in server.received[0].text
+
+
+async def test_a_malformed_answer_is_asked_for_again_with_what_was_wrong(make, server, view):
+    server.will(srv.say_json(verdict(first=8)), srv.say_json(verdict()))
+    (found,) = await make().score(view)
+    assert found.tasks[0].score == 0.8
+    assert found.tokens_in == 22
+    assert "the score of task 1 is 8; it must be from 0 to 1" in server.received[1].text
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (srv.say("I think they did well."), "it is not JSON"),
+        (srv.say_json({"tone": 1, "tasks": verdict()["tasks"][:1]}), "no score for task 2 of 2"),
+        (srv.refuse("I cannot judge people."), "the model refused"),
+        (srv.say('{"tone": 0.5, "ta', finish="length"), "cut off at the model's length limit"),
+        (srv.call_tool("score", {}), "called a tool"),
+        (srv.say(""), "was empty"),
+    ],
+)
+async def test_malformed_twice_is_not_measured_with_the_reason(make, server, view, answer, says):
+    server.will(answer, answer)
+    with pytest.raises(NotMeasuredError, match=says) as caught:
+        await make().score(view)
+    assert not isinstance(caught.value, PeerError)
+    assert len(server.received) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (srv.raw('{"choices": null}'), "without choices"),
+        (srv.raw("hello", "text/plain"), "no chat completion: hello"),
+        (srv.status(401, "bad key"), "refused the API key"),
+        (srv.packed("{}"), "packed"),
+    ],
+)
+async def test_a_broken_endpoint_is_not_the_judges_fault(make, server, view, answer, says):
+    server.will(answer)
+    with pytest.raises(PeerError, match=says) as caught:
+        await make().score(view)
+    assert caught.value.peer == "judge"
+    assert KEY not in str(caught.value)
+
+
+async def test_too_many_requests_and_failures_are_tried_again_within_bounds(make, server, view):
+    server.will(srv.status(429, retry_after="0"), srv.status(500), srv.say_json(verdict()))
+    assert len(await make().score(view)) == 1
+    server.will(*[srv.status(503)] * 3)
+    with pytest.raises(PeerError, match="503"):
+        await make().score(view)
+    assert len(server.received) == 6
+
+
+async def test_a_servers_wish_to_wait_is_capped(make):
+    class State:
+        attempt_number = 1
+
+        class outcome:
+            @staticmethod
+            def exception():
+                return PeerError("judge", "busy", retryable=True, retry_after_s=3600.0)
+
+    assert make()._wait_s(State) == 30.0
+
+
+async def test_servers_without_schemas_get_less_and_less(make, server, view):
+    refused = srv.status(400, "response_format is not supported")
+    server.will(refused, refused, srv.say(f"Here you go:\n```json\n{srv.json.dumps(verdict())}\n```"))
+    judge = make()
+    assert len(await judge.score(view)) == 1
+    formats = [received.body.get("response_format", {}).get("type") for received in server.received]
+    assert formats == ["json_schema", "json_object", None]
+    server.will(srv.say_json(verdict()))
+    await judge.score(view)
+    assert "response_format" not in server.received[-1].body
+
+
+async def test_a_panel_keeps_every_verdict(make, server, view):
+    server.will(*[srv.say_json(verdict(first=score)) for score in (0.1, 0.2, 0.8, 0.9)])
+    judge = make("a", "b", repeats=2)
+    found = await judge.score(view)
+    assert [(v.judge, v.tasks[0].score) for v in found] == [
+        ("a #1", 0.1),
+        ("a #2", 0.2),
+        ("b #1", 0.8),
+        ("b #2", 0.9),
+    ]
+    assert judge.identity == "a, b × 2"
+
+
+async def test_two_thirds_of_a_panel_are_enough_and_less_is_not(make, server, view):
+    bad = srv.say("nonsense")
+    server.will(srv.say_json(verdict()), bad, bad, srv.say_json(verdict()))
+    assert [v.judge for v in await make("a", "b", "c").score(view)] == ["a", "c"]
+    server.will(srv.say_json(verdict()), bad, bad, bad, bad)
+    with pytest.raises(
+        NotMeasuredError, match="only 1 of 3 verdicts are usable, fewer than two thirds: b gave"
+    ):
+        await make("a", "b", "c").score(view)
+
+
+async def test_a_broken_prompt_is_not_measured(make, view, tmp_path):
+    (tmp_path / "eval").mkdir()
+    (tmp_path / "eval" / "score.jinja").write_text("line one\n{% for x in %}")
+    with pytest.raises(NotMeasuredError, match="prompt `eval/score`, line 2"):
+        await make().score(view)

@@ -1,0 +1,184 @@
+"""A whole run of the real program: the sample agent, and models on a local OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.evaluators.scripted import ScriptedEvaluator
+from bioeval_tui.jobs.loading import load_job
+from bioeval_tui.protocols import EvaluatorView, TranscriptMessage, Utterance
+from tests.integration.program import environment, events_of, recording_in
+from tests.servers import openai_server as srv
+
+JOB = Path(__file__).resolve().parents[3] / "sample_jobs" / "medication_reminder.yml"
+KEY = "sk-test-0123456789abcdef"
+LINE = re.compile(r"^\{.*\}$", re.MULTILINE)
+
+
+def record_in(prompt: str) -> list[TranscriptMessage]:
+    """Return the conversation that stands in a prompt."""
+    enclosed = re.search(r"<<<(RECORD-\w+)\n(.*)\1>>>", prompt, re.DOTALL)
+    assert enclosed is not None
+    lines = [json.loads(line) for line in LINE.findall(enclosed.group(2))]
+    return [TranscriptMessage(n, line["role"], line["content"]) for n, line in enumerate(lines, start=1)]
+
+
+class Models:
+    """Stands in for the evaluator's and the judge's model: does as the job's script and says what it saw."""
+
+    def __init__(self) -> None:
+        self.job = load_job(JOB).job
+        self.evaluator_prompts: list[str] = []
+        self.judge_prompts: list[str] = []
+
+    def __call__(self, body: dict[str, Any]) -> srv.Answer:
+        prompt = body["messages"][0]["content"]
+        if body.get("stream"):
+            self.evaluator_prompts.append(prompt)
+            return self.speak(prompt)
+        self.judge_prompts.append(prompt)
+        return self.judge(prompt)
+
+    def speak(self, prompt: str) -> srv.Answer:
+        if len(self.evaluator_prompts) == 1:
+            return srv.status(429, "slow down", retry_after="0")
+        if len(self.evaluator_prompts) == 2:
+            return srv.say("How can I help you today?")
+        facts = self.job.facts if self.job.facts[0] in prompt else ()
+        view = EvaluatorView(self.job, "supplied" if facts else "withheld", 1, facts, record_in(prompt))
+        pieces = ScriptedEvaluator(self.job).speak(view)
+
+        async def answer(server, request, body):
+            last = [piece async for piece in pieces][-1]
+            assert isinstance(last, Utterance)
+            return await srv.say(last.content)(server, request, body)
+
+        return answer
+
+    def judge(self, prompt: str) -> srv.Answer:
+        if len(self.judge_prompts) == 1:
+            return srv.say("They did well, I would say.")
+        said = next(m.content for m in reversed(record_in(prompt)) if m.role == "assistant")
+        tasks = [
+            {"task": n, "scored": task.task, "score": 0.5, "reason": "Half done.", "evidence": [said[:40]]}
+            for n, task in enumerate(self.job.tasks, start=1)
+        ]
+        return srv.say_json({"tone": 0.75, "tasks": tasks})
+
+
+@pytest.fixture(scope="module")
+def whole_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    text = (
+        JOB.read_text(encoding="utf-8")
+        .replace("kind: scripted", "kind: llm")
+        .replace("kind: rules", "kind: llm")
+    )
+    (folder / "job.yml").write_text(text, encoding="utf-8")
+    models = Models()
+    done = asyncio.run(_run(folder, models))
+    recording = recording_in(folder)
+    assert recording is not None, done.stderr
+    return done, events_of(recording), models, recording.read_text(encoding="utf-8")
+
+
+async def _run(folder: Path, models: Models) -> subprocess.CompletedProcess[str]:
+    async with srv.OpenAIServer(otherwise=models) as server:
+        variables = {**environment(folder), "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
+        agent = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bioeval_tui", "agent", "--port", "0",
+            stdout=asyncio.subprocess.PIPE, env=variables,
+        )  # fmt: skip
+        try:
+            assert agent.stdout is not None
+            url = json.loads(await agent.stdout.readline())["url"]
+            command = [
+                sys.executable, "-m", "bioeval_tui", "run", str(folder / "job.yml"),
+                "--agent-url", url, "--headless", "--json", "--seed", "7",
+            ]  # fmt: skip
+            return await asyncio.to_thread(
+                subprocess.run,
+                command,
+                capture_output=True,
+                text=True,
+                timeout=100,
+                env=variables,
+                check=False,
+            )
+        finally:
+            agent.kill()
+            await agent.wait()
+
+
+def of_kind(events, kind):
+    return [event for event in events if event["kind"] == kind]
+
+
+def test_both_conditions_are_scored(whole_run):
+    done, events, _, _ = whole_run
+    assert done.returncode == 0, done.stderr
+    scored = of_kind(events, "conversation_scored")
+    assert [event["condition"] for event in scored] == ["withheld", "supplied"]
+    assert all(event["score"] is not None for event in scored)
+    assert [event["reason"] for event in of_kind(events, "conversation_ended")] == [
+        "signed_off",
+        "signed_off",
+    ]
+
+
+def test_the_evaluators_429_is_tried_again_and_costs_the_agent_nothing(whole_run):
+    _, events, _, _ = whole_run
+    (failed,) = of_kind(events, "request_failed")
+    assert (failed["peer"], failed["status"], failed["counted"]) == ("evaluator", 429, False)
+    assert [event["failures"] for event in of_kind(events, "conversation_scored")] == [0, 0]
+
+
+def test_a_role_swap_is_mended_with_a_note(whole_run):
+    _, events, models, _ = whole_run
+    (violated,) = of_kind(events, "evaluator_violated")
+    assert (violated["rule"], violated["mended"]) == ("role_swap", True)
+    assert violated["content"] == "How can I help you today?"
+    assert "You spoke as the chatbot." in models.evaluator_prompts[2]
+
+
+def test_a_malformed_verdict_is_asked_for_again(whole_run):
+    _, events, models, _ = whole_run
+    assert len(models.judge_prompts) == 3
+    for event in of_kind(events, "transcript_scored"):
+        assert [(task["task"], task["score"]) for task in event["tasks"]] == [(1, 0.5), (2, 0.5), (3, 0.5)]
+        assert all(task["evidence"][0]["message"] for task in event["tasks"])
+
+
+def test_facts_reach_the_evaluator_only_where_supplied_and_are_in_the_ledger(whole_run):
+    _, events, models, _ = whole_run
+    told = ["Sydney" in prompt.split("# The conversation so far")[0] for prompt in models.evaluator_prompts]
+    assert told == sorted(told)
+    assert {True, False} == set(told)
+    assert not [prompt for prompt in models.evaluator_prompts if "right time zone" in prompt]
+    assert all("right time zone" in prompt and "Sydney" in prompt for prompt in models.judge_prompts)
+    given = of_kind(events, "fact_disclosed")
+    assert [(event["condition"], event["fact"], event["asked"]) for event in given] == [
+        ("supplied", 1, True),
+        ("supplied", 2, True),
+    ]
+
+
+def test_prompts_are_identified_and_the_key_is_nowhere(whole_run):
+    done, events, _, recording = whole_run
+    assert set(of_kind(events, "run_started")[0]["prompts"]) == {"eval/socrates", "eval/score"}
+    assert KEY not in recording + done.stdout + done.stderr
+
+
+def test_a_judge_that_is_the_agents_own_model_is_warned_about(whole_run):
+    _, events, _, _ = whole_run
+    assert "the judge is the agent's own model, gpt-4.1-mini" in " ".join(
+        e["message"] for e in of_kind(events, "warned")
+    )

@@ -1,0 +1,100 @@
+"""The Inspect log, read by the pinned inspect_ai itself: here if it is installed, else in its own environment.
+
+`BIOEVAL_INSPECT_PYTHON` names a Python that has the extra `inspect`; `uv venv` and
+`uv pip install inspect_ai==0.3.285` make one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.reports.inspect_log import inspect_log
+from bioeval_tui.reports.loading import LoadedRun, load_run
+from tests.unit.reports.recorded import GOLDEN, Recorded, Talk, scoring
+
+pytestmark = pytest.mark.real_server
+
+READ = """
+import json, sys
+from inspect_ai.log import read_eval_log
+log = read_eval_log(sys.argv[1])
+print(json.dumps({
+    "status": log.status,
+    "task": log.eval.task,
+    "scorers": [scorer.name for scorer in log.eval.scorers],
+    "metrics": {score.name: {name: metric.value for name, metric in score.metrics.items()} for score in log.results.scores},
+    "counts": [log.results.total_samples, log.results.completed_samples],
+    "samples": [
+        {
+            "id": sample.id,
+            "epoch": sample.epoch,
+            "roles": [message.role for message in sample.messages],
+            "texts": [message.text for message in sample.messages],
+            "latencies": [message.metadata["latency_ms"] for message in sample.messages],
+            "scores": {name: score.value for name, score in sample.scores.items()},
+            "events": sorted({event.event for event in sample.events}),
+            "error": sample.error.message if sample.error else None,
+        }
+        for sample in log.samples
+    ],
+}))
+"""
+
+
+def python() -> str:
+    """Return a Python that can import inspect_ai; without one the test is skipped, or fails where required."""
+    named = os.environ.get("BIOEVAL_INSPECT_PYTHON")
+    if named:
+        return named
+    if importlib.util.find_spec("inspect_ai") is not None:
+        return sys.executable
+    if os.environ.get("BIOEVAL_REQUIRE_REAL") == "1":
+        pytest.fail("inspect_ai is not installed and BIOEVAL_INSPECT_PYTHON names no Python that has it")
+    pytest.skip("inspect_ai is not installed; BIOEVAL_INSPECT_PYTHON can name a Python that has it")
+
+
+def read_back(run: LoadedRun, folder: Path) -> dict[str, Any]:
+    log = folder / "log.json"
+    log.write_text(inspect_log(run), encoding="utf-8")
+    done = subprocess.run(
+        [python(), "-c", READ, str(log)], capture_output=True, text=True, timeout=110,
+        env={**os.environ, "HOME": str(folder), "INSPECT_LOG_LEVEL": "warning"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_inspect_reads_what_was_recorded(tmp_path: Path) -> None:
+    run = load_run(GOLDEN)
+    log = read_back(run, tmp_path)
+    assert (log["status"], log["task"], log["counts"]) == ("success", "medication_reminder", [2, 2])
+    assert log["metrics"]["composite"] == {"mean": 0.72, "withheld": 0.44, "supplied": 1.0}
+    for sample in log["samples"]:
+        talk = run.state.conversation(sample["id"], sample["epoch"])
+        assert talk is not None
+        assert sample["texts"] == [message.text for message in talk.messages]
+        assert sample["roles"] == [message.role for message in talk.messages]
+        assert sample["latencies"] == [message.latency_ms for message in talk.messages]
+        assert {"span_begin", "model", "tool", "score", "info"} <= set(sample["events"])
+        assert sample["error"] is None
+
+
+def test_inspect_reads_several_trials_and_what_was_not_measured(tmp_path: Path) -> None:
+    away = Talk(reason="evaluator_failed", fault="infrastructure", says="<b>half</b>")
+    run = Recorded([scoring(0.5), away, Talk(ends=False)], [scoring(0.9), Talk(tasks=None), Talk(failures=2)])
+    log = read_back(run.loaded(), tmp_path)
+    assert [(s["id"], s["epoch"]) for s in log["samples"]] == [
+        (condition, trial) for condition in ("withheld", "supplied") for trial in (1, 2, 3)
+    ]
+    assert [s["scores"].get("composite") for s in log["samples"]] == [0.5, None, None, 0.9, None, 0.5]
+    assert log["counts"] == [6, 3]
+    assert log["metrics"]["composite"]["withheld"] == 0.5

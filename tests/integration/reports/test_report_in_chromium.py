@@ -1,0 +1,98 @@
+"""A report of a hostile transcript, in a real browser: no script runs, no request leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.reports.html import html_report
+from bioeval_tui.reports.loading import load_run
+from tests.integration.reports.browser import canary, visit
+from tests.unit.reports.recorded import GOLDEN, Recorded, Talk
+
+pytestmark = pytest.mark.real_server
+
+PWN = "document.documentElement.dataset.pwned=1"
+LOADS = (
+    '<img src="{leak}/img">',
+    '<img src=x onerror="{pwn}">',
+    '<svg onload="{pwn}"></svg>',
+    "<script>{pwn}</script>",
+    '<script src="{leak}/script"></script>',
+    '<iframe src="{leak}/frame"></iframe>',
+    "<iframe srcdoc=\"<script>fetch('{leak}/srcdoc')</script>\"></iframe>",
+    '<link rel="stylesheet" href="{leak}/sheet">',
+    '<style>@import "{leak}/import"; body{{background:url({leak}/css)}}</style>',
+    '<p style="background:url({leak}/attribute)">x</p>',
+    '<object data="{leak}/object"></object><embed src="{leak}/embed">',
+    '<video src="{leak}/video" poster="{leak}/poster"></video>',
+    '<details open ontoggle="{pwn}">x</details><input autofocus onfocus="{pwn}">',
+)
+BREAKS = (
+    '</style><script>{pwn}</script>', "</title><script>{pwn}</script>", "</svg><img src='{leak}/svg'>",
+    '"><img src="{leak}/quote">', "'><img src='{leak}/single'>", "--><img src='{leak}/comment'>",
+    "]]><img src='{leak}/cdata'>", '<base href="{leak}/base">', '<meta http-equiv="refresh" content="0;url={leak}/meta">',
+    '<form action="{leak}/form"><button autofocus>', "{{{{ ''.__class__ }}}}", "<plaintext>",
+)  # fmt: skip
+
+
+def payload(port: int, parts: tuple[str, ...]) -> str:
+    return "".join(part.format(leak=f"http://127.0.0.1:{port}/leak", pwn=PWN) for part in parts)
+
+
+def hostile_report(text: str) -> str:
+    talk = Talk(says=text, tasks=(0.2,), holds=(False,), failures=1)
+    fields = dict.fromkeys(("agent", "evaluator", "judge", "model", "job_path"), text) | {
+        "prompts": {text: text}
+    }
+    run = Recorded([talk], [talk], job=text, started=fields).loaded()
+    for conversation in run.state.conversations.values():
+        for message in conversation.messages:
+            message.speaker = text
+    return html_report([run])
+
+
+def test_a_hostile_transcript_runs_nothing_and_asks_for_nothing(tmp_path: Path) -> None:
+    with canary() as server:
+        page = tmp_path / "report.html"
+        page.write_text(hostile_report(payload(server.port, BREAKS + LOADS)), encoding="utf-8")
+        document, logged = visit(page, server.port)
+        assert "data-pwned" not in document.split(">", 2)[1]
+        assert "The conversations, side by side" in document
+        assert server.leaks == []
+        assert "Content Security Policy" not in logged  # nothing even tried: escaping held by itself
+
+
+def test_the_policy_holds_even_where_nothing_is_escaped(tmp_path: Path) -> None:
+    with canary() as server:
+        raw = payload(server.port, LOADS)
+        document = html_report([load_run(GOLDEN)])
+        page = tmp_path / "raw.html"
+        page.write_text(document.replace("<article>", f"<article>{raw}"), encoding="utf-8")
+        rendered, logged = visit(page, server.port)
+        assert "data-pwned" not in rendered.split(">", 2)[1]
+        assert server.leaks == []
+        assert "Content Security Policy" in logged
+
+
+def test_without_escaping_and_policy_the_same_page_would_leak(tmp_path: Path) -> None:
+    """Shows that the two tests above can fail."""
+    with canary() as server:
+        page = tmp_path / "bare.html"
+        page.write_text(f"<!doctype html><html><body>{payload(server.port, LOADS)}</body></html>")
+        rendered, _ = visit(page, server.port)
+        assert "data-pwned" in rendered.split(">", 2)[1]
+        assert len(server.leaks) >= 5
+
+
+def test_a_page_of_the_demo_paints_without_a_complaint(tmp_path: Path) -> None:
+    with canary() as server:
+        page = tmp_path / "demo.html"
+        page.write_text(html_report([load_run(GOLDEN)]), encoding="utf-8")
+        picture = tmp_path / "demo.png"
+        _, logged = visit(page, server.port, f"--screenshot={picture}", "--window-size=1180,900")
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert picture.stat().st_size > 20_000  # styled text, not an empty or unstyled page
+        assert "Content Security Policy" not in logged
+        assert server.leaks == []

@@ -1,0 +1,105 @@
+"""What the screens are given, with real files and real worker processes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.settings import Settings
+from bioeval_tui.wiring.samples import sample_submissions
+from bioeval_tui.wiring.services import AppServices
+
+TASK = "oncology/breast-cancer"
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Any:
+    found = AppServices(Settings(data_dir_override=str(tmp_path / "data")))
+    yield found
+    found.close()
+
+
+def submission(group: str) -> str:
+    (found,) = sample_submissions().glob(f"*run-group_{group}/breast-cancer.csv")
+    return str(found)
+
+
+async def test_tasks_are_listed_with_description_and_leaderboard(services: AppServices) -> None:
+    items = {item.task_id: item for item in await services.benchmarks()}
+    assert len(items) >= 9
+    item = items[TASK]
+    assert (item.source, item.prepared, item.file_kind) == ("builtin", False, "CSV")
+    assert item.how
+    detail = await services.benchmark(TASK)
+    assert "Breast cancer" in detail.description
+    assert detail.board is not None
+    board = detail.board
+    assert len(board.scores) == 120
+    assert not board.lower_is_better
+    assert board.gold >= board.silver >= board.bronze >= board.median
+    assert list(board.scores) == sorted(board.scores, reverse=True)
+    diabetes = await services.benchmark("metabolism/diabetes-progression")
+    assert diabetes.board is not None
+    assert diabetes.board.lower_is_better
+    assert diabetes.board.scores[0] <= diabetes.board.gold
+
+
+async def test_preparing_tells_what_it_does_and_the_task_is_ready(services: AppServices) -> None:
+    told = [sentence async for sentence in services.prepare(TASK)]
+    assert told == [f"preparing {TASK}"]
+    ready = [item.task_id for item in await services.benchmarks() if item.prepared]
+    assert ready == [TASK]
+
+
+async def test_preparing_an_unknown_task_says_why(services: AppServices) -> None:
+    with pytest.raises(BioevalError, match="no task has the id"):
+        async for _ in services.prepare("nowhere/nothing"):
+            pass
+
+
+async def test_preparing_can_be_stopped_and_leaves_nothing_half_done(
+    services: AppServices, tmp_path: Path
+) -> None:
+    steps = cast(Any, services.prepare(TASK))
+    async with aclosing(steps) as told:
+        async for _ in told:
+            break
+    assert not list((tmp_path / "data").rglob(".preparing-*"))
+    assert [sentence async for sentence in services.prepare(TASK)] in ([f"preparing {TASK}"], [])
+    assert TASK in [item.task_id for item in await services.benchmarks() if item.prepared]
+
+
+async def test_files_are_validated_and_graded(services: AppServices) -> None:
+    good, bad = submission("careful"), submission("broken")
+    assert (await services.examine(TASK, good)).status == "valid"
+    found = await services.examine(TASK, bad)
+    assert found.status == "invalid"
+    assert found.findings
+    row = await services.grade(TASK, good)
+    assert row.report is not None
+    assert row.report.valid_submission
+    assert row.leaderboard
+    missing = await services.grade(TASK, "/no/such/file.csv")
+    assert missing.report is not None
+    assert not missing.report.valid_submission
+
+
+async def test_grading_that_is_cancelled_ends_its_worker(services: AppServices) -> None:
+    grading = asyncio.create_task(services.grade(TASK, submission("careful")))
+    await asyncio.sleep(0)
+    grading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await grading
+    row = await services.grade(TASK, submission("careful"))
+    assert row.report is not None
+
+
+async def test_jobs_and_runs_of_an_empty_data_folder(services: AppServices) -> None:
+    assert {item.name for item in await services.jobs()} >= {"medication_reminder"}
+    assert await services.runs() == []
+    assert await services.undo_delete() == 0

@@ -1,0 +1,224 @@
+"""The real program, in real processes, over real HTTP: what a stranger does first."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.engine.intents import send_intent
+from bioeval_tui.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.recordings.live import process_start, read_live
+from bioeval_tui.recordings.paths import new_run_id, recording_path
+from tests.integration.program import (
+    environment,
+    events_of,
+    recording_in,
+    run,
+    sample_agent,
+    started,
+    wait_for,
+)
+
+JOBS = Path(__file__).resolve().parents[2] / "sample_jobs"
+
+
+def engine_spec(data_dir: Path, **changes: Any) -> tuple[Path, Path]:
+    """Write what an engine process is told; return that file and the recording's path."""
+    run_id = new_run_id()
+    spec = EngineSpec(
+        runs=(RunSpec(run_id, str(JOBS / "medication_reminder.yml")),),
+        sample_agent=True,
+        graph="embedded",
+        **changes,
+    )
+    path = data_dir / "spec.json"
+    spec.write(path)
+    return path, recording_path(data_dir / "runs", run_id)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    data_dir = tmp_path_factory.mktemp("demo")
+    done = run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), data_dir
+
+
+def test_the_demo_scores_both_conditions_and_they_differ_by_a_fact(demo: tuple[dict[str, Any], Path]) -> None:
+    result, _ = demo
+    assert result["status"] == "completed"
+    assert result["clean"]
+    assert result["rehearsal"]
+    withheld, supplied = result["conditions"]["withheld"], result["conditions"]["supplied"]
+    assert result["score"] == pytest.approx((withheld["score"] + supplied["score"]) / 2, abs=0.0051)
+    assert withheld["score"] < supplied["score"]
+    assert withheld["facts"] == []
+    assert [(fact["fact"], fact["asked"]) for fact in supplied["facts"]] == [(1, True), (2, True)]
+    for condition in (withheld, supplied):
+        assert condition["end_reason"] == "signed_off"
+        assert condition["messages"][0]["role"] == "user"
+        assert {check["status"] for check in condition["assertions"]} <= {"passed", "failed"}
+        assert all(entry["latency_ms"] > entry["first_token_ms"] for entry in condition["latencies"])
+        assert condition["parts"].keys() == {"timing", "task", "assertion"}
+    assert "a reminder exists" in [
+        check["title"] for check in supplied["assertions"] if check["status"] == "passed"
+    ]
+
+
+def test_the_run_is_listed_shown_and_can_be_asked_about(demo: tuple[dict[str, Any], Path]) -> None:
+    result, data_dir = demo
+    (listed,) = json.loads(run("runs", "list", "--json", data_dir=data_dir).stdout)
+    assert (listed["run_id"], listed["status"], listed["score"]) == (
+        result["run_id"],
+        "completed",
+        result["score"],
+    )
+    tag = result["run_id"][-4:]
+    shown = run("runs", "show", tag, "--json", data_dir=data_dir)
+    assert json.loads(shown.stdout)["conditions"] == result["conditions"]
+    asked = run(
+        "assert", 'objectContext.entities.any { it.type == "Reminder" }', "--context", tag, data_dir=data_dir
+    )
+    assert (asked.returncode, asked.stdout) == (0, "true\n")
+    earlier = run(
+        "assert", "objectContext.entities.isEmpty()", "--context", tag, "--after-turn", "0", data_dir=data_dir
+    )
+    assert (earlier.returncode, earlier.stdout) == (0, "true\n")
+
+
+def test_the_headless_demo_talks_on_stderr_and_prints_the_score_card(tmp_path: Path) -> None:
+    done = run("demo", "--headless", data_dir=tmp_path)
+    assert done.returncode == 0
+    assert "mean (published formula)" in done.stdout
+    assert "rehearsal" in done.stdout
+    assert "Socrates: " in done.stderr
+    assert "Socrates: " not in done.stdout
+
+
+@pytest.mark.parametrize("job", sorted(path.stem for path in JOBS.glob("*.yml")))
+def test_each_sample_job_runs_against_an_agent_in_another_process(job: str, tmp_path: Path) -> None:
+    with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
+        done = run(
+            "run", str(JOBS / f"{job}.yml"), "--agent-url", url, "--headless", "--json", data_dir=tmp_path
+        )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["clean"], result["warnings"]
+    scores = {name: held["score"] for name, held in result["conditions"].items()}
+    assert scores["withheld"] < scores["supplied"], (
+        "the fact that only the second condition may give must matter"
+    )
+    statuses = [c["status"] for held in result["conditions"].values() for c in held["assertions"]]
+    assert "not_measured" not in statuses, "the agent in the other process uses the same graph"
+    assert not [
+        c["error"] for held in result["conditions"].values() for c in held["assertions"] if c["error"]
+    ]
+
+
+def test_an_agent_that_is_not_there_ends_in_sentences_and_a_score(tmp_path: Path) -> None:
+    job = JOBS / "medication_reminder.yml"
+    done = run(
+        "run", str(job), "--agent-url", "http://127.0.0.1:9", "--headless", "--json", data_dir=tmp_path
+    )
+    result = json.loads(done.stdout)
+    for held in result["conditions"].values():
+        assert (held["end_reason"], held["fault"], held["failures"]) == ("agent_failed", "agent", 4)
+        assert "127.0.0.1:9" in held["end_detail"]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_killed_engine_leaves_an_interrupted_run_with_all_completed_messages(tmp_path: Path) -> None:
+    spec, recording = engine_spec(tmp_path, typing_delay_s=0.05)
+    with started("engine", str(spec), data_dir=tmp_path) as engine:
+        events = wait_for(
+            lambda: [e for e in events_of(recording) if e["kind"] == "message_completed"][3:],
+            "four messages",
+            engine,
+        )
+        live = read_live(recording)
+        assert live is not None
+        assert live.pid == engine.pid
+        assert run_status(tmp_path) == "running"
+        os.kill(engine.pid, signal.SIGKILL)
+        engine.wait()
+    (listed,) = json.loads(run("runs", "list", "--json", data_dir=tmp_path).stdout)
+    completed = [event for event in events_of(recording) if event["kind"] == "message_completed"]
+    assert listed["status"] == "interrupted"
+    assert listed["messages"] == len(completed) >= len(events) + 3
+    shown = run("runs", "show", listed["run_id"], data_dir=tmp_path)
+    assert shown.returncode == 0
+
+
+def test_another_process_can_pause_step_and_cancel_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    spec, recording = engine_spec(tmp_path)
+    with started("engine", str(spec), data_dir=tmp_path) as engine:
+        live = wait_for(lambda: read_live(recording), "the file that says who owns the run", engine)
+        assert asyncio.run(send_intent(live, "pause", sender="watcher")) is None
+        agent = wait_for(lambda: children_of(engine.pid), "the sample agent's process")
+        wait_for(lambda: "state_observed" in kinds(recording), "the starting state", engine)
+        assert asyncio.run(send_intent(live, "step", "withheld", sender="watcher")) is None
+        wait_for(lambda: kinds(recording).count("message_completed") == 2, "one turn", engine)
+        assert asyncio.run(send_intent(live, "cancel", sender="watcher")) is None
+        assert engine.wait(30) == 3
+    events = events_of(recording)
+    assert [e["action"] for e in events if e["kind"] == "operator_acted"] == ["pause", "step", "cancel"]
+    assert {e["sender"] for e in events if e["kind"] == "operator_acted"} == {"watcher"}
+    assert events[-1]["kind"] == "run_ended"
+    assert events[-1]["status"] == "cancelled"
+    assert read_live(recording) is None
+    assert not any(process_start(pid) for pid in agent)
+
+
+def test_a_terminated_engine_ends_in_order(tmp_path: Path) -> None:
+    spec, recording = engine_spec(tmp_path, typing_delay_s=0.05)
+    with started("engine", str(spec), data_dir=tmp_path) as engine:
+        wait_for(lambda: "message_completed" in kinds(recording), "a first message", engine)
+        engine.terminate()
+        engine.wait(30)
+    assert events_of(recording)[-1]["status"] == "cancelled"
+
+
+def test_an_interrupted_headless_run_exits_130(tmp_path: Path) -> None:
+    with started("demo", "--headless", data_dir=tmp_path) as demo_:
+        recording = wait_for(lambda: recording_in(tmp_path), "a recording")
+        wait_for(lambda: "message_completed" in kinds(recording), "a first message")
+        demo_.send_signal(signal.SIGINT)
+        assert demo_.wait(30) == 130
+    assert events_of(recording)[-1]["status"] == "cancelled"
+
+
+def test_credentials_reach_no_file(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    secrets = {"OPENAI_API_KEY": "marker-openai", "NEO_PASSWORD": "", "BIOEVAL_AGENT_API_KEY": "marker-agent"}
+    done = subprocess.run(
+        [sys.executable, "-m", "bioeval_tui", "demo", "--headless", "--json"],
+        capture_output=True, text=True, timeout=60, env={**environment(tmp_path), **secrets},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert written
+    for path in written:
+        assert b"marker-" not in path.read_bytes(), path
+    assert "marker-" not in done.stdout + done.stderr
+
+
+def kinds(recording: Path) -> list[str]:
+    return [event["kind"] for event in events_of(recording)]
+
+
+def run_status(data_dir: Path) -> str:
+    return str(json.loads(run("runs", "list", "--json", data_dir=data_dir).stdout)[0]["status"])
+
+
+def children_of(pid: int) -> list[int]:
+    """Return the processes that `pid` has started (Linux)."""
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in path.read_text().split()] if path.exists() else []

@@ -1,0 +1,144 @@
+"""The gate as CI sees it: the examples of docs/ci.md and the pytest plugin, run as they stand there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.integration.program import environment, sample_agent
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+EXAMPLES: list[dict[str, Any]] = [
+    yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", DOCUMENT, re.DOTALL)
+]
+GITHUB, GITLAB = EXAMPLES
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A project with its jobs in `eval`."""
+    (tmp_path / "eval").mkdir()
+    for name in ("medication_reminder", "drug_interaction"):
+        shutil.copy(ROOT / "sample_jobs" / f"{name}.yml", tmp_path / "eval")
+    return tmp_path
+
+
+def run_script(script: str, checkout: Path, data_dir: str) -> subprocess.CompletedProcess[str]:
+    """Run a script as CI does, every line counting, the program on the path; end what it left behind."""
+    script = script.replace("agent --port", "agent --tokens-per-second 0 --port").replace(
+        "8081", str(free_port())
+    )
+    tools = checkout / "bin"
+    tools.mkdir()
+    program = tools / "bioeval-tui"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bioeval_tui "$@"\n')
+    program.chmod(0o755)
+    variables = {
+        **environment(checkout),
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "BIOEVAL_DATA_DIR": str(checkout / data_dir),
+        "GITHUB_STEP_SUMMARY": str(checkout / "step_summary.md"),
+    }
+    process = subprocess.Popen(
+        ["bash", "-eo", "pipefail", "-c", script],
+        cwd=checkout, env=variables, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        output, _ = process.communicate(timeout=100)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+    return subprocess.CompletedProcess([], process.returncode, output, "")
+
+
+def check_files(checkout: Path) -> None:
+    suites = ET.parse(checkout / "out.xml").getroot()
+    assert int(suites.attrib["tests"]) > 0
+    assert json.loads((checkout / "out.json").read_text(encoding="utf-8"))["gate"]["exit_code"] == 0
+    assert "## Passed" in (checkout / "summary.md").read_text(encoding="utf-8")
+
+
+def test_the_github_example(checkout: Path) -> None:
+    job = GITHUB["jobs"]["evaluate"]
+    steps = {step["name"]: step["run"] for step in job["steps"] if "run" in step}
+    script = "\n".join(steps[name] for name in ("Start the agent", "Evaluate", "Summary"))
+    done = run_script(script, checkout, job["env"]["BIOEVAL_DATA_DIR"])
+    assert done.returncode == 0, done.stdout
+    check_files(checkout)
+    assert "## Passed" in (checkout / "step_summary.md").read_text(encoding="utf-8")
+    artifact = next(step for step in job["steps"] if "upload-artifact" in str(step.get("uses")))
+    for path in artifact["with"]["path"].split():
+        assert (checkout / path).exists(), path
+
+
+def test_the_gitlab_example(checkout: Path) -> None:
+    job = GITLAB["evaluate"]
+    done = run_script("\n".join(job["script"]), checkout, job["variables"]["BIOEVAL_DATA_DIR"])
+    assert done.returncode == 0, done.stdout
+    check_files(checkout)
+    for path in [*job["artifacts"]["paths"], job["artifacts"]["reports"]["junit"]]:
+        assert (checkout / path).exists(), path
+
+
+def test_an_evaluation_is_a_test(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "sample_jobs" / "medication_reminder.yml", tmp_path / "job.yml")
+    examples = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
+    with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
+        (tmp_path / "test_agent.py").write_text(
+            examples[0].replace("http://127.0.0.1:8081", url)
+            + f"""
+
+def test_gone(bioeval):
+    bioeval.run("nothing.yml")
+
+
+def test_none_answers(bioeval):
+    bioeval.run("job.yml", agent_url="http://127.0.0.1:9").assert_score(0.5)
+
+
+def test_withheld(bioeval):
+    bioeval.run("job.yml", agent_url="{url}").assert_assertions(condition="withheld")
+""",
+            encoding="utf-8",
+        )
+        (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+        # Where this program is installed without its metadata, the plug-in is named by hand.
+        known = any(entry.name == "bioeval" for entry in entry_points(group="pytest11"))
+        loaded = [] if known else ["-p", "bioeval_tui.pytest_plugin"]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:cov", *loaded],
+            cwd=tmp_path, capture_output=True, text=True, timeout=110, check=False,
+            env={**environment(tmp_path), "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+    said = done.stdout
+    assert "2 passed" not in said, "the first example's bar is above what the rehearsal reaches"
+    assert "test_it_gets_the_reminder_right_when_told_the_facts" not in said.partition("FAILURES")[2], said
+    assert "the mean of both conditions scored 0.72, the bar is 0.8" in said
+    assert "could not run (exit 2)" in said
+    assert "nothing.yml" in said
+    assert "the score could not be measured" in said
+    assert "facts withheld: a reminder exists (failed)" in said
+    assert "Traceback" not in said
+    assert "4 failed, 1 passed" in said

@@ -1,0 +1,256 @@
+"""Runs that were killed or stopped go on; what is recorded is judged again, sent away and deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.engine.intents import send_intent
+from bioeval_tui.recordings.live import read_live
+from bioeval_tui.recordings.paths import overlay_path
+from tests.integration.program import events_of, run, sample_agent, started, wait_for
+from tests.integration.test_first_light import JOBS, engine_spec
+
+
+def kinds(path: Path) -> list[str]:
+    return [event["kind"] for event in events_of(path)]
+
+
+def conversations(path: Path) -> list[tuple[str, int]]:
+    return [(e["condition"], e["attempt"]) for e in events_of(path) if e["kind"] == "conversation_started"]
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A run whose engine was killed in the middle of its second conversation."""
+    data_dir = tmp_path_factory.mktemp("killed")
+    spec, recording = engine_spec(data_dir, seed=7)
+    with started("engine", str(spec), data_dir=data_dir) as engine:
+        wait_for(
+            lambda: [
+                e
+                for e in events_of(recording)
+                if e["kind"] == "message_completed" and e["condition"] == "supplied"
+            ][2:],
+            "the second conversation",
+            engine,
+        )
+        os.kill(engine.pid, signal.SIGKILL)
+        engine.wait()
+    recording.write_bytes(recording.read_bytes() + b'{"kind":"message_comp')
+    return data_dir, recording
+
+
+def test_a_killed_run_goes_on_with_what_is_missing_and_ends_like_an_undisturbed_one(
+    killed: tuple[Path, Path],
+) -> None:
+    data_dir, recording = killed
+    before = recording.read_bytes().rpartition(b"\n")[0]
+    done = run("runs", "resume", recording.stem, "--json", data_dir=data_dir)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert recording.read_bytes().startswith(before), "what was recorded stays as it was"
+    assert conversations(recording) == [("withheld", 1), ("supplied", 1), ("supplied", 2)]
+    undisturbed = json.loads(run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir).stdout)
+    assert result["status"] == "completed"
+    assert result["score"] == undisturbed["score"]
+    assert result["clean"]
+    for name, held in result["conditions"].items():
+        said = [message["content"] for message in held["messages"] if message["role"] == "user"]
+        expected = undisturbed["conditions"][name]["messages"]
+        assert said == [message["content"] for message in expected if message["role"] == "user"]
+    again = run("runs", "resume", recording.stem, data_dir=data_dir)
+    assert (again.returncode, "nothing is missing" in again.stderr) == (0, True)
+    assert kinds(recording).count("run_resumed") == 1
+
+
+def test_a_run_that_goes_on_is_not_resumed(tmp_path: Path) -> None:
+    spec, recording = engine_spec(tmp_path, typing_delay_s=0.05)
+    with started("engine", str(spec), data_dir=tmp_path) as engine:
+        wait_for(lambda: "message_completed" in kinds(recording), "a first message", engine)
+        done = run("runs", "resume", recording.stem, "--headless", data_dir=tmp_path)
+        assert done.returncode == 2
+        assert "goes on right now" in done.stderr
+        refused = run("runs", "delete", recording.stem, "--yes", data_dir=tmp_path)
+        assert refused.returncode == 2
+        live = read_live(recording)
+        assert live is not None
+        asyncio.run(send_intent(live, "cancel"))
+        engine.wait(30)
+
+
+def test_a_changed_job_is_refused_with_a_diff_unless_forced(tmp_path: Path) -> None:
+    job = tmp_path / "job.yml"
+    job.write_text((JOBS / "medication_reminder.yml").read_text(encoding="utf-8"), encoding="utf-8")
+    with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
+        stopped = run(
+            "run", str(job), "--agent-url", url, "--repeat", "2", "--max-calls", "1", "--headless",
+            data_dir=tmp_path,
+        )  # fmt: skip
+        assert stopped.returncode == 3, stopped.stderr
+        recording = next((tmp_path / "runs").glob("*.jsonl"))
+        job.write_text(job.read_text(encoding="utf-8") + "# a comment changes nothing\n", encoding="utf-8")
+        changed = job.read_text(encoding="utf-8").replace("It is 5 mg.", "It is 50 mg.")
+        one_more = run("runs", "resume", recording.stem, "--max-calls", "1", "--headless", data_dir=tmp_path)
+        assert one_more.returncode == 3, one_more.stderr
+        job.write_text(changed, encoding="utf-8")
+        refused = run("runs", "resume", recording.stem, "--headless", data_dir=tmp_path)
+        assert refused.returncode == 2
+        assert "-  - say: It is 5 mg." in refused.stderr
+        assert "+  - say: It is 50 mg." in refused.stderr
+        assert "--force" in refused.stderr
+        forced = run("runs", "resume", recording.stem, "--force", "--headless", data_dir=tmp_path)
+        assert forced.returncode == 0, forced.stderr
+    said = [e["content"] for e in events_of(recording) if e["kind"] == "message_completed"]
+    assert "It is 5 mg." in said
+    assert "It is 50 mg." not in said, "the run goes on with the job as recorded"
+    assert any("job changed" in e["message"] for e in events_of(recording) if e["kind"] == "warned")
+    assert len(conversations(recording)) == 4
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    data_dir = tmp_path_factory.mktemp("finished")
+    done = run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir)
+    return data_dir, data_dir / "runs" / f"{json.loads(done.stdout)['run_id']}.jsonl"
+
+
+def test_judging_again_by_rules_keeps_old_and_new_side_by_side(finished: tuple[Path, Path]) -> None:
+    data_dir, recording = finished
+    before = recording.read_bytes()
+    done = run("runs", "rescore", recording.stem, "--rules", "--json", data_dir=data_dir)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)
+    assert [item["condition"] for item in found["rescored"]] == ["withheld", "supplied"]
+    for item in found["rescored"]:
+        assert item["score"] == item["score_before"], "the same judge says the same"
+        assert item["author"]
+    assert recording.read_bytes() == before
+    assert {e["kind"] for e in events_of(overlay_path(recording))} == {
+        "transcript_scored",
+        "conversation_scored",
+    }
+    shown = run("runs", "show", recording.stem, data_dir=data_dir)
+    assert "judged again: facts withheld" in shown.stdout
+    as_json: dict[str, Any] = json.loads(
+        run("runs", "show", recording.stem, "--json", data_dir=data_dir).stdout
+    )
+    assert len(as_json["rescored"]) == 2
+
+
+def test_a_model_that_judges_again_needs_a_key(finished: tuple[Path, Path]) -> None:
+    data_dir, recording = finished
+    done = run("runs", "rescore", recording.stem, "--judge-model", "m", data_dir=data_dir)
+    assert done.returncode == 2
+    assert "OPENAI_API_KEY is not set" in done.stderr
+
+
+def test_runs_are_filtered_imported_and_deleted(finished: tuple[Path, Path], tmp_path: Path) -> None:
+    _, recording = finished
+    mailed = tmp_path / "mail.jsonl"
+    mailed.write_bytes(recording.read_bytes())
+    done = run("runs", "import", str(mailed), data_dir=tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, recording.stem)
+
+    def listed(*filters: str) -> list[str]:
+        return [
+            r["run_id"] for r in json.loads(run("runs", "list", "--json", *filters, data_dir=tmp_path).stdout)
+        ]
+
+    assert listed() == listed("--job", "medic", "--since", "1h", "--min-score", "0.5") == [recording.stem]
+    assert listed("--status", "failed") == []
+    assert run("runs", "list", "--since", "soon", data_dir=tmp_path).returncode == 2
+    asked = run("runs", "delete", recording.stem, data_dir=tmp_path)
+    assert asked.returncode == 2, "nobody can be asked here"
+    pruned = run("runs", "prune", "--older-than", "1d", "--yes", data_dir=tmp_path)
+    assert pruned.returncode == 0
+    assert listed() == [recording.stem]
+    would = run("runs", "prune", "--older-than", "0m", "--dry-run", data_dir=tmp_path)
+    assert would.stdout.split() == [recording.stem]
+    assert run("runs", "prune", "--older-than", "0m", "--yes", data_dir=tmp_path).returncode == 0
+    assert listed() == []
+
+
+def test_the_shell_completes_ids(finished: tuple[Path, Path]) -> None:
+    import subprocess
+    import sys
+
+    from tests.integration.program import environment
+
+    data_dir, recording = finished
+    asked = {
+        "_BIOEVAL_TUI_COMPLETE": "bash_complete",
+        "COMP_WORDS": f"bioeval-tui runs show {recording.stem[:4]}",
+        "COMP_CWORD": "3",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "bioeval_tui"],
+        capture_output=True, text=True, timeout=60, env={**environment(data_dir), **asked}, check=False,
+    )  # fmt: skip
+    assert f"plain,{recording.stem}" in done.stdout.split()
+
+
+def test_a_person_plays_the_user_by_intents(tmp_path: Path) -> None:
+    job = tmp_path / "job.yml"
+    text = (JOBS / "medication_reminder.yml").read_text(encoding="utf-8")
+    job.write_text(text.replace("kind: scripted", "kind: human"), encoding="utf-8")
+    alone = run("run", str(job), "--headless", data_dir=tmp_path)
+    assert alone.returncode == 2
+    assert "needs somebody who types" in alone.stderr
+    spec, recording = engine_spec(tmp_path, plays=True)
+    told = json.loads(spec.read_text(encoding="utf-8"))
+    told["runs"][0]["job_path"] = str(job)
+    spec.write_text(json.dumps(told), encoding="utf-8")
+    with started("engine", str(spec), data_dir=tmp_path) as engine:
+        for condition in ("withheld", "supplied"):
+            for number, words in enumerate(
+                ("Does warfarin interact with ibuprofen?", "so long, and thanks for all the fish")
+            ):
+                wait_for(
+                    lambda c=condition, n=number: answers(recording, c) > n, f"answer {number + 1}", engine
+                )
+                live = read_live(recording)
+                assert live is not None
+                assert asyncio.run(send_intent(live, "give_back", condition)) is not None
+                assert asyncio.run(send_intent(live, "say", condition, words, sender="ada")) is None
+        assert engine.wait(60) == 0
+    events = events_of(recording)
+    assert events[0]["evaluator"] == "a person"
+    assert [e["reason"] for e in events if e["kind"] == "conversation_ended"] == ["signed_off"] * 2
+    typed = [e for e in events if e["kind"] == "message_completed" and e["role"] == "user"]
+    assert not any(event["operator"] for event in typed), "the person is the evaluator, not an operator"
+    assert events[-1]["mean"] is not None
+
+
+def answers(recording: Path, condition: str) -> int:
+    return sum(
+        e["kind"] == "message_completed" and e["role"] == "assistant" and e["condition"] == condition
+        for e in events_of(recording)
+    )
+
+
+def test_prompts_stay_out_of_a_recording_that_asks_for_it_and_verbose_shows_what_the_agent_did(
+    tmp_path: Path,
+) -> None:
+    job = str(JOBS / "medication_reminder.yml")
+    with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
+        kept = run("run", job, "--agent-url", url, "--headless", "--json", "--verbose", data_dir=tmp_path)
+        left_out = run(
+            "run", job, "--agent-url", url, "--headless", "--json", "--no-events", data_dir=tmp_path
+        )
+    first, second = (
+        (tmp_path / "runs" / f"{json.loads(done.stdout)['run_id']}.jsonl").read_text(encoding="utf-8")
+        for done in (kept, left_out)
+    )
+    assert "systemPrompt" in first
+    assert "systemPrompt" not in second
+    assert "createReminder" in second, "function calls stay: assertions are about them"
+    assert '"function":{"name":"createReminder"}' in kept.stderr
+    assert "createReminder" not in left_out.stderr
+    assert json.loads(kept.stdout)["score"] == json.loads(left_out.stdout)["score"]

@@ -1,0 +1,41 @@
+"""Nothing heavy is imported before it is needed: proved in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("textual", "pandas", "anndata", "sklearn", "openai", "neo4j", "pyarrow", "scipy", "aiohttp", "httpx")
+
+
+def loaded_after(code: str) -> set[str]:
+    """Return which heavy modules a fresh interpreter has loaded after running `code`."""
+    probe = (
+        f"{code}\nimport sys\nprint(' '.join(m for m in {HEAVY!r} if m in sys.modules), file=sys.__stderr__)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.strip().splitlines()[-1].split()) if done.stderr.strip() else set()
+
+
+@pytest.mark.parametrize(
+    "module", ["bioeval_tui.cli", "bioeval_tui.grading", "bioeval_tui.run_state", "bioeval_tui.task_report"]
+)
+def test_importing_it_loads_nothing_heavy(module: str) -> None:
+    assert loaded_after(f"import {module}") == set()
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help"])
+def test_version_and_help_load_nothing_heavy(argument: str) -> None:
+    code = (
+        "import sys, bioeval_tui.cli as c\n"
+        f"sys.argv = ['bioeval-tui', {argument!r}]\n"
+        "try:\n    c.main()\nexcept SystemExit as end:\n    assert not end.code, end.code"
+    )
+    assert loaded_after(code) == set()
+
+
+def test_the_screens_load_no_client_and_no_data_frames() -> None:
+    assert loaded_after("import bioeval_tui.tui.app") <= {"textual"}

@@ -1,0 +1,62 @@
+"""Opening the application in a test and waiting for what it says."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fakes import FakeServices, FakeView
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.services import RunRequest
+
+WIDE, NARROW = (160, 45), (80, 24)
+
+
+@asynccontextmanager
+async def opened(
+    view: FakeView | None,
+    size: tuple[int, int] = WIDE,
+    *,
+    services: FakeServices | None = None,
+    **options: Any,
+) -> AsyncIterator[tuple[BioevalApp, Pilot[None]]]:
+    """Open the application on a run whose clock stands still."""
+    start = options.pop("start", RunRequest(jobs=()))
+    app = BioevalApp(services or FakeServices(view), start, clock=lambda: 0.0, **options)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await loaded(app, pilot)
+        yield app, pilot
+
+
+async def loaded(app: BioevalApp, pilot: Pilot[None]) -> None:
+    """Wait until the conversations are on screen and everything posted has been handled."""
+    await until(pilot, lambda: app.live.opener is None or bool(app.live.talks))
+    while short := [worker for worker in app.workers if worker.group != "feed" and not worker.is_finished]:
+        await app.workers.wait_for_complete(short)
+    for _ in range(4):
+        await pilot.pause()
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
+    """Let the application work until `condition` holds."""
+    for _ in range(500):
+        if condition():
+            return
+        await pilot.pause()
+    raise AssertionError("it never happened")
+
+
+def screen_text(app: BioevalApp) -> str:
+    """Return the characters on screen, line by line."""
+    width, height = app.size
+    lines = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip)[:width] for strip in lines[:height])
+
+
+def text_of(app: BioevalApp, selector: str) -> str:
+    """Return the text of a Static of the current screen."""
+    return str(app.screen.query_one(selector, Static).content)

@@ -1,0 +1,196 @@
+"""Services without a world behind them: a scripted run, and graded submissions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from bioeval_tui.events import RunEvent
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, RunComparison, RunSummary
+from bioeval_tui.tui.services import Intent, MedalRow, RunRequest, RunView
+
+
+class FakeView:
+    """A run that gives away its events up to a point, and the rest when it is told to."""
+
+    def __init__(
+        self,
+        events: Sequence[RunEvent],
+        *,
+        hold_at: int | None = None,
+        mode: Literal["live", "replay"] = "live",
+        refuse: str | None = None,
+    ) -> None:
+        self.run_id = events[0].run_id if events else "none"
+        self.mode = mode
+        self.sent: list[Intent] = []
+        self.closed = False
+        self.refuse = refuse
+        self._events = list(events)
+        self._queue: asyncio.Queue[Sequence[RunEvent] | None] = asyncio.Queue()
+        self.at = 0
+        self.give(len(self._events) if hold_at is None else hold_at)
+
+    def give(self, count: int) -> None:
+        """Let the next `count` events out; after the last one the stream ends."""
+        batch = self._events[self.at : self.at + count]
+        self.at += len(batch)
+        if batch:
+            self._queue.put_nowait(batch)
+        if self.at >= len(self._events):
+            self._queue.put_nowait(None)
+
+    def give_event(self, event: RunEvent) -> None:
+        """Let out an event that is not in the script."""
+        self._queue.put_nowait([event])
+
+    def die(self) -> None:
+        """End the stream as a killed engine does."""
+        self._queue.put_nowait(None)
+
+    async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield what was given."""
+        while (batch := await self._queue.get()) is not None:
+            yield batch
+
+    async def send(self, intent: Intent) -> str | None:
+        """Remember the intent."""
+        self.sent.append(intent)
+        return self.refuse
+
+    async def aclose(self) -> None:
+        """Remember that the screen let go."""
+        self.closed = True
+
+
+class FakeServices:
+    """What screens are given, in memory."""
+
+    def __init__(
+        self, view: FakeView | None = None, rows: Sequence[MedalRow] = (), error: Exception | None = None
+    ) -> None:
+        self.view = view
+        self.rows = list(rows)
+        self.error = error
+        self.started: list[RunRequest] = []
+        self.preferences: dict[str, Any] = {}
+        self.job_items: Sequence[JobItem] = ()
+        self.history: Sequence[RunSummary] = ()
+        self.tasks: Sequence[BenchmarkItem] = ()
+        self.details: dict[str, BenchmarkDetail] = {}
+        self.comparison: RunComparison | None = None
+        self.examined = Examined("valid")
+        self.steps: Sequence[str] = ()
+        self.hold = False
+        """Whether preparing, validating and grading never end by themselves."""
+        self.stopped: list[str] = []
+        self.asked: list[tuple[str, Any]] = []
+        """What was asked for, in order, with its arguments."""
+
+    async def start_run(self, request: RunRequest) -> RunView:
+        """Return the run that was given."""
+        self.started.append(request)
+        if self.error is not None:
+            raise self.error
+        assert self.view is not None
+        return self.view
+
+    async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
+        """Return the run that was given."""
+        self.asked.append(("open", (run_id, speed)))
+        assert self.view is not None
+        return self.view
+
+    def _fail(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    async def runs(self) -> Sequence[RunSummary]:
+        """Return the history that was given."""
+        self._fail()
+        return list(self.history)
+
+    async def jobs(self) -> Sequence[JobItem]:
+        """Return the jobs that were given."""
+        self._fail()
+        return list(self.job_items)
+
+    def edit(self, path: Path, line: int = 0) -> str | None:
+        """Remember what was to be edited."""
+        self.asked.append(("edit", (path.name, line)))
+        return None
+
+    async def compare(self, a: str, b: str) -> RunComparison:
+        """Return the comparison that was given."""
+        self.asked.append(("compare", (a, b)))
+        assert self.comparison is not None
+        return self.comparison
+
+    async def report(self, run_ids: Sequence[str]) -> Path:
+        """Remember what was to be reported."""
+        self._fail()
+        self.asked.append(("report", tuple(run_ids)))
+        return Path("/reports/report.html")
+
+    async def delete_runs(self, run_ids: Sequence[str]) -> None:
+        """Take runs out of the history."""
+        self._fail()
+        self.asked.append(("delete", tuple(run_ids)))
+        self._before = list(self.history)
+        self.history = [run for run in self.history if run.run_id not in run_ids]
+
+    async def undo_delete(self) -> int:
+        """Put them back."""
+        back = len(self._before) - len(self.history)
+        self.history = self._before
+        return back
+
+    async def benchmarks(self) -> Sequence[BenchmarkItem]:
+        """Return the tasks that were given."""
+        self._fail()
+        return list(self.tasks)
+
+    async def benchmark(self, task_id: str) -> BenchmarkDetail:
+        """Return what was given of a task."""
+        return self.details.get(task_id, BenchmarkDetail())
+
+    async def prepare(self, task_id: str) -> AsyncIterator[str]:
+        """Tell the steps that were given."""
+        self.asked.append(("prepare", task_id))
+        for sentence in self.steps:
+            yield sentence
+        await self._wait("prepare")
+        self.tasks = [replace(task, prepared=task.prepared or task.task_id == task_id) for task in self.tasks]
+
+    async def examine(self, task_id: str, file: str) -> Examined:
+        """Return the findings that were given."""
+        self.asked.append(("examine", (task_id, file)))
+        await self._wait("examine")
+        return self.examined
+
+    async def grade(self, task_id: str, file: str) -> MedalRow:
+        """Return the first of the rows that were given."""
+        self.asked.append(("grade", (task_id, file)))
+        await self._wait("grade")
+        return self.rows[0]
+
+    async def _wait(self, what: str) -> None:
+        self._fail()
+        if self.hold:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.stopped.append(what)
+                raise
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a setting."""
+        self.preferences[name] = value
+
+    async def medals(self) -> AsyncIterator[MedalRow]:
+        """Yield the rows that were given."""
+        for row in self.rows:
+            yield row

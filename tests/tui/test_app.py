@@ -1,0 +1,141 @@
+"""What works on every screen: quitting, screenshots, themes, the palette, safe lines."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+from driving import loaded, opened, screen_text, until
+from fakes import FakeServices, FakeView
+from medal_rows import sample_rows
+from rich.segment import Segment
+from run_script import scripted_run
+from textual.color import Color
+
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.line_filter import SafeLines
+from bioeval_tui.tui.screens.quit import QuitScreen
+from bioeval_tui.tui.services import Intent
+from bioeval_tui.tui.themes import THEMES
+
+
+async def test_quitting_a_demo_cancels_its_run() -> None:
+    view = FakeView(scripted_run(), hold_at=100)
+    async with opened(view, on_quit="cancel") as (app, pilot):
+        await pilot.press("q")
+        await until(pilot, lambda: view.sent == [Intent("cancel")])
+        view.die()
+        await until(pilot, lambda: not app.is_running or app._exit)
+    assert view.closed
+
+
+@pytest.mark.parametrize(("key", "sent"), [("l", []), ("x", [Intent("cancel")])])
+async def test_quitting_asks_whether_to_leave_the_run(key: str, sent: list[Intent]) -> None:
+    view = FakeView(scripted_run(), hold_at=100)
+    async with opened(view) as (app, pilot):
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, QuitScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.live)
+        assert not app._exit
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: isinstance(app.screen, QuitScreen))
+        await pilot.press(key)
+        await pilot.pause()
+        view.die()
+        await until(pilot, lambda: app._exit)
+    assert view.sent == sent
+
+
+async def test_quitting_after_the_end_asks_nothing() -> None:
+    async with opened(FakeView(scripted_run())) as (app, pilot):
+        await until(pilot, lambda: app.live.state is not None and app.live.state.ended is not None)
+        await pilot.press("escape", "q")
+        await until(pilot, lambda: app._exit)
+
+
+async def test_a_picture_is_saved_privately_and_asks_no_host(tmp_path: Path) -> None:
+    async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path) as (app, pilot):
+        await pilot.press("s")
+        await loaded(app, pilot)
+        await pilot.press("s")
+        await loaded(app, pilot)
+    saved = sorted(tmp_path.glob("bioeval-tui-live-*.svg"))  # noqa: ASYNC240
+    assert len(saved) == 2
+    assert saved[0].stat().st_mode & 0o077 == 0
+    svg = saved[0].read_text(encoding="utf-8")
+    assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
+    assert "medication_reminder" in svg
+
+
+async def test_a_picture_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
+    async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path / "missing") as (app, pilot):
+        await pilot.press("s")
+        await until(pilot, lambda: "could not be saved" in screen_text(app))
+
+
+@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+async def test_every_theme_draws_every_screen(theme: str) -> None:
+    services = FakeServices(FakeView(scripted_run()), sample_rows())
+    async with opened(None, services=services, theme=theme) as (app, pilot):
+        await pilot.press("escape", "5")
+        await loaded(app, pilot)
+        assert "● gold" in screen_text(app)
+
+
+async def test_the_palette_offers_the_keys_of_the_screen_and_the_themes() -> None:
+    view = FakeView(scripted_run(), hold_at=100)
+    async with opened(view) as (app, pilot):
+        await pilot.press("ctrl+p")
+        await loaded(app, pilot)
+        await pilot.press(*"theme: light")
+        await loaded(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.theme == "light")
+
+
+async def test_keys_that_were_changed_do_what_the_old_ones_did() -> None:
+    services = FakeServices(FakeView(scripted_run(), hold_at=100))
+    services.preferences["keys"] = {"live.pause": "f6", "app.help": "f1", "x": 3, "live.step": "not a key [/"}
+    async with opened(None, services=services) as (app, pilot):
+        assert services.view is not None
+        await pilot.press("space")
+        assert services.view.sent == []
+        await pilot.press("f6")
+        await until(pilot, lambda: services.view.sent == [Intent("pause")])
+        await pilot.press("f1")
+        await until(pilot, lambda: "f6" in screen_text(app))
+
+
+async def test_numbers_go_to_screens() -> None:
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+        await pilot.press("2")
+        await loaded(app, pilot)
+        assert "No run is open" in screen_text(app)
+        await pilot.press("5")
+        await loaded(app, pilot)
+        assert "Medals" in screen_text(app)
+
+
+async def test_sixteen_colours_have_lines_and_edges_that_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BioevalApp, "few_colours", True)
+    services = FakeServices(FakeView(scripted_run()), sample_rows())
+    async with opened(None, services=services) as (app, _):
+        assert app.get_css_variables()["line"] == "#808080"
+        box = app.screen.query_one(".dialog--box")
+        assert box.styles.border.top[0] == "solid"
+
+
+async def test_what_is_loaded_by_the_first_paint_is_no_work_for_the_collector() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=100)):
+        assert gc.get_freeze_count() > 10_000
+    assert gc.get_freeze_count() == 0
+
+
+def test_control_and_bidi_characters_never_reach_the_terminal() -> None:
+    line = [Segment("a\x1b]52;c;x\x07b\u202ec\x9b2Jd"), Segment("plain")]
+    kept = SafeLines().apply(line, Color(0, 0, 0))
+    assert "".join(segment.text for segment in kept) == "a]52;c;xbc2Jdplain"
+    same = [Segment("nothing to do")]
+    assert SafeLines().apply(same, Color(0, 0, 0)) is same

@@ -1,0 +1,257 @@
+"""The machine-learning tasks: description and leaderboard, prepare, validate and grade."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import history
+import pytest
+from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from fakes import FakeServices
+from medal_rows import sample_rows
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.tui.items import BenchmarkDetail, Examined
+from bioeval_tui.tui.screens.benchmark_detail import BenchmarkDialog
+from bioeval_tui.tui.screens.benchmarks import BenchmarksScreen
+from bioeval_tui.tui.screens.findings import FindingsDialog
+from bioeval_tui.tui.screens.medal_detail import MedalDetail
+from bioeval_tui.tui.screens.path_dialog import PathDialog
+from bioeval_tui.tui.screens.work import WorkDialog
+from bioeval_tui.tui.widgets.benchmark_card import BenchmarkCard
+from bioeval_tui.tui.widgets.prose import Prose
+
+SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
+
+
+def given(**options: object) -> FakeServices:
+    services = FakeServices(rows=sample_rows())
+    services.tasks = history.benchmarks()
+    services.details = history.details()
+    for name, value in options.items():
+        setattr(services, name, value)
+    return services
+
+
+@SIZES
+async def test_tasks_are_listed_and_their_leaderboards_read(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=given(), start="benchmarks") as (app, pilot):
+        await until(pilot, lambda: "1,043" in screen_text(app))
+        text = screen_text(app)
+        assert "6 tasks · 6 domains · 3 prepared" in text
+        assert "! broken" in text
+        assert "lower" in text
+        assert "g grade" in text.splitlines()[-1]
+
+
+async def test_wide_shows_the_leaderboard_and_the_description() -> None:
+    async with opened(None, (160, 60), services=given(), start="benchmarks") as (app, pilot):
+        await pilot.press("down", "down")
+        await until(pilot, lambda: "Tell malignant" in screen_text(app))
+        text = screen_text(app)
+        for words in ("median", "bronze", "silver", "gold", "human", "≥ 0.95086", "self-trained"):
+            assert words in text
+        assert "30 features" in text
+
+
+@SIZES
+async def test_enter_opens_the_task_in_full(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=given(), start="benchmarks") as (app, pilot):
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, BenchmarkDialog))
+        await loaded(app, pilot)
+        assert "Diabetes progression" in screen_text(app)
+        await pilot.press("end", "j", "k", "escape")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, BenchmarksScreen)
+
+
+async def test_links_of_a_description_lead_nowhere() -> None:
+    async with opened(None, (160, 60), services=given(), start="benchmarks") as (app, pilot):
+        await pilot.press("down", "down")
+        await until(pilot, lambda: "described by the authors" in screen_text(app))
+        assert "https://example.org/paper" in screen_text(app)
+        prose = app.screen.query_one(Prose)
+        for strip in app.screen._compositor.render_strips():
+            for segment in strip:
+                assert segment.style is None or not segment.style.link
+                assert segment.style is None or "@click" not in segment.style.meta
+        await pilot.click(prose, offset=(20, 2))
+        assert app.is_running
+
+
+async def test_preparing_tells_its_steps_and_ends() -> None:
+    services = given(steps=("getting the data", "preparing the split"))
+    async with opened(None, services=services, start="benchmarks") as (app, pilot):
+        assert "p prepare" in screen_text(app).splitlines()[-1]
+        await pilot.press("p")
+        await until(pilot, lambda: "is prepared" in screen_text(app))
+        await until(pilot, lambda: "4 prepared" in screen_text(app))
+    assert services.asked == [("prepare", "epidemiology/nhefs-mortality")]
+
+
+async def test_preparing_can_be_stopped() -> None:
+    services = given(steps=("getting the data",), hold=True)
+    async with opened(None, services=services, start="benchmarks") as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: "· getting the data" in screen_text(app))
+        assert "esc stop" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: services.stopped == ["prepare"])
+        await loaded(app, pilot)
+        assert isinstance(app.screen, BenchmarksScreen)
+
+
+async def test_preparing_that_fails_says_why() -> None:
+    services = given(steps=("getting the data",))
+    async with opened(None, services=services, start="benchmarks") as (app, pilot):
+        services.error = BioevalError("no network: connect, or put the files into raw/")
+        await pilot.press("p")
+        await until(pilot, lambda: "✗ no network" in screen_text(app))
+        services.error = None
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, BenchmarksScreen)
+
+
+async def test_what_is_prepared_is_not_offered_again_and_a_broken_task_offers_nothing() -> None:
+    services = given()
+    async with opened(None, services=services, start="benchmarks") as (app, pilot):
+        await pilot.press("down")
+        await loaded(app, pilot)
+        assert "p prepare" not in screen_text(app).splitlines()[-1]
+        await pilot.press("down", "down", "down")
+        await loaded(app, pilot)
+        assert "g grade" not in screen_text(app).splitlines()[-1]
+        await pilot.press("p", "v", "g")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, BenchmarksScreen)
+    assert services.asked == []
+
+
+@SIZES
+async def test_grading_a_file_opens_its_medal_card(size: tuple[int, int]) -> None:
+    services = given()
+    async with opened(None, size, services=services, start="benchmarks") as (app, pilot):
+        await pilot.press("down", "down", "g")
+        await until(pilot, lambda: isinstance(app.screen, PathDialog))
+        await loaded(app, pilot)
+        assert "enter go on" in screen_text(app)
+        await pilot.press(*"'/data/my file.csv'", "enter")
+        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await loaded(app, pilot)
+        assert "would place 2 of 1,043" in screen_text(app)
+    assert services.asked == [("grade", ("oncology/breast-cancer", "/data/my file.csv"))]
+    assert services.preferences["benchmarks.files"] == {"oncology/breast-cancer": "/data/my file.csv"}
+
+
+async def test_the_last_file_of_a_task_is_offered_again() -> None:
+    services = given(preferences={"benchmarks.files": {"oncology/breast-cancer": "/data/kept.csv"}})
+    async with opened(None, services=services, start="benchmarks") as (app, pilot):
+        await pilot.press("down", "down", "v")
+        await loaded(app, pilot)
+        assert "/data/kept.csv" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, FindingsDialog))
+    assert services.asked == [("examine", ("oncology/breast-cancer", "/data/kept.csv"))]
+
+
+@SIZES
+async def test_validating_lists_every_finding(size: tuple[int, int]) -> None:
+    found = Examined("invalid", ("3 ids are missing: a, b, c", "column `p` [/x] holds text in line 7"))
+    async with opened(None, size, services=given(examined=found), start="benchmarks") as (app, pilot):
+        await pilot.press("down", "v", *"/a.csv", "enter")
+        await until(pilot, lambda: isinstance(app.screen, FindingsDialog))
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert "✗ invalid" in text
+        assert "2 findings" in text
+        assert "column `p` [/x] holds text in line 7" in text
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, BenchmarksScreen)
+
+
+@pytest.mark.parametrize(("key", "what"), [("g", "grade"), ("v", "examine")])
+async def test_grading_and_validating_can_be_stopped(key: str, what: str) -> None:
+    services = given(hold=True)
+    async with opened(None, services=services, start="benchmarks") as (app, pilot):
+        await pilot.press("down", key, *"/a", "enter")
+        await until(pilot, lambda: isinstance(app.screen, WorkDialog) and bool(services.asked))
+        await pilot.press("escape")
+        await until(pilot, lambda: services.stopped == [what])
+        assert isinstance(app.screen, BenchmarksScreen)
+
+
+async def test_an_empty_path_is_not_taken_and_escape_gives_up() -> None:
+    services = given()
+    async with opened(None, services=services, start="benchmarks") as (app, pilot):
+        await pilot.press("down", "g", "enter")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, PathDialog)
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, BenchmarksScreen)
+    assert services.asked == []
+
+
+@SIZES
+async def test_filter_sort_and_reverse(size: tuple[int, int]) -> None:
+    services = given()
+    async with opened(None, size, services=services, start="benchmarks") as (app, pilot):
+        await pilot.press("slash", *"regression", "enter")
+        await loaded(app, pilot)
+        assert "2 shown" in screen_text(app)
+        await pilot.press("escape", "right", "r")
+        await loaded(app, pilot)
+        assert "ready▴" in screen_text(app)
+    assert services.preferences["benchmarks.sorting"] == [1, True]
+
+
+async def test_tab_goes_to_the_description_and_y_copies_the_id() -> None:
+    async with opened(None, services=given(), start="benchmarks") as (app, pilot):
+        await pilot.press("tab")
+        assert isinstance(app.screen.focused, BenchmarkCard)
+        await pilot.press("tab", "y")
+        assert app.clipboard == "epidemiology/nhefs-mortality"
+
+
+@SIZES
+async def test_no_tasks_says_where_they_come_from(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=given(tasks=[]), start="benchmarks") as (app, pilot):
+        assert "BIOEVAL_TASKS_DIR" in screen_text(app)
+        await pilot.press("enter", "p", "v", "g", "y", "tab", "r")
+        assert isinstance(app.screen, BenchmarksScreen)
+
+
+async def test_tasks_that_cannot_be_read_say_why() -> None:
+    services = given(error=BioevalError("the tasks folder cannot be read"))
+    async with opened(None, services=services, start="benchmarks") as (app, _):
+        assert "the tasks folder cannot be read" in screen_text(app)
+
+
+async def test_hostile_descriptions_are_literal() -> None:
+    nasty = "# [/x]\n\n[@click=app.quit]t[/] <script>x</script> [b +\n\n```\n" + "[/INST]\n" * 50
+    item = replace(history.benchmarks()[1], name="[/x] [@click=app.quit]", metric="[b +")
+    details = {item.task_id: BenchmarkDetail(nasty, None, "[/y]")}
+    async with opened(None, services=given(tasks=[item], details=details), start="benchmarks") as (
+        app,
+        pilot,
+    ):
+        await until(pilot, lambda: "<script>" in screen_text(app))
+        await pilot.click(Prose, offset=(2, 2))
+        await pilot.press("enter")
+        await loaded(app, pilot)
+        assert app.is_running
+
+
+async def test_a_very_long_description_is_cut_and_says_so() -> None:
+    item = history.benchmarks()[1]
+    details = {item.task_id: BenchmarkDetail("A paragraph.\n\n" * 10_000)}
+    async with opened(None, services=given(tasks=[item], details=details), start="benchmarks") as (
+        app,
+        pilot,
+    ):
+        await until(pilot, lambda: "A paragraph." in screen_text(app))
+        await pilot.press("tab", "end")
+        await until(pilot, lambda: "characters in all" in screen_text(app))

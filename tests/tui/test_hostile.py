@@ -1,0 +1,68 @@
+"""Hostile text in every place that shows foreign text, and clicked on: it is shown, and does nothing."""
+
+from __future__ import annotations
+
+import pytest
+from driving import NARROW, WIDE, loaded, opened
+from hostile import CORPUS, hostile_services
+from textual.pilot import OutOfBounds, Pilot
+
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.line_filter import SafeLines
+
+UNSAFE = {*range(0x20), 0x7F, *range(0x80, 0xA0), 0x202E, 0x2066, 0x2069, 0x200B, 0xFEFF, 0x2028}
+PATHS = (
+    (None, ()),  # the score card
+    (None, ("escape", "tab", "home", "enter", "p", "enter")),
+    (None, ("escape", "p", "p", "p", "enter")),
+    (None, ("escape", "slash", "a")),
+    ("medals", ("down", "enter")),
+    ("medals", ("g",)),
+    ("medals", ("end", "up", "d")),
+    ("jobs", ("down", "enter")),
+    ("runs", ("down", "question_mark")),
+    ("benchmarks", ("down", "enter")),
+)
+
+
+def printed(app: BioevalApp) -> str:
+    """Return the characters that would go to the terminal."""
+    safe = SafeLines()
+    assert any(isinstance(one, SafeLines) for one in app.get_line_filters())
+    background = app.screen.background_colors[1]
+    found = []
+    for strip in app.screen._compositor.render_strips():
+        for segment in safe.apply(list(strip), background):
+            style = segment.style
+            assert style is None or style.link is None, style
+            assert style is None or "@click" not in style.meta, style.meta
+            found.append(segment.text)
+    return "".join(found)
+
+
+async def click_about(pilot: Pilot[None]) -> None:
+    """Click here and there, in every column."""
+    width, height = pilot.app.size
+    for y in range(2, height - 1, 11):
+        for x in range(12, width, 53):
+            try:
+                await pilot.click(offset=(x, y))
+            except OutOfBounds:
+                return
+
+
+@pytest.mark.parametrize("number", range(len(CORPUS)))
+async def test_it_is_shown_everywhere_and_does_nothing(number: int) -> None:
+    for at, (start, keys) in enumerate(PATHS):
+        size = (WIDE, NARROW)[(at + number) % 2]
+        options = {"start": start} if start else {}
+        async with opened(None, size, services=hostile_services(CORPUS[number]), **options) as (app, pilot):
+            for key in keys:
+                await pilot.press(key)
+                await loaded(app, pilot)
+            assert not UNSAFE & {ord(letter) for letter in printed(app)}, (start, keys)
+            await click_about(pilot)
+            await loaded(app, pilot)
+            assert app.is_running
+            assert not app._exit
+            assert not UNSAFE & {ord(letter) for letter in printed(app)}, (start, keys)

@@ -1,0 +1,181 @@
+"""The real program in a real terminal: what reaches it, and that it is left as it was found."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hostile import CORPUS
+
+HERE = Path(__file__).parent
+LONGEST_S = 60.0
+QUIET_S = 0.6
+SEQUENCE = re.compile(
+    rb"\x1b\[(?P<private>[<=>?]?)[0-9;:]*(?P<end>[ -/]*[@-~])"
+    rb"|\x1b(?P<string>[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\))"
+    rb"|\x1b(?P<short>[ -/]*[0-Z\\^-~])"
+)
+SHOWN = """
+import sys
+sys.path[:0] = [{here!r}]
+from hostile import hostile_services
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.services import RunRequest
+BioevalApp(hostile_services({text!r}), RunRequest(jobs=()), on_quit="leave").run()
+"""
+KEYS = (b"\x1b", b"\t", b"e", b"p", b"5", b"g", b"g", b"\r", b"\x1b", b"1", b"3", b"4", b"?", b"\x1b")
+
+
+def printed(text: str) -> bytes:
+    """Run the screens on services full of `text` in a pseudo-terminal, go about, quit; return all that was written."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 140, 0, 0))
+    environment = {
+        **os.environ,
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "TEXTUAL_ANIMATIONS": "none",
+    }
+    code = SHOWN.format(here=str(HERE), text=text)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=environment,
+        start_new_session=True,
+    )
+    os.close(slave)
+    written = b""
+    try:
+        written += b"".join(until_quiet(master, b"\x1b[?1049h"))
+        for key in KEYS:
+            os.write(master, key)
+            written += b"".join(until_quiet(master))
+        os.write(master, b"q")
+        written += b"".join(until_quiet(master))
+        assert process.wait(LONGEST_S) == 0, written[-2000:]
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
+    return written
+
+
+def until_quiet(master: int, mark: bytes = b"") -> Iterator[bytes]:
+    """Yield what is written until `mark` was seen and nothing more comes for a moment."""
+    seen = b""
+    end = time.monotonic() + LONGEST_S
+    while time.monotonic() < end:
+        ready, _, _ = select.select([master], [], [], QUIET_S)
+        if not ready:
+            if mark in seen:
+                return
+            continue
+        try:
+            piece = os.read(master, 65536)
+        except OSError:  # the other end is closed
+            return
+        if not piece:
+            return
+        seen += piece
+        yield piece
+
+
+def shapes(written: bytes) -> set[tuple[bytes | None, ...]]:
+    """Return what kinds of sequences were written: numbers do not matter, strings do."""
+    return {
+        (found["private"], found["end"], found["string"], found["short"])
+        for found in SEQUENCE.finditer(written)
+    }
+
+
+@pytest.fixture(scope="module")
+def harmless() -> bytes:
+    """What the screens write about harmless text."""
+    return printed("a harmless text")
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_no_sequence_of_hostile_text_reaches_the_terminal(harmless: bytes, number: int) -> None:
+    written = printed(CORPUS[number])
+    assert shapes(written) <= shapes(harmless)
+    rest = SEQUENCE.sub(b"", written)
+    assert b"\x1b" not in rest
+    letters = set(rest.decode("utf-8"))
+    assert not {ord(letter) for letter in letters} & {
+        *range(0x0A),
+        *range(0x0E, 0x20),
+        0x0B,
+        0x0C,
+        0x7F,
+        *range(0x80, 0xA0),
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+    }
+    assert b"]52;" not in b"".join(found[0] for found in SEQUENCE.finditer(written))
+    assert b"\x1b[?1049l" in written
+
+
+def tmux(name: str, *words: str) -> str:
+    """Run tmux on a server of its own."""
+    done = subprocess.run(["tmux", "-L", name, "-f", "/dev/null", *words], capture_output=True, text=True)
+    return done.stdout
+
+
+@pytest.mark.real_server
+def test_the_demo_in_a_real_terminal_runs_shows_and_leaves(tmp_path: Path) -> None:
+    if shutil.which("tmux") is None:
+        if os.environ.get("BIOEVAL_REQUIRE_REAL") == "1":
+            pytest.fail("tmux is not installed")
+        pytest.skip("tmux is not installed")
+    name = f"bioeval-{os.getpid()}"
+    command = f"{sys.executable} -m bioeval_tui demo; echo EXIT=$?; exec sleep 600"
+    tmux(
+        name,
+        "new-session",
+        "-d",
+        "-x",
+        "140",
+        "-y",
+        "40",
+        "-e",
+        f"BIOEVAL_DATA_DIR={tmp_path}",
+        "-s",
+        "s",
+        command,
+    )
+    try:
+        wait_for(name, "uplift by facts")
+        tmux(name, "send-keys", "-t", "s", "m")
+        wait_for(name, "all graded")
+        tmux(name, "send-keys", "-t", "s", "q")
+        assert "EXIT=0" in wait_for(name, "EXIT=")
+        assert (
+            tmux(name, "display-message", "-p", "-t", "s", "#{alternate_on}#{mouse_any_flag}").strip() == "00"
+        )
+    finally:
+        tmux(name, "kill-server")
+
+
+def wait_for(name: str, words: str) -> str:
+    """Wait until the terminal shows `words`; return all that it shows."""
+    end = time.monotonic() + LONGEST_S
+    while time.monotonic() < end:
+        shown = tmux(name, "capture-pane", "-p", "-t", "s")
+        if words in shown:
+            return shown
+        select.select([], [], [], 0.1)
+    raise AssertionError(f"not seen: {words}\n{shown}")

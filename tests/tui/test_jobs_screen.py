@@ -1,0 +1,302 @@
+"""The screen of jobs: its keys, the run dialog, and what it says when there is nothing or something is wrong."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import history
+import pytest
+from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from fakes import FakeServices, FakeView
+from run_script import scripted_run
+
+from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.screens.help import HelpScreen
+from bioeval_tui.tui.screens.jobs import JobsScreen
+from bioeval_tui.tui.screens.run_dialog import RunDialog
+from bioeval_tui.tui.services import RunRequest
+from bioeval_tui.tui.widgets.rows import RowList
+from bioeval_tui.tui.widgets.source_view import SourceView
+
+SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
+
+
+def given(**options: object) -> FakeServices:
+    services = FakeServices(FakeView(scripted_run(), hold_at=100))
+    services.job_items = history.jobs()
+    services.history = history.history()
+    for name, value in options.items():
+        setattr(services, name, value)
+    return services
+
+
+@SIZES
+async def test_jobs_are_listed_with_their_check_and_text(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=given(), start="jobs") as (app, _):
+        text = screen_text(app)
+        assert "4 jobs" in text
+        assert "✗ 2 errors" in text
+        assert "evaluator:" in text
+        assert "enter run" in text.splitlines()[-1]
+        assert "1…5 screens" in text.splitlines()[-1]
+
+
+@SIZES
+async def test_problems_are_shown_under_their_lines(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=given(), start="jobs") as (app, pilot):
+        await pilot.press("down")
+        await loaded(app, pilot)
+        assert "✗ 8:1  aspirationalAvarage: unknown key" in screen_text(app)
+
+
+@SIZES
+async def test_a_run_is_asked_for_started_and_shown(size: tuple[int, int]) -> None:
+    services = given()
+    async with opened(None, size, services=services, start="jobs") as (app, pilot):
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: isinstance(app.screen, RunDialog))
+        await loaded(app, pilot)
+        assert "2 conditions: 2 conversations" in screen_text(app)
+        await pilot.press("right", "right", "tab", *"http://a:1", "down", "right", "down", *"m1,m2")
+        await pilot.press("down", "backspace", "3", "down", "right", "down", "space")
+        await loaded(app, pilot)
+        assert "2 models × 2 conditions × 3 repeats: 12 conversations" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(services.started))
+        await until(pilot, lambda: app.current_mode == "live")
+    path = Path("/home/ada/jobs/variant_triage.yml")
+    assert services.started == [
+        RunRequest(
+            (path,),
+            "http://a:1",
+            ("m1", "m2"),
+            rehearsal=True,
+            trials=3,
+            order="withheld-first",
+            parallel=True,
+        )
+    ]
+    assert services.preferences["run.last"]["models"] == "m1,m2"
+    assert list(services.preferences["run.by_job"]) == [str(path)]
+
+
+async def test_the_dialog_remembers_and_a_sample_begins_with_the_sample_agent() -> None:
+    services = given()
+    services.preferences["run.last"] = {"agent": "url", "url": "http://kept:1", "repeats": "5"}
+    async with opened(None, services=services, start="jobs") as (app, pilot):
+        await pilot.press("end", "r")
+        await loaded(app, pilot)
+        assert "http://kept:1" in screen_text(app)
+        await pilot.press("escape", "up", "r")
+        await loaded(app, pilot)
+        assert "the sample agent" in screen_text(app)
+        assert "rehearsal" in screen_text(app)
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, JobsScreen)
+    assert services.started == []
+
+
+async def test_what_is_wrong_in_the_dialog_is_said_there() -> None:
+    services = given()
+    async with opened(None, services=services, start="jobs") as (app, pilot):
+        await pilot.press("end", "enter", "left", "enter")
+        await loaded(app, pilot)
+        assert "address: give one such as" in screen_text(app)
+        assert isinstance(app.screen, RunDialog)
+    assert services.started == []
+
+
+async def test_a_broken_job_does_not_run_and_says_where_to_look() -> None:
+    async with opened(None, services=given(), start="jobs") as (app, pilot):
+        await pilot.press("down", "r")
+        await until(pilot, lambda: "drug_interaction cannot run" in screen_text(app))
+        told = [n.message for n in app._notifications]
+        assert told == ["drug_interaction cannot run: 2 errors; e edits it at line 8"]
+        assert isinstance(app.screen, JobsScreen)
+
+
+async def test_edit_opens_the_file_at_its_first_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    services = given()
+    async with opened(None, services=services, start="jobs") as (app, pilot):
+        monkeypatch.setattr(app, "suspend", nullcontext)
+        await pilot.press("down", "e")
+        await loaded(app, pilot)
+    assert services.asked == [("edit", ("drug_interaction.yml", 8))]
+
+
+async def test_edit_says_so_where_no_editor_can_be_opened() -> None:
+    async with opened(None, services=given(), start="jobs") as (app, pilot):
+        await pilot.press("e")
+        await until(pilot, lambda: "editor cannot be opened" in screen_text(app))
+
+
+@SIZES
+async def test_filter_sort_and_reverse(size: tuple[int, int]) -> None:
+    services = given()
+    async with opened(None, size, services=services, start="jobs") as (app, pilot):
+        await pilot.press("slash", *"triage", "enter")
+        await loaded(app, pilot)
+        assert "1 shown" in screen_text(app)
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert "cohort_question" in screen_text(app)
+        await pilot.press("right")
+        await loaded(app, pilot)
+        assert "check▾" in screen_text(app)
+        await pilot.press("R")
+        await loaded(app, pilot)
+        assert "check▴" in screen_text(app)
+    assert services.preferences["jobs.sorting"] == [1, True]
+
+
+async def test_the_sorting_is_found_again() -> None:
+    services = given(preferences={"jobs.sorting": [1, False]})
+    async with opened(None, services=services, start="jobs") as (app, _):
+        assert "check▾" in screen_text(app)
+    for damaged in ("x", [99, False], [1], {"a": 1}):
+        async with opened(None, services=given(preferences={"jobs.sorting": damaged}), start="jobs") as (
+            app,
+            _,
+        ):
+            assert "job▾" in screen_text(app)
+
+
+async def test_a_click_on_a_heading_sorts() -> None:
+    async with opened(None, services=given(), start="jobs") as (app, pilot):
+        await pilot.click("TableHead", offset=(1, 0))
+        await loaded(app, pilot)
+        assert "job▴" in screen_text(app)
+
+
+async def test_o_shows_the_runs_of_the_job() -> None:
+    async with opened(None, services=given(), start="jobs") as (app, pilot):
+        await pilot.press("end", "o")
+        await until(pilot, lambda: app.current_mode == "runs")
+        await loaded(app, pilot)
+        assert "3 shown: “variant_triage”" in screen_text(app)
+
+
+async def test_tab_goes_to_the_text_and_back_and_y_copies_the_path() -> None:
+    async with opened(None, services=given(), start="jobs") as (app, pilot):
+        await pilot.press("tab")
+        assert isinstance(app.screen.focused, SourceView)
+        await pilot.press("j", "k", "G", "tab")
+        assert isinstance(app.screen.focused, RowList)
+        await pilot.press("y")
+        assert app.clipboard == "/home/ada/jobs/cohort_question.yml"
+
+
+async def test_a_file_that_changes_is_shown_anew_with_the_cursor_on_its_row() -> None:
+    services = given()
+    async with opened(None, services=services, start="jobs") as (app, pilot):
+        await pilot.press("end")
+        services.job_items = [
+            JobItem(Path("/home/ada/jobs/another.yml"), "another", "tasks: []", 0, 0, 0),
+            *(
+                replace(job, problems=(), text="# changed") if job.name == "variant_triage" else job
+                for job in services.job_items
+            ),
+        ]
+        app.screen.refresh_items()  # type: ignore[attr-defined]
+        await loaded(app, pilot)
+        assert "5 jobs" in screen_text(app)
+        assert "# changed" in screen_text(app)
+
+
+async def test_a_key_acts_on_the_row_under_the_cursor_however_fast_it_comes() -> None:
+    services = given()
+    async with opened(None, services=services, start="jobs") as (app, _):
+        rows = app.screen.query_one(RowList)
+        rows.action_move(2)
+        assert app.screen.looked_at.name == "medication_reminder"  # type: ignore[attr-defined]
+        app.screen.redraw()  # type: ignore[attr-defined]
+        assert rows.cursor == 2
+
+
+@SIZES
+async def test_an_empty_screen_says_what_to_do_first(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=given(job_items=[]), start="jobs") as (app, pilot):
+        assert "No job files here" in screen_text(app)
+        assert "bioeval-tui app FOLDER" in screen_text(app)
+        assert "edit" not in screen_text(app).splitlines()[-1]
+        await pilot.press("enter", "r", "e", "o", "slash", "right", "y", "tab")
+        assert isinstance(app.screen, JobsScreen)
+
+
+async def test_a_folder_that_cannot_be_read_says_why_and_keeps_what_was_there() -> None:
+    services = given(error=BioevalError("the folder cannot be read"))
+    async with opened(None, services=services, start="jobs") as (app, pilot):
+        assert "the folder cannot be read" in screen_text(app)
+        services.error = None
+        app.screen.refresh_items()  # type: ignore[attr-defined]
+        await loaded(app, pilot)
+        services.error = BioevalError("gone again")
+        app.screen.refresh_items()  # type: ignore[attr-defined]
+        await loaded(app, pilot)
+        assert "! gone again" in screen_text(app)
+        assert "cohort_question" in screen_text(app)
+
+
+async def test_hostile_files_are_literal() -> None:
+    nasty = "[/x] [@click=app.quit]t[/]: [b +\n\x1b]52;c;eA==\x07"
+    problem = Problem("[/INST] [@click=app.quit]x", "", 1, 1, "[a]")
+    job = JobItem(Path("/jobs/[bold].yml"), "[/x][@click=app.quit]", nasty, 1, 1, 1, (problem,), False)
+    async with opened(None, services=given(job_items=[job]), start="jobs") as (app, pilot):
+        assert "[/x] [@click=app.quit]t" in screen_text(app)
+        await pilot.click(SourceView, offset=(8, 0))
+        await pilot.click(RowList, offset=(3, 0), times=2)
+        await pilot.press("e", "y")
+        await loaded(app, pilot)
+        assert app.is_running
+
+
+async def test_help_names_the_keys() -> None:
+    async with opened(None, services=given(), start="jobs") as (app, pilot):
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        text = screen_text(app)
+        assert "Open the file in $EDITOR" in text
+        assert "Go to the history of runs" in text
+
+
+async def test_numbers_go_to_all_screens_and_escape_comes_back() -> None:
+    async with opened(None, services=given(), start="jobs") as (app, pilot):
+        for key, mode in (("3", "runs"), ("4", "benchmarks"), ("5", "medals"), ("2", "live"), ("1", "jobs")):
+            await pilot.press(key)
+            await until(pilot, lambda mode=mode: app.current_mode == mode)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.current_mode == "live")
+
+
+@pytest.mark.parametrize("size", [(20, 5), (1, 1)])
+@pytest.mark.parametrize("start", ["jobs", "runs", "benchmarks"])
+async def test_small_terminals_do_not_crash(size: tuple[int, int], start: str) -> None:
+    services = given(tasks=history.benchmarks(), details=history.details())
+    async with opened(None, size, services=services, start=start) as (app, pilot):
+        await pilot.press("down", "enter", "escape", "slash", "a", "enter", "right", "escape")
+        assert app.is_running
+
+
+async def test_two_thousand_jobs_are_drawn_only_where_they_are_seen() -> None:
+    many = [replace(history.jobs()[0], path=Path(f"/j/{n:04}.yml"), name=f"job-{n:04}") for n in range(2000)]
+    async with opened(None, services=given(job_items=many), start="jobs") as (app, pilot):
+        await pilot.press("end")
+        await loaded(app, pilot)
+        assert "job-1999" in screen_text(app)
+
+
+async def test_jobs_that_are_still_being_checked_are_asked_for_again_at_once() -> None:
+    services = given()
+    whole = services.job_items
+    services.job_items = [replace(job, checked=False, runnable=False, problems=()) for job in whole]
+    async with opened(None, services=services, start="jobs") as (app, pilot):
+        assert "… checking" in screen_text(app)
+        assert "cannot run" not in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "still being checked" in screen_text(app))
+        services.job_items = whole
+        await until(pilot, lambda: "✓ ready" in screen_text(app))

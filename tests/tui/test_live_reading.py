@@ -1,0 +1,75 @@
+"""Reading two conversations: turn by turn, dense or not, and copying."""
+
+from __future__ import annotations
+
+from driving import WIDE, loaded, opened, until
+from fakes import FakeServices, FakeView
+from run_script import scripted_run
+
+SMALL = (130, 26)
+
+
+async def test_scrolling_one_shows_the_same_turn_in_the_other() -> None:
+    async with opened(FakeView(scripted_run()), SMALL) as (app, pilot):
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        withheld, supplied = (app.live.talks[name].transcript for name in ("withheld", "supplied"))
+        withheld.focus()
+        await pilot.press("home", "down", "down", "down", "down", "down", "down")
+        await loaded(app, pilot)
+        talks = app.live.state.conversations
+        turn = {
+            key.condition: talk.message(app.live.talks[key.condition].transcript.top_message).turn
+            for key, talk in talks.items()
+        }
+        assert turn["withheld"] == turn["supplied"] > 1
+        await pilot.press("end")
+        await loaded(app, pilot)
+        assert supplied.following
+
+
+async def test_unlinked_they_scroll_by_themselves_and_that_is_kept() -> None:
+    services = FakeServices(FakeView(scripted_run()))
+    async with opened(None, SMALL, services=services) as (app, pilot):
+        await pilot.press("escape", "l")
+        await loaded(app, pilot)
+        app.live.talks["withheld"].transcript.focus()
+        await pilot.press("home")
+        await loaded(app, pilot)
+        assert app.live.talks["supplied"].transcript.following
+        assert services.preferences["live.linked"] is False
+        await pilot.press("l")
+        await loaded(app, pilot)
+        assert not app.live.talks["supplied"].transcript.following
+
+
+async def test_y_copies_the_message_looked_at_or_the_row_of_a_panel() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=175), WIDE) as (app, pilot):
+        await pilot.press("y")
+        await until(pilot, lambda: app.clipboard != "")
+        talk = app.live.state.conversation(app.live.active)
+        assert app.clipboard == talk.messages[-1].text
+        await pilot.press("p", "y")
+        await until(pilot, lambda: "Set a reminder" in app.clipboard)
+
+
+async def test_y_copies_the_score_card() -> None:
+    async with opened(FakeView(scripted_run())) as (app, pilot):
+        await pilot.press("y")
+        await until(pilot, lambda: "mean (published formula)\t0.62" in app.clipboard)
+        assert "1 Set a reminder" in app.clipboard
+
+
+async def test_density_and_events_are_found_again() -> None:
+    services = FakeServices(FakeView(scripted_run()))
+    async with opened(None, services=services) as (app, pilot):
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        before = app.live.talks["supplied"].transcript.virtual_size.height
+        await pilot.press("d", "e")
+        await loaded(app, pilot)
+        dense = app.live.talks["supplied"].transcript.virtual_size.height
+        assert dense < before
+    services.view = FakeView(scripted_run())
+    async with opened(None, services=services) as (app, pilot):
+        assert app.live.talks["supplied"].transcript.virtual_size.height == dense

@@ -1,0 +1,341 @@
+"""The live screen's keys and states, at both sizes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from fakes import FakeServices, FakeView
+from run_script import BEGAN, RUN_ID, scripted_run
+
+from bioeval_tui import events
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.tui.screens.assertion_detail import AssertionDetail
+from bioeval_tui.tui.screens.help import HelpScreen
+from bioeval_tui.tui.screens.score_card import ScoreCard
+from bioeval_tui.tui.services import Intent
+from bioeval_tui.tui.widgets.ask_line import AskLine
+
+SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
+MID = 160
+"""An event in the middle of the second conversation, the agent's answer streaming in."""
+
+
+def act(action: str, condition: str | None = None) -> events.OperatorActed:
+    trial = 1 if condition else None
+    return events.OperatorActed(
+        run_id=RUN_ID,
+        seq=900,
+        at=BEGAN,
+        action=action,
+        sender="me",
+        condition=condition,
+        trial=trial,
+        attempt=trial,
+    )
+
+
+@SIZES
+async def test_says_where_you_are_and_what_goes_on(size: tuple[int, int]) -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID), size) as (app, _):
+        first = screen_text(app).splitlines()[0]
+        assert "Live › medication_reminder" in first
+        assert "rehearsal" in first
+        assert "● LIVE" in first
+
+
+async def test_wide_shows_both_conversations_and_all_panels() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, _):
+        text = screen_text(app)
+        for words in (
+            "FACTS WITHHELD",
+            "FACTS SUPPLIED",
+            "Sydney.",
+            "rather not say",
+            "TASKS",
+            "LATENCY",
+            "ASSERTIONS",
+        ):
+            assert words in text
+
+
+async def test_narrow_shows_one_conversation_and_tab_goes_to_the_other() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
+        assert "Sydney." in screen_text(app)
+        await pilot.press("tab")
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert "Sydney." not in text
+        assert "signed off" in text
+
+
+async def test_narrow_panels_are_tabs() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
+        assert "Set a reminder" in screen_text(app)
+        await pilot.press("p", "p")
+        await pilot.pause()
+        assert "first token" in screen_text(app)
+        await pilot.press("p")
+        await pilot.pause()
+        assert "reminder exists" in screen_text(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.live.talks["supplied"].transcript.has_focus
+
+
+@SIZES
+@pytest.mark.parametrize(
+    ("before", "key", "intent"),
+    [
+        (None, "space", Intent("pause")),
+        ("pause", "space", Intent("resume")),
+        ("pause", "n", Intent("step")),
+        (None, "t", Intent("take_over", "supplied")),
+        ("take_over", "g", Intent("give_back", "supplied")),
+        (None, "c", Intent("cancel", "supplied")),
+        (None, "C", Intent("cancel")),
+    ],
+)
+async def test_control_keys_send_intents(
+    size: tuple[int, int], before: str | None, key: str, intent: Intent
+) -> None:
+    view = FakeView(scripted_run(), hold_at=MID)
+    async with opened(view, size) as (app, pilot):
+        if before:
+            view.give_event(act(before, "supplied" if before == "take_over" else None))
+            await until(pilot, lambda: bool(app.live.state.operator))
+            await pilot.press("escape")
+            await pilot.pause()
+        await pilot.press(key)
+        await loaded(app, pilot)
+        assert view.sent == [intent]
+
+
+async def test_keys_that_do_not_apply_do_nothing() -> None:
+    view = FakeView(scripted_run(), hold_at=MID, mode="replay")
+    async with opened(view) as (app, pilot):
+        await pilot.press("space", "n", "t", "g", "c", "C")
+        await loaded(app, pilot)
+        assert view.sent == []
+        assert "pause" not in screen_text(app).splitlines()[-1]
+
+
+async def test_a_refused_intent_is_said_and_not_taken_for_markup() -> None:
+    view = FakeView(scripted_run(), hold_at=MID, refuse="the engine is busy [/nonsense] [@click=app.quit]x")
+    async with opened(view) as (app, pilot):
+        await pilot.press("space")
+        await loaded(app, pilot)
+        await until(pilot, lambda: "[/nonsense]" in screen_text(app))
+
+
+async def test_taking_over_opens_a_line_and_what_is_typed_is_sent() -> None:
+    view = FakeView(scripted_run(), hold_at=MID)
+    async with opened(view) as (app, pilot):
+        view.give_event(act("take_over", "supplied"))
+        line = app.live.query_one("#say", AskLine)
+        await until(pilot, lambda: line.is_open)
+        await pilot.press(*"no q", "enter")
+        await loaded(app, pilot)
+        assert "q quit" not in screen_text(app)
+        assert view.sent == [Intent("say", "supplied", "no q")]
+        await pilot.press("escape")
+        view.give(5)
+        await loaded(app, pilot)
+        assert not line.is_open
+        await pilot.press("t")
+        await until(pilot, lambda: line.is_open)
+        assert len(view.sent) == 1
+        view.give_event(act("give_back", "supplied"))
+        await until(pilot, lambda: not line.is_open)
+
+
+async def test_find_counts_matches_and_steps_through_them() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, pilot):
+        await pilot.press("tab", "slash", *"warfarin")
+        await loaded(app, pilot)
+        assert "found" in screen_text(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert re.search(r"\d of \d", screen_text(app))
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.live.talks["withheld"].transcript.has_focus
+
+
+async def test_follow_is_offered_only_after_scrolling_away() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
+        await pilot.press("tab")
+        await loaded(app, pilot)
+        transcript = app.live.talks["withheld"].transcript
+        assert transcript.following
+        assert not app.live.check_action("follow", ())
+        await pilot.press("home")
+        await until(pilot, lambda: not transcript.following)
+        assert app.live.check_action("follow", ())
+        await pilot.press("f")
+        await until(pilot, lambda: transcript.following)
+
+
+async def test_events_fold_in_both_conversations() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=180)) as (app, pilot):
+        assert "createReminder" in screen_text(app)
+        await pilot.press("e")
+        await loaded(app, pilot)
+        assert "createReminder" not in screen_text(app)
+
+
+@SIZES
+async def test_enter_on_an_assertion_shows_what_was_asked_and_what_changed(size: tuple[int, int]) -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID + 20), size) as (app, pilot):
+        app.live.steered = True
+        await pilot.press("p", "p", "p", "enter")
+        await until(pilot, lambda: isinstance(app.screen, AssertionDetail))
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert 'objectContext.entities.any { it.type == "Reminder" }' in text
+        await pilot.press("left", "right", "tab")
+        await pilot.pause()
+        assert "withheld" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.live)
+
+
+async def test_enter_on_a_latency_goes_to_that_turn() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
+        await pilot.press("tab", "p", "p", "home", "enter")
+        await loaded(app, pilot)
+        assert "Hello, I keep reminders" in screen_text(app)
+
+
+@SIZES
+async def test_the_score_card_opens_when_the_run_ends_and_again_on_its_key(size: tuple[int, int]) -> None:
+    async with opened(FakeView(scripted_run()), size) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.live)
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+
+
+async def test_the_score_card_does_not_interrupt_somebody_typing() -> None:
+    view = FakeView(scripted_run(), hold_at=MID)
+    async with opened(view) as (app, pilot):
+        await pilot.press("slash", *"war")
+        view.give(500)
+        await until(pilot, lambda: app.live.state.ended is not None)
+        await loaded(app, pilot)
+        assert app.screen is app.live
+        assert "o opens the score card" in screen_text(app)
+
+
+async def test_before_the_engine_answers_the_screen_says_what_is_awaited() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=0)) as (app, _):
+        assert "Preparing the first conversation…" in screen_text(app)
+
+
+async def test_a_run_that_cannot_start_says_why_and_r_tries_again() -> None:
+    services = FakeServices(error=BioevalError("no agent answers at http://127.0.0.1:1"))
+    async with opened(None, services=services) as (app, pilot):
+        await until(pilot, lambda: "no agent answers at http://127.0.0.1:1" in screen_text(app))
+        assert "COULD NOT START" in screen_text(app)
+        services.error = None
+        services.view = FakeView(scripted_run(), hold_at=MID)
+        await pilot.press("r")
+        await until(pilot, lambda: app.live.state is not None)
+        await loaded(app, pilot)
+        assert "FACTS SUPPLIED" in screen_text(app)
+        assert len(services.started) == 2
+
+
+async def test_a_dead_engine_leaves_what_was_said_and_how_to_go_on() -> None:
+    view = FakeView(scripted_run(), hold_at=MID)
+    async with opened(view) as (app, pilot):
+        view.give_event(
+            events.Warned(run_id=RUN_ID, seq=0, at=BEGAN, code="interrupted", message="the engine is gone")
+        )
+        view.die()
+        await until(pilot, lambda: "INTERRUPTED" in screen_text(app))
+        text = screen_text(app)
+        assert "The engine is gone." in text
+        assert "Sydney." in text
+        assert f"runs resume {RUN_ID}" in text
+
+
+async def test_an_unclean_run_is_marked_and_shows_no_uplift() -> None:
+    async with opened(FakeView(scripted_run(clean=False), hold_at=230)) as (app, _):
+        text = screen_text(app)
+        assert "! not clean" in text
+        assert "no uplift: not clean" in text
+
+
+async def test_a_run_that_could_not_be_measured_says_so() -> None:
+    script = scripted_run()[:-1]
+    script.append(
+        events.RunEnded(
+            run_id=RUN_ID, seq=999, at=BEGAN, status="failed", detail="judge timed out after 60 s"
+        )
+    )
+    async with opened(FakeView(script)) as (app, pilot):
+        await until(pilot, lambda: app.live.state.ended is not None)
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert "Could not be measured: judge timed out after 60 s" in screen_text(app)
+
+
+async def test_a_run_that_failed_before_its_first_conversation_awaits_nothing() -> None:
+    script = scripted_run()[:1]
+    script.append(
+        events.RunEnded(run_id=RUN_ID, seq=2, at=BEGAN, status="failed", detail="the graph is away")
+    )
+    async with opened(FakeView(script)) as (app, _):
+        text = screen_text(app)
+        assert "Could not be measured: the graph is away" in text
+        assert "The run ended before a conversation began" in text
+
+
+@SIZES
+async def test_help_lists_the_keys_that_apply(size: tuple[int, int]) -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID), size) as (app, pilot):
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert "Both conversations wait before the next message" in text
+        assert "The evaluator plays the user again" not in text
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.live)
+
+
+@pytest.mark.parametrize("size", [(20, 5), (1, 1), (40, 10), (119, 15)])
+async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
+    view = FakeView(scripted_run(), hold_at=MID)
+    async with opened(view, size) as (app, pilot):
+        await pilot.press(
+            "tab", "p", "p", "p", "enter", "escape", "question_mark", "escape", "slash", "a", "escape"
+        )
+        view.give(500)
+        await until(pilot, lambda: app.live.state.ended is not None)
+        await loaded(app, pilot)
+        assert app.is_running
+
+
+async def test_resizing_goes_between_both_layouts() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, pilot):
+        await pilot.resize_terminal(*NARROW)
+        await loaded(app, pilot)
+        assert "FACTS WITHHELD" not in screen_text(app)
+        await pilot.resize_terminal(*WIDE)
+        await loaded(app, pilot)
+        assert "FACTS WITHHELD" in screen_text(app)
+
+
+async def test_first_words_reach_the_screen_in_one_frame() -> None:
+    script = scripted_run()
+    view = FakeView(script, hold_at=next(at for at, e in enumerate(script) if e.kind == "message_delta"))
+    async with opened(view) as (app, pilot):
+        assert "Hello," not in screen_text(app)
+        view.give(1)
+        await pilot.pause()
+        await pilot.pause()
+        assert "Hello," in screen_text(app)

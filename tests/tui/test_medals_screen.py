@@ -1,0 +1,261 @@
+"""The medal table's keys and states."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from fakes import FakeServices
+from medal_rows import board, graded, sample_rows
+from textual.pilot import Pilot
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.items import Examined
+from bioeval_tui.tui.screens.medal_detail import MedalDetail
+from bioeval_tui.tui.services import MedalRow
+
+SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
+
+
+@SIZES
+async def test_rows_and_totals_are_shown_best_first(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, _):
+        lines = screen_text(app).splitlines()
+        assert "● gold" in lines[2]
+        text = "\n".join(lines)
+        assert "invalid 1" in text
+        assert "/ filter" in lines[-1]
+        assert "average percentile 82.8 over 6 valid of 8" in text
+
+
+async def test_wide_shows_the_card_of_the_row_looked_at() -> None:
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+        assert "would place 2 of 1,043" in screen_text(app)
+        await pilot.press("down")
+        await loaded(app, pilot)
+        assert "lower is better" in screen_text(app)
+
+
+@SIZES
+async def test_enter_opens_the_card_and_escape_closes_it(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await loaded(app, pilot)
+        assert "self-trained leaderboard" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, MedalDetail))
+
+
+@SIZES
+async def test_filter_shows_only_matching_rows_and_escape_clears_it(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+        await pilot.press("slash", *"stella")
+        await loaded(app, pilot)
+        assert "biomni" not in screen_text(app)
+        await pilot.press("enter")
+        await loaded(app, pilot)
+        assert "2 shown" in screen_text(app) or "biomni" not in screen_text(app)
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert "biomni" in screen_text(app)
+
+
+@SIZES
+async def test_arrows_choose_the_column_and_r_turns_round(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+        await pilot.press("left", "left")
+        await loaded(app, pilot)
+        assert "task▾" in screen_text(app)
+        first = screen_text(app).splitlines()[2]
+        assert first.strip().startswith("metabolic")
+        await pilot.press("r")
+        await loaded(app, pilot)
+        assert "task▴" in screen_text(app)
+        assert screen_text(app).splitlines()[2].strip().startswith("single-cell")
+        await pilot.press("right")
+        await loaded(app, pilot)
+        assert "agent▾" in screen_text(app)
+
+
+@asynccontextmanager
+async def opened_on_rows(services: FakeServices) -> AsyncIterator[tuple[BioevalApp, Pilot[None]]]:
+    """Open the table while rows still come: its worker never ends by itself."""
+    app = BioevalApp(services, "medals", clock=lambda: 0.0)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await until(pilot, lambda: app.current_mode == "medals")
+        yield app, pilot
+
+
+class Arriving:
+    """Rows that come when they are let in."""
+
+    def __init__(self) -> None:
+        self.queue: asyncio.Queue[MedalRow] = asyncio.Queue()
+
+    async def __call__(self) -> AsyncIterator[MedalRow]:
+        while True:
+            yield await self.queue.get()
+
+
+async def test_the_first_row_is_looked_at_until_the_reader_moves() -> None:
+    rows = sample_rows()
+    services, arriving = FakeServices(), Arriving()
+    services.medals = arriving  # type: ignore[method-assign,assignment]
+    async with opened_on_rows(services) as (app, pilot):
+        for row in reversed(rows[1:]):
+            arriving.queue.put_nowait(row)
+        await until(pilot, lambda: len(app.screen.table.visible) == 7)
+        assert app.screen.rows.cursor == 0
+        assert app.screen.looked_at is app.screen.table.visible[0]
+        assert app.screen.looked_at.standing == "silver"
+        await pilot.press("end")
+        last = app.screen.looked_at.row
+        arriving.queue.put_nowait(rows[0])
+        await until(pilot, lambda: len(app.screen.table.visible) == 8)
+        assert app.screen.looked_at.row is last
+        assert app.screen.rows.cursor == 7
+
+
+async def test_a_click_on_a_heading_sorts_and_another_turns_round() -> None:
+    services = FakeServices(rows=sample_rows())
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        await pilot.click("#medals TableHead", offset=(1, 0))
+        await loaded(app, pilot)
+        assert "task▾" in screen_text(app)
+        await pilot.click("#medals TableHead", offset=(1, 0))
+        await loaded(app, pilot)
+        assert "task▴" in screen_text(app)
+    assert services.preferences["medals.sorting"] == [0, True]
+
+
+async def test_sorting_and_columns_are_found_again() -> None:
+    services = FakeServices(rows=sample_rows())
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        await pilot.press("left", "c")
+        await loaded(app, pilot)
+        await pilot.press("down", "space", "end", "enter", "up", "up", "space", "escape")
+        await loaded(app, pilot)
+        heading = screen_text(app).splitlines()[1][:100]
+        assert " medal  " not in heading
+        assert "file" in heading
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        heading = screen_text(app).splitlines()[1][:100]
+        assert "file" in heading
+        assert "agent▾" in heading
+
+
+@SIZES
+async def test_g_sums_up_by_agent_and_domain_and_enter_shows_the_rows(size: tuple[int, int]) -> None:
+    services = FakeServices(rows=sample_rows())
+    async with opened(None, size, services=services, start="medals") as (app, pilot):
+        await pilot.press("g")
+        await loaded(app, pilot)
+        lines = screen_text(app).splitlines()
+        assert "agent, domain" in lines[1]
+        assert lines[2].split()[:2] == ["aide", "3"]
+        assert lines[3].split()[:2] == ["metabolic", "1"]
+        await pilot.press("down", "enter")
+        await loaded(app, pilot)
+        assert [e.row.task_id for e in app.screen.table.visible] == ["metabolic/diabetes-progression"]
+        await pilot.press("escape", "g", "escape")
+        await loaded(app, pilot)
+        assert len(app.screen.table.visible) == 8
+        assert not app.screen.grouped
+
+
+@pytest.mark.parametrize(("key", "suffix"), [("c", "csv"), ("m", "md")])
+async def test_x_writes_the_rows_that_are_shown(tmp_path: Path, key: str, suffix: str) -> None:
+    services = FakeServices(rows=sample_rows())
+    async with opened(None, services=services, start="medals", pictures=tmp_path) as (app, pilot):
+        await pilot.press("slash", *"stella", "enter", "x", key)
+        await until(pilot, lambda: "Saved 2 rows" in screen_text(app))
+    [path] = tmp_path.glob(f"*.{suffix}")  # noqa: ASYNC240
+    assert path.stat().st_mode & 0o077 == 0
+    assert path.read_text(encoding="utf-8").count("stella") >= 2
+
+
+async def test_x_says_when_it_cannot_write(tmp_path: Path) -> None:
+    services = FakeServices(rows=sample_rows())
+    async with opened(None, services=services, start="medals", pictures=tmp_path / "no") as (app, pilot):
+        await pilot.press("x", "m")
+        await until(pilot, lambda: "could not be written" in screen_text(app))
+
+
+async def test_y_copies_the_row() -> None:
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+        await pilot.press("y")
+        await until(pilot, lambda: "Copied this row" in screen_text(app))
+        assert app.clipboard.split("\t")[:4] == ["oncology/breast-cancer", "", "aide", "gold"]
+
+
+async def test_d_says_everything_that_is_wrong_with_an_invalid_file() -> None:
+    services = FakeServices(rows=sample_rows())
+    asked: list[tuple[str, str]] = []
+
+    async def examine(task_id: str, file: str) -> Examined:
+        asked.append((task_id, file))
+        return Examined("invalid", ("17 ids are missing", "column y has NaN in row 3 [/x]"))
+
+    services.examine = examine  # type: ignore[attr-defined]
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        await pilot.press("d")
+        assert asked == []
+        await pilot.press("end", "up", "d")
+        await until(pilot, lambda: "column y has NaN in row 3 [/x]" in screen_text(app))
+    assert asked == [("metabolic/diabetes-progression", "biomni/metabolic/diabetes-progression.csv")]
+
+
+async def test_an_empty_table_says_what_to_do() -> None:
+    async with opened(None, services=FakeServices(), start="medals") as (app, _):
+        text = screen_text(app)
+        assert "Nothing is graded yet" in text
+        assert "bioeval-tui grade" in text
+
+
+async def test_grading_that_stops_says_why_and_keeps_its_rows() -> None:
+    async def breaking() -> AsyncIterator[MedalRow]:
+        yield sample_rows()[0]
+        raise BioevalError("the results folder cannot be read")
+
+    services = FakeServices()
+    services.medals = breaking  # type: ignore[method-assign]
+    async with opened(None, services=services, start="medals") as (app, _):
+        text = screen_text(app)
+        assert "the results folder cannot be read" in text
+        assert "● gold" in text
+
+
+async def test_ten_thousand_rows_are_drawn_only_where_they_are_seen() -> None:
+    scores = board(300, 0.1, 0.9)
+    rows = [graded(f"t/{number:05}", "aide", 0.1 + number / 20_000, scores) for number in range(10_000)]
+    async with opened(None, services=FakeServices(rows=rows), start="medals") as (app, pilot):
+        assert "10,000 reports" in screen_text(app)
+        await pilot.press("end")
+        await loaded(app, pilot)
+        assert "▾" in screen_text(app)
+        await pilot.press("slash", *"09999")
+        await loaded(app, pilot)
+        assert "t/09999" in screen_text(app)
+
+
+async def test_hostile_names_are_literal() -> None:
+    row = graded("[/x] [@click=app.quit]t[/]", "[b +", 0.5, board(50, 0.1, 0.9))
+    async with opened(None, services=FakeServices(rows=[row]), start="medals") as (app, pilot):
+        assert "[/x] [@click=app.quit]" in screen_text(app)
+        await pilot.click("MedalRows", offset=(3, 0), times=2)
+        await loaded(app, pilot)
+        assert app.is_running
+        assert "[b +" in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(20, 5), (1, 1)])
+async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+        await pilot.press("down", "enter", "escape", "slash", "a", "enter", "right", "r")
+        assert app.is_running

@@ -1,0 +1,269 @@
+"""The history of runs: open, replay, mark, compare, report, delete and undo."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import history
+import pytest
+from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from fakes import FakeServices, FakeView
+from run_script import scripted_run
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.tui.screens.compare import CompareDialog
+from bioeval_tui.tui.screens.replay_dialog import ReplayDialog
+from bioeval_tui.tui.screens.runs import RunsScreen
+from bioeval_tui.tui.screens.work import WorkDialog
+from bioeval_tui.tui.widgets.rows import RowList
+
+SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
+
+
+def given(**options: object) -> FakeServices:
+    services = FakeServices(FakeView(scripted_run(), mode="replay"))
+    services.history = history.history()
+    services.comparison = history.compared()
+    for name, value in options.items():
+        setattr(services, name, value)
+    return services
+
+
+@SIZES
+async def test_runs_are_listed_newest_first_and_live_ones_counted(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=given(), start="runs") as (app, _):
+        lines = screen_text(app).splitlines()
+        assert "10 runs" in lines[0]
+        assert "● 1 live" in lines[0]
+        assert "● live" in lines[2]
+        assert "enter open" in lines[-1]
+
+
+@SIZES
+async def test_enter_opens_the_run_on_the_live_screen(size: tuple[int, int]) -> None:
+    services = given()
+    async with opened(None, size, services=services, start="runs") as (app, pilot):
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.current_mode == "live")
+    assert services.asked == [("open", (services.history[1].run_id, None))]
+
+
+async def test_p_asks_for_a_speed_and_remembers_it() -> None:
+    services = given()
+    async with opened(None, services=services, start="runs") as (app, pilot):
+        await pilot.press("down", "p")
+        await until(pilot, lambda: isinstance(app.screen, ReplayDialog))
+        await loaded(app, pilot)
+        assert "true to the recorded times" in screen_text(app)
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: app.current_mode == "live")
+    assert services.asked == [("open", (services.history[1].run_id, 4.0))]
+    assert services.preferences["runs.speed"] == 4.0
+
+
+async def test_a_live_run_can_be_opened_but_not_replayed_reported_or_deleted() -> None:
+    services = given()
+    async with opened(None, services=services, start="runs") as (app, pilot):
+        footer = screen_text(app).splitlines()[-1]
+        assert "replay" not in footer
+        assert "delete" not in footer
+        await pilot.press("p", "x", "d")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, RunsScreen)
+    assert services.asked == []
+
+
+@SIZES
+async def test_two_marked_runs_are_compared_the_older_one_as_a(size: tuple[int, int]) -> None:
+    services = given()
+    async with opened(None, size, services=services, start="runs") as (app, pilot):
+        assert "compare" not in screen_text(app).splitlines()[-1]
+        await pilot.press("down", "m")
+        await loaded(app, pilot)
+        assert "mark another to compare" in screen_text(app)
+        await pilot.press("space", "equals_sign")
+        await until(pilot, lambda: isinstance(app.screen, CompareDialog))
+        await loaded(app, pilot)
+        assert "B is better on 1 of 2 tasks" in screen_text(app)
+        assert "▲ fixed" in screen_text(app)
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, RunsScreen)
+    assert services.asked == [("compare", (services.history[2].run_id, services.history[1].run_id))]
+
+
+async def test_a_mark_is_taken_away_by_marking_again() -> None:
+    async with opened(None, services=given(), start="runs") as (app, pilot):
+        await pilot.press("m", "up", "m")
+        await loaded(app, pilot)
+        assert "marked" not in screen_text(app)
+
+
+async def test_a_comparison_that_fails_says_why() -> None:
+    async def failing(a: str, b: str) -> None:
+        raise BioevalError("the recording is damaged at line 3")
+
+    services = given(compare=failing)
+    async with opened(None, services=services, start="runs") as (app, pilot):
+        await pilot.press("m", "m", "equals_sign")
+        await until(pilot, lambda: "damaged at line 3" in screen_text(app))
+        assert isinstance(app.screen, WorkDialog)
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, RunsScreen)
+
+
+async def test_x_writes_a_report_of_this_run_or_of_the_marked_ones() -> None:
+    services = given()
+    async with opened(None, services=services, start="runs") as (app, pilot):
+        await pilot.press("down", "x")
+        await until(pilot, lambda: "Wrote /reports/report.html" in screen_text(app))
+        await pilot.press("m", "m", "x")
+        await until(pilot, lambda: len(services.asked) == 2)
+        ids = [run.run_id for run in services.history]
+        services.error = BioevalError("the folder cannot be written")
+        await pilot.press("x")
+        await until(pilot, lambda: "cannot be written" in screen_text(app))
+    assert services.asked == [("report", (ids[1],)), ("report", (ids[1], ids[2]))]
+
+
+@SIZES
+async def test_delete_and_undo(size: tuple[int, int]) -> None:
+    services = given()
+    gone = services.history[1].run_id
+    async with opened(None, size, services=services, start="runs") as (app, pilot):
+        assert "undo" not in screen_text(app).splitlines()[-1]
+        await pilot.press("down", "d")
+        await until(pilot, lambda: "9 runs" in screen_text(app))
+        assert [n.message for n in app._notifications] == ["Moved 1 run to the trash; u brings it back"]
+        assert gone not in [run.run_id for run in app.screen.listing.items]  # type: ignore[attr-defined]
+        await pilot.press("u")
+        await until(pilot, lambda: "10 runs" in screen_text(app))
+    assert services.asked == [("delete", (gone,))]
+
+
+async def test_delete_that_fails_says_why() -> None:
+    async def failing(run_ids: object) -> None:
+        raise BioevalError("1 run of these still go on; cancel first")
+
+    async with opened(None, services=given(delete_runs=failing), start="runs") as (app, pilot):
+        await pilot.press("m", "d")
+        await until(pilot, lambda: "Nothing was deleted" in screen_text(app))
+
+
+@SIZES
+async def test_filter_sort_reverse_and_exact_times(size: tuple[int, int]) -> None:
+    services = given()
+    async with opened(None, size, services=services, start="runs") as (app, pilot):
+        await pilot.press("slash", *"variant", "enter")
+        await loaded(app, pilot)
+        assert "3 shown" in screen_text(app)
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        await pilot.press("left")
+        await loaded(app, pilot)
+        assert "status▾" in screen_text(app)
+        await pilot.press("r")
+        await loaded(app, pilot)
+        assert "status▴" in screen_text(app)
+        assert "min ago" in screen_text(app)
+        await pilot.press("w")
+        await loaded(app, pilot)
+        when = services.history[1].started_at.astimezone()
+        assert f"{when:%m-%d %H:%M}" in screen_text(app)
+    assert services.preferences["runs.exact"] is True
+    assert services.preferences["runs.sorting"] == [2, True]
+
+
+async def test_wide_shows_the_run_and_its_trend() -> None:
+    async with opened(None, WIDE, services=given(), start="runs") as (app, pilot):
+        await pilot.press("j")
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert "means of 6 runs of this job" in text
+        assert "published formula" in text
+
+
+async def test_narrow_shows_the_trend_in_one_line() -> None:
+    async with opened(None, NARROW, services=given(), start="runs") as (app, pilot):
+        await pilot.press("j")
+        await loaded(app, pilot)
+        assert "trend" in screen_text(app).splitlines()[-2]
+
+
+async def test_a_run_that_ends_elsewhere_is_seen_and_the_cursor_stays_on_its_row() -> None:
+    services = given()
+    async with opened(None, services=services, start="runs") as (app, pilot):
+        await pilot.press("down", "down")
+        newer = history.run(77, "cohort_question", None, ago=timedelta(0), status="running")
+        ended = replace(services.history[0], status="completed", score=0.5)
+        services.history = [newer, ended, *services.history[1:]]
+        app.screen.refresh_items()  # type: ignore[attr-defined]
+        await loaded(app, pilot)
+        assert "11 runs" in screen_text(app)
+        assert app.screen.query_one(RowList).cursor == 3
+        assert app.screen.looked_at is services.history[3]  # type: ignore[attr-defined]
+
+
+async def test_marks_of_runs_that_are_gone_go_too() -> None:
+    services = given()
+    async with opened(None, services=services, start="runs") as (app, pilot):
+        await pilot.press("down", "m")
+        services.history = [services.history[0], *services.history[2:]]
+        app.screen.refresh_items()  # type: ignore[attr-defined]
+        await loaded(app, pilot)
+        assert "marked" not in screen_text(app)
+
+
+@SIZES
+async def test_an_empty_history_says_what_to_do_first(size: tuple[int, int]) -> None:
+    async with opened(None, size, services=given(history=[]), start="runs") as (app, pilot):
+        assert "No run has been held yet" in screen_text(app)
+        await pilot.press("enter", "m", "equals_sign", "p", "x", "d", "u", "y", "r")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, RunsScreen)
+
+
+async def test_ten_thousand_runs_are_drawn_only_where_they_are_seen() -> None:
+    many = [history.run(n, f"job-{n % 7}", 0.5, ago=timedelta(minutes=n)) for n in range(10_000)]
+    async with opened(None, services=given(history=many), start="runs") as (app, pilot):
+        assert "10,000 runs" in screen_text(app)
+        await pilot.press("end")
+        await loaded(app, pilot)
+        await pilot.press("slash", *"job-3")
+        await loaded(app, pilot)
+        assert "1,429 shown" in screen_text(app)
+
+
+async def test_hostile_names_are_literal() -> None:
+    nasty = replace(history.history()[1], job="[/x] [@click=app.quit]t[/]", model="[b +", fault="[/INST]")
+    async with opened(None, services=given(history=[nasty]), start="runs") as (app, pilot):
+        assert "[/x] [@click=app.qui" in screen_text(app)
+        await pilot.click(RowList, offset=(3, 0))
+        await pilot.press("x", "y", "p")
+        await loaded(app, pilot)
+        assert app.is_running
+
+
+@SIZES
+async def test_the_cursor_is_on_one_row_only_wherever_the_list_has_been_scrolled_to(
+    size: tuple[int, int],
+) -> None:
+    many = [history.run(n, f"job-{n:03}", 0.5, ago=timedelta(minutes=n)) for n in range(200)]
+    async with opened(None, size, services=given(history=many), start="runs") as (app, pilot):
+        rows = app.screen.query_one(RowList)
+        for key in ("pagedown", "pagedown", "up", "up", "down", "pageup", "down"):
+            await pilot.press(key)
+            await loaded(app, pilot)
+        height = rows.size.height
+        shades = [
+            {segment.style.bgcolor for segment in rows.render_line(y) if segment.style} for y in range(height)
+        ]
+        drawn = [
+            {segment.style.bgcolor for segment in strip.crop(2, 10) if segment.style}
+            for strip in app.screen._compositor.render_strips()[rows.region.y : rows.region.bottom]
+        ]
+        assert [shade != shades[-1] for shade in shades].count(True) == 1
+        assert [shade != drawn[-1] for shade in drawn].count(True) == 1
+        assert drawn.index(next(s for s in drawn if s != drawn[-1])) == rows.cursor - rows.scroll_offset.y

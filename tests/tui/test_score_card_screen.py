@@ -1,0 +1,97 @@
+"""The score card over the live screen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from fakes import FakeServices, FakeView
+from medal_rows import sample_rows
+from run_script import scripted_run
+from textual.pilot import Pilot
+
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.screens.medals import MedalsScreen
+from bioeval_tui.tui.screens.score_card import ScoreCard
+
+SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
+
+
+@asynccontextmanager
+async def card(size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[BioevalApp, Pilot[None]]]:
+    services = FakeServices(FakeView(scripted_run()), sample_rows())
+    async with opened(None, size, services=services) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await loaded(app, pilot)
+        yield app, pilot
+
+
+@SIZES
+async def test_scores_mean_and_rehearsal_are_on_the_card(size: tuple[int, int]) -> None:
+    async with card(size) as (app, _):
+        text = screen_text(app)
+        assert "rehearsal: scripted evaluator, rules judge" in text
+        assert "mean (published formula)  0.62" in text
+        assert "tone (not in score)" in text
+        assert "the reminder has date, dose and zone" in text
+
+
+@SIZES
+async def test_tab_looks_at_the_other_condition(size: tuple[int, int]) -> None:
+    async with card(size) as (app, pilot):
+        await pilot.press("tab")
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert "no reminder was made" in text
+        assert "no failures (now 1)" in text
+
+
+@SIZES
+async def test_enter_goes_to_the_evidence(size: tuple[int, int]) -> None:
+    async with card(size) as (app, pilot):
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.live)
+        await loaded(app, pilot)
+        assert app.live.active == "supplied"
+        assert "Done: warfarin 5 mg" in screen_text(app)
+
+
+async def test_rows_without_evidence_offer_none() -> None:
+    async with card() as (app, pilot):
+        assert "evidence" in screen_text(app)
+        await pilot.press("down", "down")
+        await loaded(app, pilot)
+        assert "enter evidence" not in screen_text(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, ScoreCard)
+
+
+async def test_medals_and_back_finds_the_card_still_open() -> None:
+    async with card() as (app, pilot):
+        await pilot.press("m")
+        await until(pilot, lambda: isinstance(app.screen, MedalsScreen))
+        await loaded(app, pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+
+
+async def test_r_runs_the_same_again() -> None:
+    async with card() as (app, pilot):
+        services = app.services
+        assert isinstance(services, FakeServices)
+        old = app.live.link
+        services.view = FakeView(scripted_run(), hold_at=50)
+        await pilot.press("r")
+        await until(pilot, lambda: app.screen is app.live and app.live.link is not old)
+        await loaded(app, pilot)
+        assert len(services.started) == 2
+        assert "FACTS WITHHELD" in screen_text(app)
+
+
+async def test_q_leaves_from_the_score_card_too() -> None:
+    async with card() as (app, pilot):
+        await pilot.press("q")
+        await until(pilot, lambda: not app.is_running or app._exit)

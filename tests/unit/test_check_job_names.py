@@ -1,0 +1,50 @@
+"""`check` finds patterns that cannot be read and names that do not exist, each at its place."""
+
+import pytest
+
+from bioeval_tui.wiring.jobs import check_job
+
+JOB = """\
+target: {user: u, chatbot: c}
+aspirationalAverage: 1000
+facts: []
+tasks:
+  - task: t
+"""
+
+
+def problems(tmp_path, text):
+    path = tmp_path / "job.yml"
+    path.write_text(text, encoding="utf-8")
+    return [str(problem).removeprefix(f"{path}:") for problem in check_job(path).errors]
+
+
+def test_a_sound_job_has_none(tmp_path):
+    assert problems(tmp_path, JOB) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            JOB + "    rules: [{pattern: '(oops'}]\n",
+            "6:23: tasks[0].rules[0].pattern: the pattern `(oops` cannot be read",
+        ),
+        (
+            JOB + "evaluator: {kind: scripted, lines: [{say: a, when: '['}]}\n",
+            "evaluator.lines[0].when: the pattern `[` cannot be read",
+        ),
+        (
+            JOB + "evaluator: {prompt: eval/nope}\n",
+            "6:21: evaluator.prompt: prompt `eval/nope`: there is no such file",
+        ),
+        (JOB + "scorer: {prompt: ../x}\n", "scorer.prompt: prompt `../x`: a name below the job's folder"),
+        (
+            JOB.replace("chatbot: c", "chatbot: c, protocol: rset"),
+            "1:41: target.protocol: there is no protocol `rset`; known are: openai, rest",
+        ),
+    ],
+)
+def test_each_is_named_with_its_place(tmp_path, text, says):
+    (problem,) = problems(tmp_path, text)
+    assert says in problem

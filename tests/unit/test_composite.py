@@ -1,0 +1,86 @@
+"""The composite against an independent one-line oracle, and the parts that can be missing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bioeval_tui import composite
+from bioeval_tui.composite import assertion_part, compose, task_part, timing_part
+
+unit = st.floats(0, 1)
+
+
+@given(
+    aspirational=st.floats(1, 1e6),
+    latencies=st.lists(st.floats(0.1, 1e6), min_size=1, max_size=20),
+    tasks=st.lists(unit, min_size=1, max_size=8),
+    assertions=st.lists(st.tuples(st.floats(0.1, 10), st.booleans()), min_size=1, max_size=8),
+    failures=st.integers(0, 5),
+)
+def test_the_formula_agrees_with_its_one_line_oracle(
+    aspirational: float,
+    latencies: list[float],
+    tasks: list[float],
+    assertions: list[tuple[float, bool]],
+    failures: int,
+) -> None:
+    parts = [timing_part(aspirational, latencies), task_part(tasks, len(tasks)), assertion_part(assertions)]
+    oracle = max(
+        0,
+        (
+            min(1, aspirational / (sum(latencies) / len(latencies)))
+            + 2 * sum(tasks) / len(tasks)
+            + 4 * sum(w for w, ok in assertions if ok) / sum(w for w, _ in assertions)
+        )
+        / 7
+        - min(0.3 * failures, 0.5),
+    )
+    score = compose(parts, failures).score
+    # Rounding to cents amplifies a last-bit difference of the two summations to 0.01 at a tie.
+    assert score == pytest.approx(oracle, abs=0.005 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("timing", "tasks", "assertions", "failures", "score"),
+    [
+        (1.0, [1.0], [(1, True)], 0, 1.0),
+        (0.5, [0.5], [(1, True), (1, False)], 0, 0.5),
+        (1.0, [0.9, 0.8], [(3, True), (2, True), (1, False)], 0, 0.86),
+        (1.0, [1.0], [(1, True)], 1, 0.7),
+        (1.0, [1.0], [(1, True)], 2, 0.5),
+        (1.0, [1.0], [(1, True)], 9, 0.5),
+        (0.0, [0.0], [(1, False)], 1, 0.0),
+    ],
+)
+def test_worked_examples(
+    timing: float, tasks: list[float], assertions: list[tuple[float, bool]], failures: int, score: float
+) -> None:
+    parts = [timing_part(timing, [1.0]), task_part(tasks, len(tasks)), assertion_part(assertions)]
+    assert compose(parts, failures).score == score
+
+
+def test_a_part_that_the_job_does_not_have_is_left_out_with_its_weight_and_said() -> None:
+    whole = compose([timing_part(1, [1]), task_part([0.4], 1), assertion_part([])], 0)
+    assert whole.score == 0.6
+    assert whole.reason == "the job has no assertions"
+
+
+def test_a_part_that_could_not_be_measured_makes_the_score_none() -> None:
+    whole = compose(
+        [timing_part(1, [1]), task_part(None, 2, "judge timed out"), assertion_part([(1, True)])], 0
+    )
+    assert whole.score is None
+    assert whole.reason == "task not measured: judge timed out"
+
+
+def test_an_agent_that_never_answered_has_a_timing_of_zero_once_it_is_over() -> None:
+    assert timing_part(1000, []).value is None
+    assert timing_part(1000, [], ended=True).value == 0.0
+
+
+def test_the_mean_is_none_if_either_is() -> None:
+    assert composite.mean_of([0.41, 0.76]) == 0.58
+    assert composite.mean_of([0.41, None]) is None
+    assert composite.mean_of([]) is None

@@ -1,0 +1,71 @@
+"""Untrusted text: nothing that a terminal acts on survives, and cleaning twice changes nothing more."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bioeval_tui.text import clean, clean_line, clean_value, shorten
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("\x1b[2Jgone", "␛gone"),
+        ("\x1b]52;c;aGVsbG8=\x07x", "␛x"),
+        ("\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\", "␛link␛"),
+        ("\x1bPq#0\x1b\\x", "␛x"),
+        ("\x9b31mred", "␛red"),
+        ("a\x00b\x07c", "a␀b␇c"),
+        ("abc\u202edef", "abc⍰def"),
+        ("zero\u200bwidth", "zero⍰width"),
+        ("line\r\nnext\rlast", "line\nnext\nlast"),
+        ("tab\tand\nnewline", "tab\tand\nnewline"),
+        ("naïve Ω 漢字 👩‍⚕️ [/INST]", "naïve Ω 漢字 👩‍⚕️ [/INST]"),
+    ],
+)
+def test_hostile_text_becomes_visible_and_ordinary_text_stays(hostile: str, shown: str) -> None:
+    assert clean(hostile) == shown
+
+
+@given(st.text(max_size=300))
+def test_no_control_character_survives_and_cleaning_is_idempotent(text: str) -> None:
+    cleaned = clean(text)
+    assert clean(cleaned) == cleaned
+    for character in cleaned:
+        assert character in "\t\n\u200d" or unicodedata.category(character) not in ("Cc", "Cs"), repr(
+            character
+        )
+        assert character not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"
+
+
+@pytest.mark.parametrize("introducer", ["\x1b]", "\x1bP", "\x9d", "\x1b[", "\x9b"])
+def test_unfinished_sequences_cost_no_more_than_their_length(introducer: str) -> None:
+    # With a backtracking pattern a million of these would take minutes, far past the test's time limit.
+    cleaned = clean(introducer * 450_000)
+    assert "\x1b" not in cleaned
+    assert "\x9d" not in cleaned
+
+
+def test_combining_marks_are_bounded() -> None:
+    assert len(clean("a" + "\u0301" * 10_000)) < 20
+
+
+def test_long_text_is_cut_and_says_so() -> None:
+    assert clean("x" * 50, 10) == "x" * 10 + "\n… cut after 10 characters"
+
+
+def test_a_line_stays_a_line() -> None:
+    assert clean_line("a\n b\t c\x1b[31m") == "a b c␛"
+
+
+def test_keys_and_values_of_nested_data_are_cleaned() -> None:
+    assert clean_value({"\x1b[2Jk": ["\x07", 1, None, {"x": "\x00"}]}) == {"␛k": ["␇", 1, None, {"x": "␀"}]}
+
+
+def test_shortening_marks_the_cut() -> None:
+    assert shorten("one two three", 8) == "one two…"
+    assert shorten("one", 8) == "one"
