@@ -43,6 +43,7 @@ def call_script(*arguments: str, own: bool = False) -> Server | None:
     )
     said = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
     if done.returncode != 0 or "NEO_URI" not in said:
+        sys.stderr.write(done.stderr)  # pytest shows it beside a failure
         return None
     is_given = environment.get("NEO_URI") == said["NEO_URI"]
     return Server(said["NEO_URI"], said["NEO_USERNAME"], said["NEO_PASSWORD"], is_given=is_given)
