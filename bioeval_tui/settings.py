@@ -9,9 +9,14 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
+from bioeval_tui.errors import UsageError
+from bioeval_tui.text import clean_line
+
 DEFAULT_AGENT_URL = "http://localhost:8081"
 DEFAULT_KNOWLEDGE_URL = "http://localhost:8080"
 DEFAULT_MODEL = "gpt-4.1-mini"
+DEFAULT_MODEL_TIMEOUT_S = 120.0
+DEFAULT_LONGEST_WAIT_S = 30.0
 DEFAULT_NEO_URI = "bolt://neo4j@localhost:7687"
 APP_NAME = "bioeval-tui"
 
@@ -33,6 +38,10 @@ class Settings(BaseModel):
     knowledge_url: str = DEFAULT_KNOWLEDGE_URL
     evaluator_model: str = DEFAULT_MODEL
     judge_model: str = DEFAULT_MODEL
+    model_timeout_s: float = DEFAULT_MODEL_TIMEOUT_S
+    """Longest time for one whole answer of the evaluator's or judge's model."""
+    longest_wait_s: float = DEFAULT_LONGEST_WAIT_S
+    """Longest wait before a request is sent again, whatever Retry-After asks for."""
     data_dir_override: str | None = None
     tasks_dirs: tuple[Path, ...] = ()
 
@@ -40,7 +49,11 @@ class Settings(BaseModel):
     def from_environment(
         cls, environment: Mapping[str, str] | None = None, dotenv: Path | None = None
     ) -> Settings:
-        """Read the environment; a `.env` file fills in what the environment does not set."""
+        """Read the environment; a `.env` file fills in what the environment does not set.
+
+        Raises:
+            UsageError: a number of seconds is none.
+        """
         values = {**_dotenv(dotenv or Path(".env")), **(os.environ if environment is None else environment)}
 
         def text(name: str) -> str | None:
@@ -49,6 +62,16 @@ class Settings(BaseModel):
         def secret(name: str) -> SecretStr | None:
             found = text(name)
             return SecretStr(found) if found else None
+
+        def seconds(name: str, usual: float) -> float:
+            found = text(name)
+            try:
+                value = usual if found is None else float(found)
+            except ValueError:
+                value = 0.0
+            if not 0 < value < float("inf"):
+                raise UsageError(f"{name}={clean_line(found or '', 40)}: write seconds, such as {usual:g}")
+            return value
 
         folders = tuple(Path(part) for part in (text("BIOEVAL_TASKS_DIR") or "").split(os.pathsep) if part)
         return cls(
@@ -64,6 +87,8 @@ class Settings(BaseModel):
             knowledge_url=text("BIOEVAL_KNOWLEDGE_URL") or DEFAULT_KNOWLEDGE_URL,
             evaluator_model=text("BIOEVAL_EVALUATOR_MODEL") or DEFAULT_MODEL,
             judge_model=text("BIOEVAL_JUDGE_MODEL") or DEFAULT_MODEL,
+            model_timeout_s=seconds("BIOEVAL_MODEL_TIMEOUT_S", DEFAULT_MODEL_TIMEOUT_S),
+            longest_wait_s=seconds("BIOEVAL_LONGEST_WAIT_S", DEFAULT_LONGEST_WAIT_S),
             data_dir_override=text("BIOEVAL_DATA_DIR"),
             tasks_dirs=folders,
         )

@@ -45,6 +45,10 @@ class ChatLimits:
     silence_s: float = 60.0
     whole_s: float = 120.0
 
+    def within(self, whole_s: float) -> ChatLimits:
+        """Return these limits for an answer that may take so long."""
+        return ChatLimits(min(self.connect_s, whole_s), min(self.silence_s, whole_s), whole_s)
+
 
 DEFAULT_LIMITS = ChatLimits()
 

@@ -23,7 +23,7 @@ from bioeval_tui.conversation.run import run_job, started_fields
 from bioeval_tui.engine.budget import Budget, Rates
 from bioeval_tui.engine.intents import listen
 from bioeval_tui.engine.limited import LimitedAgent, LimitedEvaluator, LimitedJudge
-from bioeval_tui.engine.pace import Cut, Pace
+from bioeval_tui.engine.pace import LONGEST_PAUSE_S, Cut, Pace
 from bioeval_tui.engine.resume import Resumption
 from bioeval_tui.engine.sink import EngineSink
 from bioeval_tui.errors import BioevalError
@@ -66,6 +66,8 @@ class BatchTerms:
     requests_per_minute: float | None = None
     max_calls: int | None = None
     max_cost: float | None = None
+    longest_wait_s: float = LONGEST_PAUSE_S
+    """Longest pause after a 429."""
 
 
 @dataclass
@@ -111,8 +113,10 @@ async def run_batch(
         asyncio.Semaphore(terms.at_once),
     )
     if terms.at_once > 1 or terms.requests_per_minute:
-        batch.paces["agent"] = Pace(terms.at_once, terms.requests_per_minute)
-        models = Pace(terms.at_once, terms.requests_per_minute)
+        batch.paces["agent"], models = (
+            Pace(terms.at_once, terms.requests_per_minute, longest_pause_s=terms.longest_wait_s)
+            for _ in range(2)
+        )
         batch.paces |= {"evaluator": models, "judge": models}
     found = await asyncio.gather(*(_turn(run, batch) for run in runs), return_exceptions=True)
     problems = [item for item in found if isinstance(item, BaseException)]

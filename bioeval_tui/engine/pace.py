@@ -26,15 +26,21 @@ class Pace:
     """Lets requests to one peer through, in the order in which they were asked for.
 
     A 429 halves the number at once (never below 1) and stops everybody for as long as the peer asked, at
-    most `LONGEST_PAUSE_S`; each answer wins a part of one place back. Lives in one event loop.
+    most `longest_pause_s`; each answer wins a part of one place back. Lives in one event loop.
     """
 
     def __init__(
-        self, at_once: int, per_minute: float | None = None, *, clock: Callable[[], float] = time.monotonic
+        self,
+        at_once: int,
+        per_minute: float | None = None,
+        *,
+        longest_pause_s: float = LONGEST_PAUSE_S,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.most = at_once
         self.allowed = float(at_once)
         self._between_s = 60.0 / per_minute if per_minute else 0.0
+        self._longest_pause_s = longest_pause_s
         self._clock = clock
         self._under_way = 0
         self._not_before = 0.0
@@ -71,7 +77,7 @@ class Pace:
         """Take note of a 429; return what changed, None when it belongs to a burst that was answered already."""
         now = self._clock()
         own = FIRST_PAUSE_S * 2.0 ** min(self._refused_in_a_row, 10)
-        pause = min(max(own, asked_s or 0.0), LONGEST_PAUSE_S)
+        pause = min(max(own, asked_s or 0.0), self._longest_pause_s)
         self._not_before = max(self._not_before, now + pause)
         if now - self._last_cut < BURST_S:
             return None

@@ -25,10 +25,11 @@ LONGEST_WAIT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class JudgeRetries:
-    """How often a request is sent, and the first wait in seconds, which doubles each time."""
+    """How often a request is sent, and the first wait in seconds, which doubles each time up to the longest."""
 
     attempts: int = 4
     first_wait_s: float = 0.5
+    longest_wait_s: float = LONGEST_WAIT_S
 
 
 DEFAULT_RETRIES = JudgeRetries()
@@ -123,7 +124,7 @@ class LLMJudge:
         error = state.outcome.exception() if state.outcome else None
         asked = error.retry_after_s if isinstance(error, PeerError) else None
         own = self._retries.first_wait_s * 2 ** (state.attempt_number - 1)
-        return min(LONGEST_WAIT_S, own if asked is None else asked)
+        return min(self._retries.longest_wait_s, own if asked is None else asked)
 
 
 @dataclass

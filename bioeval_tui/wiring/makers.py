@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from bioeval_tui import plugins
 from bioeval_tui.assertions.checker import Checker, GradeMedal, holds_on_nothing
@@ -18,12 +18,16 @@ from bioeval_tui.protocols import Agent, Condition, Evaluator, Judge, KnowledgeG
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.wiring.hosts import host_of
 
+if TYPE_CHECKING:
+    from bioeval_tui.chat.model import ChatLimits
+
 OPENAI_URL = "https://api.openai.com"
 
 
 class _Endpoint(TypedDict):
     api_key: str
     base_url: str | None
+    limits: ChatLimits
 
 
 class Makers:
@@ -122,10 +126,14 @@ class Makers:
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
             return make_judge(job)
-        from bioeval_tui.judges.llm import LLMJudge
+        from bioeval_tui.judges.llm import JudgeRetries, LLMJudge
 
         return LLMJudge(
-            models=self.judge_models(), job_dir=self.job_dir, repeats=job.scorer.repeats, **self._openai()
+            models=self.judge_models(),
+            job_dir=self.job_dir,
+            repeats=job.scorer.repeats,
+            retries=JudgeRetries(longest_wait_s=self.settings.longest_wait_s),
+            **self._openai(),
         )
 
     def grade_medal(self) -> GradeMedal:
@@ -211,11 +219,15 @@ class Makers:
             )
 
     def _openai(self) -> _Endpoint:
+        from bioeval_tui.chat.model import ChatLimits
+
         if self.settings.openai_api_key is None:
             raise UsageError(
                 "OPENAI_API_KEY is not set, and this job's evaluator or judge is a model; set it, "
                 "or ask for the offline stand-ins with --rehearsal"
             )
         return _Endpoint(
-            api_key=self.settings.openai_api_key.get_secret_value(), base_url=self.settings.openai_base_url
+            api_key=self.settings.openai_api_key.get_secret_value(),
+            base_url=self.settings.openai_base_url,
+            limits=ChatLimits().within(self.settings.model_timeout_s),
         )

@@ -31,9 +31,11 @@ SAMPLE_AGENT = "sample agent"
 A_DAY_S = 86_400.0
 
 
-def terms_of(spec: EngineSpec) -> BatchTerms:
+def terms_of(spec: EngineSpec, settings: Settings) -> BatchTerms:
     """Return what holds for all runs of the batch together."""
-    return BatchTerms(spec.at_once, spec.requests_per_minute, spec.max_calls, spec.max_cost)
+    return BatchTerms(
+        spec.at_once, spec.requests_per_minute, spec.max_calls, spec.max_cost, settings.longest_wait_s
+    )
 
 
 def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
@@ -95,7 +97,7 @@ def assemble(
         prompts=makers.prompt_hashes(),
         batch_id=spec.batch_id,
         options=_options(spec, makers, plan),
-        limits=_limits(spec, job),
+        limits=_limits(spec, job, settings),
     )
     identities = Identities(
         agent=SAMPLE_AGENT if spec.sample_agent else makers.agent_host(),
@@ -163,9 +165,10 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     }
 
 
-def _limits(spec: EngineSpec, job: EvaluationJob) -> Limits:
+def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> Limits:
     """Return the usual limits, wider where a person types or requests wait for their turn."""
-    usual = Limits()
+    usual = Limits(evaluator_s=settings.model_timeout_s, longest_retry_wait_s=settings.longest_wait_s)
+    usual = replace(usual, judge_s=max(usual.judge_s, 2.5 * settings.model_timeout_s))
     if job.evaluator.kind == "human":
         return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)
     rate = spec.requests_per_minute

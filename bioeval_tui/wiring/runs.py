@@ -95,7 +95,7 @@ async def run_spec(
     for name in ("SIGINT", "SIGTERM"):
         with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
             loop.add_signal_handler(getattr(signal, name), interrupted)
-    return await run_batch(prepared, settings.runs_dir, stop=stop, terms=terms_of(spec))
+    return await run_batch(prepared, settings.runs_dir, stop=stop, terms=terms_of(spec, settings))
 
 
 async def stop_run(view: FollowedRun) -> None:
