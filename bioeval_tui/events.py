@@ -22,6 +22,8 @@ EndReason = Literal["signed_off", "max_turns", "agent_failed", "evaluator_failed
 Fault = Literal["agent", "evaluator", "judge", "infrastructure", "none"]
 RunStatus = Literal["completed", "cancelled", "failed"]
 CheckStatus = Literal["passed", "failed", "not_measured"]
+ReviewAction = Literal["accept", "override", "fault", "note", "undo"]
+Mark = Literal["valid", "invalid", "suspicious"]
 
 
 class EventBase(BaseModel):
@@ -317,6 +319,32 @@ class RunEnded(EventBase):
     clean: bool = True
 
 
+class Reviewed(EventBase):
+    """A person's review of a judged task, a conversation's fault or a graded submission; in overlays only.
+
+    `author` is the reviewer. `review` is this entry's id; an `undo` names the entry that it takes back. What the
+    review found (`before`, `fault_before`, `mark_before`) and what it left (`after`, `fault`, `mark`) stand side
+    by side. `task` counts from 1; `submission` is a graded submission's key; `judge` whose score was `before`.
+    """
+
+    kind: Literal["reviewed"] = "reviewed"
+    review: str
+    action: ReviewAction
+    task: int | None = None
+    submission: str | None = None
+    before: float | None = Field(default=None, ge=0, le=1)
+    after: float | None = Field(default=None, ge=0, le=1)
+    fault_before: Fault | None = None
+    fault: Fault | None = None
+    mark_before: Mark | None = None
+    mark: Mark | None = None
+    why: str = ""
+    blind: bool = False
+    """Whether the score was given before the judge's was seen."""
+    judge: str | None = None
+    undoes: str | None = None
+
+
 class UnknownEvent(EventBase):
     """An event of a kind that this version does not know, kept as it was."""
 
@@ -344,7 +372,8 @@ KnownEvent = Annotated[
     | TranscriptScored
     | SubmissionGraded
     | ConversationScored
-    | RunEnded,
+    | RunEnded
+    | Reviewed,
     Field(discriminator="kind"),
 ]
 RunEvent = KnownEvent | UnknownEvent

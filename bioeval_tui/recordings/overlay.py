@@ -1,4 +1,4 @@
-"""Later scores beside a recording: events of the same union with an author, appended, folded last.
+"""Later scores and reviews beside a recording: events of the same union with an author, appended, folded last.
 
 The recording itself never changes. An overlay is opened for each append and locked meanwhile, so that two
 writers never cut into each other's lines.
@@ -7,7 +7,7 @@ writers never cut into each other's lines.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,12 +52,29 @@ def append_overlay(recording: Path, new: Sequence[RunEvent]) -> None:
     Raises:
         RecordingError: the overlay cannot be written.
     """
-    path = overlay_path(recording)
-    data = b"".join(map(write_event, new))
+    _append(overlay_path(recording), lambda _: new)
+
+
+def append_reviews(recording: Path, new: Sequence[events.Reviewed]) -> None:
+    """Append reviews to an overlay, numbered on from its last event: two reviewers never get the same number.
+
+    Raises:
+        RecordingError: the overlay cannot be read or written.
+    """
+
+    def numbered(path: Path) -> Sequence[RunEvent]:
+        last = last_seq(_read(path))
+        return [event.model_copy(update={"seq": last + at}) for at, event in enumerate(new, start=1)]
+
+    _append(overlay_path(recording), numbered)
+
+
+def _append(path: Path, make: Callable[[Path], Sequence[RunEvent]]) -> None:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
             lock(descriptor, path, wait=True)
+            data = b"".join(map(write_event, make(path)))
             size = os.fstat(descriptor).st_size
             # A line that another writer left torn must not swallow ours.
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
@@ -74,7 +91,10 @@ def read_overlay(recording: Path) -> Overlay:
     Raises:
         RecordingError: the file cannot be read.
     """
-    path = overlay_path(recording)
+    return _read(overlay_path(recording))
+
+
+def _read(path: Path) -> Overlay:
     reader = LineReader(path.name)
     try:
         found = reader.feed(path.read_bytes())

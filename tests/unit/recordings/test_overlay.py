@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bioeval_tui import events
 from bioeval_tui.recordings.overlay import (
     append_overlay,
+    append_reviews,
     fold_overlay,
     judgings,
     last_seq,
     read_overlay,
 )
 from bioeval_tui.recordings.paths import overlay_path
+from bioeval_tui.reviews import fold_reviews
 from bioeval_tui.run_state import ConversationKey, RunState, apply_all
 from tests.unit.test_run_state import recorded
 
@@ -64,3 +67,27 @@ def test_a_torn_line_swallows_nobody_elses(tmp_path: Path) -> None:
 
 def test_without_an_overlay_there_is_nothing(tmp_path: Path) -> None:
     assert read_overlay(tmp_path / "run.jsonl").events == ()
+
+
+def test_reviewers_at_once_lose_nothing_and_share_no_number(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    overlay_path(path).write_bytes(b'{"kind":"reviewed","torn')
+
+    def give(author: str) -> None:
+        for number in range(10):
+            append_reviews(
+                path,
+                [
+                    events.Reviewed(
+                        run_id="r", seq=0, at=datetime(2026, 1, 1, tzinfo=UTC), condition="withheld", trial=1,
+                        author=author, review=f"{author}{number}", action="override", task=1, after=0.5, why="w",
+                    )
+                ],
+            )  # fmt: skip
+
+    with ThreadPoolExecutor(4) as people:
+        list(people.map(give, ("ada", "ben", "cleo", "dan")))
+    overlay = read_overlay(path)
+    assert sorted(event.seq for event in overlay.events) == list(range(1, 41))
+    assert len(fold_reviews(overlay.events).standing) == 40
+    assert [problem.line for problem in overlay.problems] == [1]
