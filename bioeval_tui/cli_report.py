@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from bioeval_tui.reports.loading import LoadedRun
 
 
+AS_RECORDED = click.option(
+    "--as-recorded", is_flag=True, help="Count the recorded verdicts where transcripts were judged again."
+)
+
+
 @click.command(
     epilog="\b\nExamples:\n  bioeval-tui runs report 7f3a --output report.html"
     "\n  bioeval-tui runs report 7f3a 91c2 --format md"
@@ -33,13 +38,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="The score that the report says what would reach it.",
 )
-def report(run: tuple[str, ...], kind: str | None, output: Path | None, target: float) -> int:
+@AS_RECORDED
+def report(
+    run: tuple[str, ...], kind: str | None, output: Path | None, target: float, as_recorded: bool
+) -> int:
     """Write a report of one or more runs: one self-contained HTML file, Markdown, or JSON.
 
     RUN is a run's id, the beginning or end of it, or a recording's file.
     """
     kind = kind or _kind_by_name(output)
-    runs = _load(run)
+    runs = _load(run, as_recorded)
     if kind == "html":
         from bioeval_tui.reports.html import html_report
 
@@ -65,14 +73,23 @@ def report(run: tuple[str, ...], kind: str | None, output: Path | None, target: 
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the JSON here.")
 @click.option("--fail-on-regression", is_flag=True, help="Exit 1 when B is worse than A.")
-def compare(a: str, b: str, texts: bool, as_json: bool, output: Path | None, fail_on_regression: bool) -> int:
+@AS_RECORDED
+def compare(
+    a: str,
+    b: str,
+    texts: bool,
+    as_json: bool,
+    output: Path | None,
+    fail_on_regression: bool,
+    as_recorded: bool,
+) -> int:
     """Compare run B with run A: per task, assertion and turn, side by side, with a plain sentence.
 
     A and B are ids, the beginning or end of them, or recordings' files.
     """
     from bioeval_tui.reports.comparison import compare as compare_runs
 
-    found = compare_runs(*_load((a, b)))
+    found = compare_runs(*_load((a, b), as_recorded))
     if as_json or output is not None:
         from bioeval_tui.reports.json_report import comparison_dict
 
@@ -102,12 +119,13 @@ def compare(a: str, b: str, texts: bool, as_json: bool, output: Path | None, fai
     "--weights", default="", help="Score again with other weights, such as timing=0,tasks=3,assertions=4."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def explain(run: str, target: float, weights: str, as_json: bool) -> int:
+@AS_RECORDED
+def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: bool) -> int:
     """Explain a run's scores: the parts, what each would have to be, and other weights. No model is called."""
     from bioeval_tui.reports import explanation
 
     given = explanation.parse_weights(weights)
-    loaded = _load((run,))[0]
+    loaded = _load((run,), as_recorded)[0]
     found = explanation.explain(loaded, target, given)
     if as_json:
         data = explanation.explanation_dict(loaded, found, target)
@@ -132,14 +150,15 @@ def explain(run: str, target: float, weights: str, as_json: bool) -> int:
     help="A log for Inspect, messages as JSON Lines, or turns as CSV.",
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
-def export(run: tuple[str, ...], kind: str, output: Path | None) -> int:
+@AS_RECORDED
+def export(run: tuple[str, ...], kind: str, output: Path | None, as_recorded: bool) -> int:
     """Export recorded runs for other tools.
 
     RUN is a run's id, the beginning or end of it, or a recording's file.
     """
     if kind == "inspect" and len(run) > 1:
         raise UsageError("an Inspect log holds one run: export each run to a file of its own")
-    runs = _load(run)
+    runs = _load(run, as_recorded)
     if kind == "inspect":
         from bioeval_tui.reports.inspect_log import inspect_log
 
@@ -156,12 +175,15 @@ def export(run: tuple[str, ...], kind: str, output: Path | None) -> int:
     return ExitCode.OK
 
 
-def _load(names: tuple[str, ...]) -> list[LoadedRun]:
+def _load(names: tuple[str, ...], as_recorded: bool) -> list[LoadedRun]:
+    from bioeval_tui.prices import FILE_NAME, load_prices
     from bioeval_tui.reports.loading import find_recording, load_run
     from bioeval_tui.settings import Settings
 
-    runs_dir = Settings.from_environment().runs_dir
-    runs = [load_run(find_recording(name, runs_dir)) for name in names]
+    settings = Settings.from_environment()
+    prices = load_prices(settings.data_dir / FILE_NAME)
+    paths = [find_recording(name, settings.runs_dir) for name in names]
+    runs = [load_run(path, prices=prices, as_recorded=as_recorded) for path in paths]
     for loaded in runs:
         for problem in loaded.problems:
             click.echo(f"note: {problem}", err=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -70,6 +71,12 @@ def load_prices(own_file: Path | None) -> Prices:
         except (OSError, UnicodeDecodeError):
             raise InputError("prices", (Problem("cannot be read as UTF-8 text", name),)) from None
     return Prices(shipped, own)
+
+
+@lru_cache(maxsize=1)
+def shipped_prices() -> Prices:
+    """Return the prices that ship with the program."""
+    return load_prices(None)
 
 
 def _yaml(text: str, file: str) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from bioeval_tui.events import ConditionName
-from bioeval_tui.reports import samples
+from bioeval_tui.reports import judged_again, samples
+from bioeval_tui.reports.costs import Spent, spent
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.summary import CONDITIONS
 from bioeval_tui.run_state import ConversationState, MessageState
@@ -75,6 +76,8 @@ class ConditionComparison:
     assertions: tuple[AssertionComparison, ...]
     latency: Difference | None
     turns: tuple[TurnComparison, ...]
+    cost_a: Spent
+    cost_b: Spent
 
     @property
     def sentence(self) -> str:
@@ -135,8 +138,8 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
     notes = []
     if one.job_sha256 != two.job_sha256:
         notes.append("the job files differ: tasks and assertions are matched by their titles")
-    if one.judge != two.judge:
-        notes.append(f"the judges differ: A {one.judge}, B {two.judge}")
+    if a.judges != b.judges:
+        notes.append(f"the judges differ: A {', '.join(a.judges)}; B {', '.join(b.judges)}")
     if one.evaluator != two.evaluator:
         notes.append(f"the evaluators differ: A {one.evaluator}, B {two.evaluator}")
     if one.prompts != two.prompts:
@@ -146,6 +149,8 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
     if refused:
         notes.append("overall differences leave the timing part out, on both sides")
     for name, run in (("A", a), ("B", b)):
+        if run.judged_again:
+            notes.append(f"{name}: {judged_again.words(run.judged_again, len(run.state.conversations))}")
         if not run.state.clean:
             notes.append(f"{name} is not clean: its second condition inherited what the first left")
         if run.state.ended is None or run.state.ended.status != "completed":
@@ -179,6 +184,8 @@ def _condition(
         assertions=tuple(_compare_assertions(a, b, condition)),
         latency=latency,
         turns=tuple(_turns(a, b, condition, without_timing)),
+        cost_a=spent(samples.talks([a], condition)),
+        cost_b=spent(samples.talks([b], condition)),
     )
 
 

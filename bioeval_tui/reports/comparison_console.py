@@ -59,8 +59,23 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
     if side.latency is not None and side.latency.mean is not None:
         average = side.latency.mean
         table.add_row("average answer", "", "", words.signed_seconds(average))
+    _add_cost(table, side)
     console.print(table)
     _print_turns(side, console, texts)
+
+
+def _add_cost(table: Table, side: ConditionComparison) -> None:
+    table.add_row("cost", *(Text(words.cost_words(cost)) for cost in (side.cost_a, side.cost_b)), "")
+    for peer in ("agent", "evaluator", "judge"):
+        cells = []
+        for cost in (side.cost_a, side.cost_b):
+            found = cost.of(peer)
+            known = found.tokens_in is not None or found.tokens_out is not None
+            cells.append(
+                f"{words.whole(found.tokens_in)} in, {words.whole(found.tokens_out)} out" if known else ""
+            )
+        if any(cells):
+            table.add_row(f"tokens: {peer}", *(cell or words.DASH for cell in cells), "")
 
 
 def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> None:

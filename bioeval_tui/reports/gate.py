@@ -13,6 +13,7 @@ from typing import Any, Literal
 from bioeval_tui import composite
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.events import ConditionName
+from bioeval_tui.prices import Prices, shipped_prices
 from bioeval_tui.reports import samples
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.summary import CONDITIONS, groups
@@ -112,9 +113,11 @@ class GateResult:
         }
 
 
-def from_state(state: RunState, path: Path | None = None) -> LoadedRun | None:
+def from_state(state: RunState, path: Path | None = None, prices: Prices | None = None) -> LoadedRun | None:
     """Return a folded run as the gate and the reports take it; None when it never started."""
-    return LoadedRun(path or Path(), state, state.started) if state.started else None
+    if state.started is None:
+        return None
+    return LoadedRun(path or Path(), state, state.started, prices=prices or shipped_prices())
 
 
 def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:

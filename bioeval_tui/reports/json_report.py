@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from bioeval_tui.reports.comparison import Comparison, TurnComparison
+from bioeval_tui.reports.costs import cost_dict, spent
+from bioeval_tui.reports.judged_again import judged_again_dicts
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.result import result_of
 from bioeval_tui.reports.summary import ConditionSummary, Summary, summarise_runs
@@ -28,6 +30,8 @@ def json_report(runs: Sequence[LoadedRun]) -> dict[str, Any]:
             {
                 **result_of(run.state),
                 "versions": dict(versions(run)),
+                "cost": cost_dict(spent((run, talk) for talk in run.state.conversations.values())),
+                "judged_again": judged_again_dicts(run.judged_again),
                 "reviews": [asdict(review) for review in run.reviews],
                 "problems": [str(problem) for problem in run.problems],
             }
@@ -70,6 +74,7 @@ def summary_dict(summary: Summary) -> dict[str, Any]:
         "rehearsal": summary.runs[0].started.rehearsal,
         "runs": [run.run_id for run in summary.runs],
         "conditions": {found.condition: _condition(found) for found in summary.conditions},
+        "cost": cost_dict(summary.spent),
         "uplift": difference_dict(summary.uplift),
         "task_uplifts": [
             {"job": found.job, "title": found.title, **(difference_dict(found.difference) or {})}
@@ -94,6 +99,7 @@ def comparison_dict(found: Comparison) -> dict[str, Any]:
                 "b": estimate_dict(side.b),
                 "difference": difference_dict(side.score),
                 "average_latency_difference_ms": difference_dict(side.latency),
+                "cost": {"a": cost_dict(side.cost_a), "b": cost_dict(side.cost_b)},
                 "tasks": [
                     {
                         "title": task.title,
@@ -162,7 +168,8 @@ def _condition(found: ConditionSummary) -> dict[str, Any]:
         ],
         "latency": _latency(found.latency),
         "failures": found.failures,
-        "tokens": {each.peer: {"in": each.tokens_in, "out": each.tokens_out} for each in found.tokens},
+        "tokens": {each.peer: {"in": each.tokens_in, "out": each.tokens_out} for each in found.spent.peers},
+        "cost": cost_dict(found.spent),
     }
 
 

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bioeval_tui.errors import Problem, RecordingError
-from bioeval_tui.events import RunStarted
+from bioeval_tui.events import RunStarted, TranscriptScored
+from bioeval_tui.prices import Prices, shipped_prices
 from bioeval_tui.recordings.catalogue import Catalogue
+from bioeval_tui.recordings.overlay import read_overlay
 from bioeval_tui.recordings.paths import SUFFIX
 from bioeval_tui.recordings.reading import read_recording
+from bioeval_tui.reports.judged_again import KINDS, JudgedAgain, judge_again
 from bioeval_tui.reports.mask import Mask
 from bioeval_tui.reports.reviews import Review, read_reviews
-from bioeval_tui.run_state import RunState, apply_all
+from bioeval_tui.run_state import ConversationKey, ConversationState, RunState, apply_all
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedRun:
-    """One run, folded from its masked events. `problems` lists damaged lines."""
+    """One run, folded from its masked events. `problems` lists damaged lines.
+
+    Where transcripts were judged again (`judged_again`), the latest verdicts stand in `state` unless the run was
+    loaded as recorded.
+    """
 
     path: Path
     state: RunState
     started: RunStarted
     problems: tuple[Problem, ...] = ()
     reviews: tuple[Review, ...] = ()
+    judged_again: Mapping[ConversationKey, JudgedAgain] = field(default_factory=dict)
+    prices: Prices = field(default_factory=shipped_prices)
 
     @property
     def run_id(self) -> str:
@@ -34,6 +44,19 @@ class LoadedRun:
     def trials(self) -> list[int]:
         """The trials of which at least one conversation has begun."""
         return sorted({key.trial for key in self.state.conversations})
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Whose verdicts count, by name."""
+        if not self.judged_again:
+            return (self.started.judge,)
+        held = (talk.verdict for talk in self.state.conversations.values())
+        return tuple(sorted({verdict.judge for verdict in held if verdict is not None}))
+
+    def recorded_verdict(self, talk: ConversationState) -> TranscriptScored | None:
+        """Return the verdict that was given when the run was held."""
+        again = self.judged_again.get(talk.key)
+        return again.recorded_verdict if again is not None else talk.verdict
 
 
 def find_recording(text: str, runs_dir: Path) -> Path:
@@ -48,8 +71,12 @@ def find_recording(text: str, runs_dir: Path) -> Path:
     return Catalogue(runs_dir).find(text)
 
 
-def load_run(path: Path, mask: Mask | None = None) -> LoadedRun:
-    """Read, mask and fold a recording and its overlay.
+def load_run(
+    path: Path, mask: Mask | None = None, *, prices: Prices | None = None, as_recorded: bool = False
+) -> LoadedRun:
+    """Read, mask and fold a recording and its overlay; without `prices` those that are shipped hold.
+
+    The latest judging of a transcript counts; with `as_recorded` it only stands beside the recorded one.
 
     Raises:
         RecordingError: the file cannot be read, or its first event is missing.
@@ -61,5 +88,15 @@ def load_run(path: Path, mask: Mask | None = None) -> LoadedRun:
         raise RecordingError(
             f"{path.name}: the first event is missing; a report needs it to know the job", recording.problems
         )
+    overlay = read_overlay(path)
+    again = judge_again(state, mask.events(overlay.events), counts=not as_recorded)
     reviews, damaged = read_reviews(path, mask)
-    return LoadedRun(path, state, state.started, (*recording.problems, *damaged), reviews)
+    return LoadedRun(
+        path,
+        state,
+        state.started,
+        (*recording.problems, *damaged),
+        tuple(review for review in reviews if review.kind.replace(" ", "_") not in KINDS),
+        again,
+        prices or shipped_prices(),
+    )

@@ -60,11 +60,12 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
     )
     lines = [f"## {verdict}", ""]
     lines += [f"- {escape(note)}" for note in result.notes]
+    several = len({check.model for check in result.checks}) > 1
     if result.checks:
         rows = [
             [
                 _SIGNS[check.status],
-                escape(check.job),
+                escape(f"{check.job} · {check.model}" if several and check.model else check.job),
                 check.condition or "both",
                 escape(check.rule),
                 words.DASH if check.bar is None else f"{check.bar:g}",
@@ -82,8 +83,11 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
             words.number(found.score.mean) if (found := page.summary.of(name)) else words.DASH
             for name in ("withheld", "supplied")
         ]
-        rows.append([escape(run.started.job_name), *conditions, words.number(page.mean), escape(run.run_id)])
-    lines += _table(["job", "facts withheld", "facts supplied", "mean (published formula)", "run"], rows)
+        job = f"{run.started.job_name} · {run.started.model}" if several else run.started.job_name
+        cost = escape(words.cost_words(page.summary.spent))
+        rows.append([escape(job), *conditions, words.number(page.mean), cost, escape(run.run_id)])
+    head = ["job", "facts withheld", "facts supplied", "mean (published formula)", "cost", "run"]
+    lines += _table(head, rows)
     return "\n".join([*lines, ""])
 
 
@@ -105,6 +109,7 @@ def _overview(summary: Summary) -> list[str]:
         lines.append(
             f"- Facts {condition.condition}, pass^k over tasks: {words.pass_words(condition.pass_k)}"
         )
+    lines.append(f"- Cost: {escape(words.cost_words(summary.spent))}")
     if summary.uplift is not None:
         lines.append(f"- Uplift by the facts: {summary.uplift.words}")
     return [*lines, ""]
@@ -131,7 +136,7 @@ def _page(page: Page) -> list[str]:
         if len(page.trials) > 1:
             lines += [f"## Trial {trial.trial}", ""]
         lines += _trial(trial)
-    lines += _times(page) + _reviews(page)
+    lines += _times(page) + _costs(page) + _judged_again(page) + _reviews(page)
     lines += ["## About this run", ""]
     lines += [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]
     return [*lines, ""]
@@ -205,6 +210,35 @@ def _times(page: Page) -> list[str]:
         rows.append([f"facts {condition.condition}", *map(words.seconds, values), str(condition.failures)])
     head = ["", "average", "median", "p90", "p95", "longest", "first token", "failures"]
     return ["## Response times", "", f"{page.concurrency}.", "", *_table(head, rows), ""]
+
+
+def _costs(page: Page) -> list[str]:
+    rows = []
+    for condition in page.summary.conditions:
+        for peer in condition.spent.peers:
+            counts = (words.tokens(count, peer) for count in (peer.tokens_in, peer.tokens_out))
+            rows.append(
+                [f"facts {condition.condition}", peer.peer, *counts, escape(words.dollars(peer.dollars))]
+            )
+        rows.append(
+            [f"facts {condition.condition}", "together", "", "", escape(words.cost_words(condition.spent))]
+        )
+    why = escape(words.why_unknown(page.summary.spent))
+    head = ["", "", "tokens in", "tokens out", "cost"]
+    return ["## Tokens and cost", "", *_table(head, rows), "", *([f"{why}.", ""] if why else [])]
+
+
+def _judged_again(page: Page) -> list[str]:
+    if not page.run.judged_again:
+        return []
+    rows = [
+        [again.where, escape(row.judge), escape(row.prompt_words), escape(row.author or "as recorded"),
+         escape(row.at), escape(row.task_words), words.number(row.score), "counts" if row.counts else ""]
+        for again in page.run.judged_again.values()
+        for row in again.rows
+    ]  # fmt: skip
+    head = ["conversation", "judge", "prompt", "by whom", "when", "tasks", "score", ""]
+    return ["## Judged again", "", *_table(head, rows), ""]
 
 
 def _reviews(page: Page) -> list[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bioeval_tui.events import ConditionName, PeerName, TranscriptScored
+from bioeval_tui.events import ConditionName
 from bioeval_tui.reports import samples
+from bioeval_tui.reports.costs import Spent, spent
 from bioeval_tui.reports.loading import LoadedRun
-from bioeval_tui.run_state import ConversationState, MessageState
 from bioeval_tui.statistics.estimates import Estimate, Proportion, estimate, proportion
 from bioeval_tui.statistics.latency import LatencySummary, summarise
 from bioeval_tui.statistics.paired import Difference, difference, differences
@@ -42,15 +42,6 @@ class AssertionSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """What one peer's model read and wrote; None where it reported nothing: unknown, not 0."""
-
-    peer: PeerName
-    tokens_in: int | None
-    tokens_out: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class ConditionSummary:
     """Everything about one condition."""
 
@@ -62,7 +53,7 @@ class ConditionSummary:
     pass_k: tuple[PassK, ...]
     latency: LatencySummary
     failures: int
-    tokens: tuple[Tokens, ...]
+    spent: Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +74,8 @@ class Summary:
     conditions: tuple[ConditionSummary, ...]
     uplift: Difference | None
     task_uplifts: tuple[TaskUplift, ...]
+    spent: Spent
+    """Both conditions together: what evaluating took."""
 
     def of(self, condition: ConditionName) -> ConditionSummary | None:
         """Return one condition's summary."""
@@ -110,10 +103,12 @@ def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
     label = " · ".join(part for part in (first.agent, model) if part)
     held = [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
     conditions = tuple(_condition(runs, name) for name in held)
+    cost = spent(pair for name in held for pair in samples.talks(runs, name))
     if len(held) < len(CONDITIONS):
-        return Summary(label, runs, conditions, None, ())
+        return Summary(label, runs, conditions, None, (), cost)
     pairs = [pair for run in runs for pair in _score_pairs(run)]
-    return Summary(label, runs, conditions, difference(differences(pairs)), tuple(_task_uplifts(runs)))
+    uplifts = tuple(_task_uplifts(runs))
+    return Summary(label, runs, conditions, difference(differences(pairs)), uplifts, cost)
 
 
 def _condition(runs: tuple[LoadedRun, ...], condition: ConditionName) -> ConditionSummary:
@@ -134,28 +129,8 @@ def _condition(runs: tuple[LoadedRun, ...], condition: ConditionName) -> Conditi
             [run.started.concurrency for run in runs],
         ),
         failures=sum(talk.failures for _, talk in held),
-        tokens=_tokens([talk for _, talk in held]),
+        spent=spent(held),
     )
-
-
-def _tokens(held: Sequence[ConversationState]) -> tuple[Tokens, ...]:
-    agent = [m for talk in held for m in talk.messages if m.role == "assistant"]
-    evaluator = [m for talk in held for m in talk.messages if m.role == "user"]
-    judge = [talk.verdict for talk in held if talk.verdict is not None]
-    peers: list[tuple[PeerName, Sequence[MessageState | TranscriptScored]]] = [
-        ("agent", agent),
-        ("evaluator", evaluator),
-        ("judge", judge),
-    ]
-    return tuple(
-        Tokens(peer, _total([each.tokens_in for each in said]), _total([each.tokens_out for each in said]))
-        for peer, said in peers
-    )
-
-
-def _total(counts: Sequence[int | None]) -> int | None:
-    known = [number for number in counts if number is not None]
-    return sum(known) if known else None
 
 
 def _jobs(runs: Sequence[LoadedRun]) -> dict[str, list[LoadedRun]]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from bioeval_tui import composite
 from bioeval_tui.events import AssertionChecked, ConditionName, SubmissionGraded, TaskScored
-from bioeval_tui.reports import samples
+from bioeval_tui.reports import judged_again, samples
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.summary import CONDITIONS
 from bioeval_tui.run_state import ConversationState, MessageState
@@ -308,6 +308,8 @@ def versions(run: LoadedRun) -> list[tuple[str, str]]:
 def warnings(run: LoadedRun) -> list[str]:
     """Return what a reader of the result must know, once each; what several conversations share is one line."""
     found = [warning.message for warning in run.state.warnings]
+    if run.judged_again:
+        found.append(judged_again.words(run.judged_again, len(run.state.conversations)))
     shared: dict[str, list[str]] = {}
     for key, talk in sorted(run.state.conversations.items(), key=lambda item: (item[0].trial, item[0])):
         for line in dict.fromkeys(_troubles(talk)):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil
 
 from bioeval_tui.events import AssertionChecked, ConversationEnded
-from bioeval_tui.reports.summary import Tokens
+from bioeval_tui.reports.costs import PeerCost, Spent
 from bioeval_tui.statistics.estimates import signed as signed_number
 from bioeval_tui.statistics.passk import PassK
 from bioeval_tui.task_report import TaskReport
@@ -112,12 +112,37 @@ def pass_words(found: Sequence[PassK]) -> str:
     return f"k = {listed}{more}" if listed else "no trials"
 
 
-def token_words(found: Sequence[Tokens]) -> str:
-    """Return what each peer's model read and wrote, such as `evaluator 1,204 in, 88 out`."""
-    known = [each for each in found if each.tokens_in is not None or each.tokens_out is not None]
+def token_words(found: Spent) -> str:
+    """Return what each peer's models read and wrote, such as `evaluator 1,204 in, 88 out`."""
+    known = [each for each in found.peers if each.tokens_in is not None or each.tokens_out is not None]
     return "; ".join(
         f"{each.peer} {whole(each.tokens_in)} in, {whole(each.tokens_out)} out" for each in known
-    ) or ("unknown")
+    ) or ("unknown" if found.unknown else "none")
+
+
+def tokens(count: int | None, peer: PeerCost) -> str:
+    """Return a count of tokens; a dash where no model was asked, `unknown` where it did not say."""
+    return DASH if count is None and peer.dollars == 0 else whole(count)
+
+
+def dollars(value: float | None) -> str:
+    """Return `$0.0123`, `$12.34`, or `unknown`."""
+    if value is None:
+        return "unknown"
+    return "$0" if value == 0 else f"${value:,.4f}" if value < 1 else f"${value:,.2f}"
+
+
+def cost_words(found: Spent) -> str:
+    """Return what is known of the cost, and of whom it is not: `$0.0123; agent unknown`."""
+    unknown = ", ".join(peer.peer for peer in found.unknown)
+    if not unknown:
+        return dollars(found.known)
+    return f"{dollars(found.known)}; {unknown} unknown" if found.known else f"{unknown} unknown"
+
+
+def why_unknown(found: Spent) -> str:
+    """Return why some of the cost is unknown, by peer; empty when all of it is known."""
+    return "; ".join(f"{peer.peer}: {peer.why_unknown}" for peer in found.unknown)
 
 
 def medal_word(report: TaskReport) -> str:

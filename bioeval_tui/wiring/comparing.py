@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from bioeval_tui.prices import Prices
 from bioeval_tui.reports.comparison import ConditionComparison, compare
 from bioeval_tui.reports.loading import load_run
 from bioeval_tui.statistics.paired import Difference
@@ -63,15 +64,17 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def write_report(paths: Sequence[Path], folder: Path) -> Path:
+def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = None) -> Path:
     """Write one HTML report of these recordings for its owner alone, under a name that is free.
+
+    Without `prices` those that are shipped hold.
 
     Raises:
         RecordingError, OSError: a recording cannot be read, or the folder cannot be written.
     """
     from bioeval_tui.reports.html import html_report
 
-    text = html_report([load_run(path) for path in paths])
+    text = html_report([load_run(path, prices=prices) for path in paths])
     names = paths[0].stem if len(paths) == 1 else f"{paths[0].stem}-and-{len(paths) - 1}-more"
     number = 1
     while True:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from bioeval_tui.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.errors import ExitCode
+from bioeval_tui.prices import FILE_NAME, load_prices
 from bioeval_tui.recordings.paths import recording_path
 from bioeval_tui.recordings.reading import FRAME_S, follow
 from bioeval_tui.reports.console import print_score_card
@@ -19,6 +20,7 @@ from bioeval_tui.reports.gate import from_state
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.result import result_of
 from bioeval_tui.reports.summary import summarise_runs
+from bioeval_tui.reports.words import cost_words, token_words
 from bioeval_tui.run_state import RunState, apply
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import plural
@@ -94,6 +96,12 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
             console.print(
                 Text(f"{summary.label} · facts {found.condition}: {mean} ({words})"), soft_wrap=True
             )
+        console.print(
+            Text(
+                f"{summary.label} · tokens: {token_words(summary.spent)} · cost: {cost_words(summary.spent)}"
+            ),
+            soft_wrap=True,
+        )
 
 
 def _is_single(states: Sequence[RunState]) -> bool:
@@ -102,8 +110,9 @@ def _is_single(states: Sequence[RunState]) -> bool:
 
 
 def _loaded(spec: EngineSpec, settings: Settings, states: Sequence[RunState]) -> list[LoadedRun]:
+    prices = load_prices(settings.data_dir / FILE_NAME)
     found = [
-        from_state(state, recording_path(settings.runs_dir, run.run_id))
+        from_state(state, recording_path(settings.runs_dir, run.run_id), prices)
         for run, state in zip(spec.runs, states, strict=True)
     ]
     return [run for run in found if run is not None]

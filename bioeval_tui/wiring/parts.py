@@ -156,6 +156,7 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
         "mode": spec.mode,
         "evaluator_model": makers.evaluator_model() if makers.job.evaluator.kind == "llm" else None,
         "judge_model": list(makers.judge_models()) or None,
+        "models_host": makers.models_host() if makers.uses_models() else None,
         "order": spec.order,
         "parallel": spec.parallel,
         "concurrency": spec.concurrency,

@@ -13,6 +13,11 @@ from bioeval_tui.recordings.overlay import Judging, Rescored
 from bioeval_tui.run_state import ConversationState, RunState
 from bioeval_tui.text import clean_line, shorten
 
+WHICH_COUNTS = (
+    "The list and the score card above count the recorded verdicts; reports, comparisons and exports count the "
+    "latest one of each conversation (--as-recorded: the recorded one)."
+)
+
 
 def rescored_dicts(state: RunState, found: Rescored) -> list[dict[str, Any]]:
     """Return one object for each later judging, with the recorded scores beside the new ones."""
@@ -59,6 +64,8 @@ def print_rescored(state: RunState, found: Rescored, console: Console) -> None:
         scores += [judging.score.score if judging.score else None for judging in same]
         table.add_row(Text("score", style="bold"), *(Text(_number(score), style="bold") for score in scores))
         console.print(table)
+    if found.by_conversation:
+        console.print(Text(WHICH_COUNTS), soft_wrap=True)
 
 
 def _head(judging: Judging) -> str:

@@ -104,11 +104,14 @@ class AppServices:
 
     async def report(self, run_ids: Sequence[str]) -> Path:
         """Write one HTML report of these runs into the current folder."""
+        from bioeval_tui.prices import FILE_NAME, load_prices
         from bioeval_tui.wiring.comparing import write_report
 
-        return await asyncio.to_thread(
-            lambda: write_report([self._runs.find(run_id) for run_id in run_ids], Path.cwd())
-        )
+        def write() -> Path:
+            prices = load_prices(self._settings.data_dir / FILE_NAME)
+            return write_report([self._runs.find(run_id) for run_id in run_ids], Path.cwd(), prices)
+
+        return await asyncio.to_thread(write)
 
     async def delete_runs(self, run_ids: Sequence[str]) -> None:
         """Move recordings to the trash of the data folder."""

@@ -93,15 +93,17 @@ def test_latencies_failures_and_assertions_are_summed_up() -> None:
         (1, 2, 0),
         (1, 1, 1),
     ]
-    assert {(each.tokens_in, each.tokens_out) for each in found.tokens} == {(None, None)}  # unknown, not 0
+    assert {(each.tokens_in, each.tokens_out) for each in found.spent.peers} == {
+        (None, None)
+    }  # unknown, not 0
 
 
 def test_tokens_are_kept_by_peer() -> None:
     run = Recorded([Talk(), Talk()]).loaded()
     for talk in run.state.conversations.values():
         talk.messages[0].tokens_in, talk.messages[0].tokens_out = 1000, 20
-    found = summarise_runs([run])[0].conditions[0].tokens
-    assert [(each.peer, each.tokens_in, each.tokens_out) for each in found] == [
+    found = summarise_runs([run])[0].conditions[0].spent
+    assert [(each.peer, each.tokens_in, each.tokens_out) for each in found.peers] == [
         ("agent", None, None), ("evaluator", 2000, 40), ("judge", None, None),
     ]  # fmt: skip
     assert token_words(found) == "evaluator 2,000 in, 40 out"
