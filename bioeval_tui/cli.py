@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("run", "Watch it work: a real conversation, offline, no key, no server."),
     "run": ("run", "Evaluate an agent: hold the conversations of one or more jobs."),
     "watch": ("run", "Attach this terminal to a run that goes on elsewhere."),
+    "serve": ("serve", "Open the application in a browser, for you or for an audience."),
     "runs": ("runs", "List, show and replay recorded runs."),
     "new": ("new", "Write a commented job file from a few questions."),
     "check": ("check", "Check job files before anything runs."),
@@ -32,8 +33,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "Say what works here and, where it does not, the one thing to do."),
     "engine": ("run", ""),
     "tui": ("app", ""),
+    "serve-tab": ("serve", ""),
 }
-HIDDEN = {"engine", "tui"}
+HIDDEN = {"engine", "serve-tab", "tui"}
 
 
 class LazyGroup(click.Group):

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from bioeval_tui.engine.spec import EngineSpec
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.recordings.live import is_live
 from bioeval_tui.settings import Settings
-from bioeval_tui.tui.services import RunView
+from bioeval_tui.tui.services import RunView, Services
 from bioeval_tui.wiring.runs import start_engine, stop_run
 from bioeval_tui.wiring.views import FollowedRun, ReplayedRun
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.app import Mode
 
 OnQuit = Literal["cancel", "ask", "leave"]
 
@@ -68,6 +72,26 @@ def show_app(settings: Settings, places: Sequence[Path] = ()) -> None:
         BioevalApp(services, "jobs").run()
     finally:
         services.close()
+
+
+def show_tab(
+    settings: Settings, places: Sequence[Path] = (), *, read_only: bool = False, run_id: str | None = None
+) -> None:
+    """Draw one tab of `serve`: the application, or with `read_only` recordings alone, on the replay of a run if given."""
+    from bioeval_tui.tui.app import BioevalApp
+    from bioeval_tui.tui.read_only_app import ReadOnlyApp
+    from bioeval_tui.wiring.read_only import ReadOnlyServices
+    from bioeval_tui.wiring.services import AppServices
+
+    inner = AppServices(settings, job_places=places)
+    services = cast("Services", ReadOnlyServices(inner)) if read_only else inner
+    screen: Mode = "runs" if read_only else "jobs"
+    start = partial(services.open_recording, run_id, speed=1.0) if run_id else screen
+    app = ReadOnlyApp if read_only else BioevalApp
+    try:
+        app(services, start, on_quit="leave" if read_only else "ask").run()
+    finally:
+        inner.close()
 
 
 def need_terminal() -> None:

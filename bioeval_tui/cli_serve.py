@@ -1,0 +1,125 @@
+"""The application in a browser, and the command that draws one of its tabs."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bioeval_tui.cli_completion import complete_run
+from bioeval_tui.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from bioeval_tui.serve.server import ServeOptions
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui serve\n  bioeval-tui serve --read-only --run 7f3a"
+    "\n  bioeval-tui serve --read-only --redact rules.yml --host 192.168.1.20"
+)
+@click.argument("places", metavar="[FOLDER_OR_JOB]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--read-only", is_flag=True, help="Recordings only: nothing can be run, changed or written.")
+@click.option(
+    "--run", "run_id", metavar="RUN", shell_complete=complete_run, help="Open each tab on this run's replay."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 takes a free one."
+)
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME[:PORT]",
+    help="Another name of this server, such as its name behind a proxy; repeat it for several.",
+)
+@click.option(
+    "--max-sessions", type=click.IntRange(1, 100), default=4, show_default=True, help="Most tabs at once."
+)
+def serve(
+    places: tuple[Path, ...],
+    read_only: bool,
+    run_id: str | None,
+    host: str,
+    port: int,
+    allowed_hosts: tuple[str, ...],
+    max_sessions: int,
+) -> int:
+    """Open the application in a browser: prints a link that opens it, and serves until Ctrl-C.
+
+    Each tab has a process of its own that ends with it. A run that a tab started goes on, as it does without a
+    terminal. Who has the link can do what you can do here, unless --read-only is given.
+    """
+    from bioeval_tui.serve.access import is_loopback
+    from bioeval_tui.serve.server import ServeOptions
+
+    command = _tab_command(places, read_only, run_id)
+    if not is_loopback(host):
+        what = "see every recording" if read_only else "run jobs and read files as you can"
+        click.echo(
+            f"note: other machines can reach this; who has the link can {what}, and nothing is encrypted on the way",
+            err=True,
+        )
+    return asyncio.run(_serve(ServeOptions(command, host, port, allowed_hosts, max_sessions)))
+
+
+def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> list[str]:
+    """Return what draws a tab, everything in it looked at now rather than in each tab."""
+    from bioeval_tui.text import clean_line
+
+    command = [sys.executable, "-m", "bioeval_tui", "serve-tab"]
+    if read_only:
+        if places:
+            raise UsageError("--read-only shows recordings, no job files: give one or the other")
+        command.append("--read-only")
+    for place in places:
+        if not place.exists():
+            raise UsageError(f"{clean_line(str(place))} does not exist; give folders or job files")
+    if run_id is not None:
+        from bioeval_tui.recordings.catalogue import Catalogue
+        from bioeval_tui.settings import Settings
+
+        command += ["--run", Catalogue(Settings.from_environment().runs_dir).find(run_id).stem]
+    return [*command, "--", *(str(place.absolute()) for place in places)]
+
+
+async def _serve(options: ServeOptions) -> int:
+    from bioeval_tui.serve.server import serving
+
+    stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def end(code: int) -> None:
+        if not stop.done():
+            stop.set_result(code)
+
+    loop = asyncio.get_running_loop()
+    for number, code in ((signal.SIGTERM, ExitCode.OK), (signal.SIGINT, ExitCode.INTERRUPTED)):
+        try:
+            loop.add_signal_handler(number, end, code)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_, code=code: loop.call_soon_threadsafe(end, code))
+    async with serving(options, lambda sentence: click.echo(sentence, err=True)) as link:
+        click.echo(link)
+        sys.stdout.flush()
+        click.echo("Open the link in a browser; Ctrl-C ends it and every session.", err=True)
+        return await stop
+
+
+@click.command("serve-tab", hidden=True)
+@click.argument("places", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--read-only", is_flag=True)
+@click.option("--run", "run_id")
+def serve_tab(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> int:
+    """Draw one tab (started by `serve`)."""
+    from bioeval_tui.settings import Settings
+    from bioeval_tui.wiring.screens import show_tab
+
+    show_tab(Settings.from_environment(), places, read_only=read_only, run_id=run_id)
+    return ExitCode.OK
+
+
+COMMANDS: list[click.Command] = [serve, serve_tab]

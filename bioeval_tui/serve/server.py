@@ -1,0 +1,249 @@
+"""The server: a page for who has the link, and for each page a WebSocket with a process behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from bioeval_tui.errors import BioevalError, UsageError
+from bioeval_tui.serve import page
+from bioeval_tui.serve.access import Access, Hosts, same_origin
+from bioeval_tui.serve.session import Session, bounded
+from bioeval_tui.text import clean_line
+
+DRIVER = "bioeval_tui.tui.web_driver:ServedDriver"
+MAX_MESSAGE = 1 << 16
+HEARTBEAT_S = 15.0
+WRONG_LINK = "This link does not open anything. Open the one that `bioeval-tui serve` printed."
+FULL = "As many sessions are open as this server allows. Close a tab and load this page again."
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """What to serve and to whom. `command` draws one session; `allowed_hosts` are further names of this server."""
+
+    command: Sequence[str]
+    host: str = "127.0.0.1"
+    port: int = 0
+    allowed_hosts: Sequence[str] = ()
+    max_sessions: int = 4
+
+
+class Server:
+    """Serves one application to tabs. `complain` is given one sentence for each session that could not begin."""
+
+    def __init__(self, options: ServeOptions, port: int, complain: Callable[[str], None]) -> None:
+        self._options = options
+        self._complain = complain
+        self.access = Access(Hosts.of(options.host, port, options.allowed_hosts))
+        self._tabs: dict[web.WebSocketResponse, asyncio.Task[Any]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def app(self) -> web.Application:
+        """Return the web application."""
+        app = web.Application(middlewares=[self._guard], client_max_size=1024)
+        app.router.add_get("/", self._page)
+        app.router.add_get("/static/{name}", self._asset, allow_head=False)
+        app.router.add_get("/ws/{ticket}", self._socket, allow_head=False)
+        app.on_response_prepare.append(self._add_headers)
+        app.on_shutdown.append(self._close_all)
+        return app
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse what does not name this server, or was sent by another page; every answer goes through here."""
+        hosts = request.headers.getall("Host", [])
+        if len(hosts) != 1 or not self.access.hosts.allows(hosts[0]):
+            return _refusal(421, "This server is not called that.")
+        origin = request.headers.get("Origin")
+        if origin is not None and not same_origin(origin, hosts[0]):
+            return _refusal(403, "Another page may not use this server.")
+        site = request.headers.get("Sec-Fetch-Site", "none")
+        if site in ("cross-site", "same-site") and request.headers.get("Sec-Fetch-Dest") != "document":
+            return _refusal(403, "Another page may not use this server.")
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            return _refusal(error.status, error.reason)
+
+    async def _add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
+        for name, value in page.HEADERS.items():
+            response.headers[name] = value
+        response.headers.setdefault("Content-Security-Policy", page.policy())
+
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        address = request.remote or ""
+        # Nothing else in the link: the terminal's script would act on some of it.
+        if list(request.query) != ["token"]:
+            return _refusal(403, WRONG_LINK)
+        found = self.access.try_token(request.query["token"], address)
+        if found == "wait":
+            return self._wait(address)
+        if found == "wrong":
+            return _refusal(403, WRONG_LINK)
+        if self._is_full:
+            return _refusal(503, FULL)
+        nonce = secrets.token_urlsafe(16)
+        answer = web.Response(text=page.page(self.access.new_ticket(), nonce), content_type="text/html")
+        answer.headers["Content-Security-Policy"] = page.policy(request.headers["Host"], nonce)
+        return answer
+
+    async def _asset(self, request: web.Request) -> web.StreamResponse:
+        found = page.read_asset(request.match_info["name"])
+        if found is None:
+            return _refusal(404, "There is nothing here.")
+        body, kind = found
+        return web.Response(body=body, content_type=kind)
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._tabs) >= self._options.max_sessions
+
+    def _wait(self, address: str) -> web.Response:
+        answer = _refusal(429, "Too many wrong links came from your address. Wait a minute.")
+        answer.headers["Retry-After"] = str(int(self.access.attempts.wait_s(address)) + 1)
+        return answer
+
+    async def _socket(self, request: web.Request) -> web.StreamResponse:
+        if "Origin" not in request.headers:
+            return _refusal(403, "Another page may not use this server.")
+        address = request.remote or ""
+        found = self.access.redeem(request.match_info["ticket"], address)
+        if found == "wait":
+            return self._wait(address)
+        if found == "wrong":
+            return _refusal(403, WRONG_LINK)
+        if self._is_full:
+            return _refusal(503, FULL)
+        tab = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=MAX_MESSAGE, compress=False)
+        task = asyncio.current_task()
+        assert task is not None
+        self._tabs[tab] = task
+        try:
+            await tab.prepare(request)
+            await self._hold(tab, _size(request))
+        finally:
+            del self._tabs[tab]
+        return tab
+
+    async def _hold(self, tab: web.WebSocketResponse, size: tuple[int, int]) -> None:
+        """Start a process for the tab, pass on what goes both ways, and end it with the tab."""
+        try:
+            session = await Session.start(self._options.command, DRIVER, size)
+        except (BioevalError, OSError, TimeoutError) as error:
+            self._complain(f"a session could not begin: {clean_line(str(error)) or 'it took too long'}")
+            await tab.close(code=WSCloseCode.INTERNAL_ERROR)
+            return
+        drawing = asyncio.create_task(_draw(session, tab))
+        try:
+            with contextlib.suppress(TimeoutError):  # the process takes nothing in any more
+                await _obey(tab, session)
+        finally:
+            drawing.cancel()
+            ending = asyncio.create_task(session.aclose())
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+            await asyncio.shield(ending)
+
+    async def _close_all(self, app: web.Application) -> None:
+        tabs = dict(self._tabs)
+        for tab, task in tabs.items():
+            with contextlib.suppress(ConnectionError, RuntimeError, TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await tab.close(code=WSCloseCode.GOING_AWAY)
+            task.cancel()
+        if tabs:
+            await asyncio.wait(tabs.values())
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+
+async def _draw(session: Session, tab: web.WebSocketResponse) -> None:
+    """Send what is drawn; when the program has ended, so has the tab."""
+    with contextlib.suppress(ConnectionError, RuntimeError, ValueError):
+        async for data in session.drawn():
+            await tab.send_bytes(data)
+    await tab.close()
+
+
+async def _obey(tab: web.WebSocketResponse, session: Session) -> None:
+    """Hand over what the tab sends, until it is closed. What is not understood is left out."""
+    async for message in tab:
+        if message.type is not WSMsgType.TEXT:
+            continue
+        try:
+            found = json.loads(message.data)
+        except (ValueError, RecursionError):
+            continue
+        match found:
+            case ["stdin", str(text)]:
+                await session.type(text)
+            case ["resize", {"width": width, "height": height}]:
+                if (size := bounded(width, height)) is not None:
+                    await session.tell("resize", width=size[0], height=size[1])
+            case ["ping", str(mark)]:
+                await tab.send_json(["pong", mark[:20]])
+            case ["focus" | "blur" as what]:
+                await session.tell(what)
+
+
+def _size(request: web.Request) -> tuple[int, int]:
+    """Return the size that the tab begins with."""
+    given = [request.query.get(name, "") for name in ("width", "height")]
+    if not all(text.isascii() and text.isdigit() and len(text) < 6 for text in given):
+        return 80, 24
+    return bounded(*map(int, given)) or (80, 24)
+
+
+def _refusal(status: int, sentence: str) -> web.Response:
+    return web.Response(status=status, text=sentence + "\n")
+
+
+@contextlib.asynccontextmanager
+async def serving(options: ServeOptions, complain: Callable[[str], None]) -> AsyncIterator[str]:
+    """Serve until the context ends; gives the link. No session is left when it has ended.
+
+    Raises:
+        UsageError: host and port cannot be used, or textual-serve is not installed.
+    """
+    page.check_installed()
+    listener = _listen(options)
+    port = listener.getsockname()[1]
+    server = Server(options, port, complain)
+    runner = web.AppRunner(server.app(), access_log=None, handle_signals=False, shutdown_timeout=1.0)
+    try:
+        await runner.setup()
+        await web.SockSite(runner, listener).start()
+        yield f"http://{link_host(options.host)}:{port}/?token={server.access.token}"
+    finally:
+        await runner.cleanup()
+        listener.close()
+
+
+def _listen(options: ServeOptions) -> socket.socket:
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    try:
+        return socket.create_server((options.host, options.port), family=family)
+    except (OSError, OverflowError, UnicodeError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise UsageError(
+            f"port {options.port} on {clean_line(options.host, 80)} cannot be used: {why}; "
+            "give an address of this machine to --host, and --port 0 to take a free port"
+        ) from None
+
+
+def link_host(host: str) -> str:
+    """Return how a browser on this network names what the server is bound to."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,156 @@
+"""One tab: a process that draws for it, in a process group of its own, ended when the tab is gone.
+
+The process is this program with Textual's driver for the web. It and the server exchange packets over pipes:
+one byte for the kind (D data, M JSON), four for the length (big endian), then the payload.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from bioeval_tui.errors import UnavailableError
+from bioeval_tui.text import clean_line
+
+READY = b"__GANGLION__\n"
+"""What Textual's driver writes before its first packet."""
+
+START_S = 30.0
+QUIT_S = 3.0
+MAX_PACKET = 16 << 20
+SMALLEST, LARGEST = (20, 8), (500, 200)
+"""Columns and rows that a tab may have; a tab that asks for more would only cost memory."""
+
+
+def bounded(width: Any, height: Any) -> tuple[int, int] | None:
+    """Return a size within bounds; None for what is no size."""
+    if not all(isinstance(n, int) and not isinstance(n, bool) for n in (width, height)):
+        return None
+    columns, rows = (
+        min(max(n, low), high) for n, low, high in zip((width, height), SMALLEST, LARGEST, strict=True)
+    )
+    return columns, rows
+
+
+class Session:
+    """The process behind one tab."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._said = b""
+        self._listening = asyncio.create_task(self._listen())
+
+    @classmethod
+    async def start(cls, command: Sequence[str], driver: str, size: tuple[int, int]) -> Session:
+        """Start the process and wait until it draws.
+
+        Raises:
+            UnavailableError: it ended, or did not begin in time; with what it said.
+        """
+        environment = {
+            **os.environ,
+            "TEXTUAL_DRIVER": driver,
+            "TEXTUAL_COLOR_SYSTEM": "truecolor",
+            "TERM": "xterm-256color",
+            "COLUMNS": str(size[0]),
+            "ROWS": str(size[1]),
+        }
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment, start_new_session=True
+        )
+        session = cls(process)
+        try:
+            async with asyncio.timeout(START_S):
+                await session._until_ready()
+        except BaseException:
+            await session.aclose()
+            raise
+        return session
+
+    async def _until_ready(self) -> None:
+        assert self._process.stdout is not None
+        with contextlib.suppress(ValueError):  # a line that is too long is no beginning either
+            while line := await self._process.stdout.readline():
+                if line == READY:
+                    return
+        await self._listening
+        said = self._said.decode("utf-8", "replace").strip().splitlines()
+        raise UnavailableError(clean_line(said[-1], 300) if said else "the program ended before it drew")
+
+    async def _listen(self) -> None:
+        """Keep the end of what it complains about: all of it would be a log with texts of conversations."""
+        assert self._process.stderr is not None
+        while data := await self._process.stderr.read(4096):
+            self._said = (self._said + data)[-2000:]
+
+    async def drawn(self) -> AsyncIterator[bytes]:
+        """Yield what goes to the terminal, until the program has ended."""
+        assert self._process.stdout is not None
+        read = self._process.stdout.readexactly
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                kind, size = await read(1), int.from_bytes(await read(4), "big")
+                if size > MAX_PACKET:
+                    return
+                data = await read(size)
+                if kind == b"D":
+                    yield data
+                elif kind == b"M" and json.loads(data).get("type") == "exit":
+                    return  # other wishes (open a link, deliver a file) are not granted
+
+    async def type(self, text: str) -> None:
+        """Hand over what was typed."""
+        await self._send(b"D", text.encode("utf-8", "replace"))
+
+    async def tell(self, what: str, **more: int) -> None:
+        """Hand over a message of the driver: resize, focus, blur, quit."""
+        await self._send(b"M", json.dumps({"type": what, **more}).encode())
+
+    async def _send(self, kind: bytes, payload: bytes) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        with contextlib.suppress(ConnectionError, RuntimeError):
+            stdin.write(kind + len(payload).to_bytes(4, "big") + payload)
+            async with asyncio.timeout(QUIT_S):
+                await stdin.drain()
+
+    async def aclose(self) -> None:
+        """End the process and whatever else is in its group: asked first, then told, then killed."""
+        with contextlib.suppress(TimeoutError):
+            await self.tell("quit")
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        drain = asyncio.create_task(self._drop_output())
+        try:
+            for stop in (None, signal.SIGTERM, signal.SIGKILL):
+                if stop is not None:
+                    self._signal(stop)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(QUIT_S):
+                        await self._process.wait()
+                    break
+        finally:
+            self._signal(signal.SIGKILL)  # what the process left behind in its group
+            drain.cancel()
+            self._listening.cancel()
+            await asyncio.gather(drain, self._listening, return_exceptions=True)
+
+    async def _drop_output(self) -> None:
+        """Read on: a program that waits for its output to be read could not end."""
+        assert self._process.stdout is not None
+        with contextlib.suppress(RuntimeError):
+            while await self._process.stdout.read(1 << 16):
+                pass
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, number)
+            elif self._process.returncode is None:
+                self._process.send_signal(number)

@@ -1,0 +1,56 @@
+"""The application where nothing can be run, changed or written: the history of runs and the live screen.
+
+The keys are only hidden here; that nothing of it works is the doing of the services that the session is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from textual.actions import ActionParseResult
+from textual.dom import DOMNode
+
+from bioeval_tui.tui.app import BioevalApp
+
+PLACES = ("runs", "live")
+CLOSED = frozenset(
+    {
+        "again", "cancel", "cancel_all", "delete", "edit", "export", "give_back", "grade", "medals", "pause", "picture",
+        "prepare", "report", "resume", "review", "run", "step", "take_over", "undo", "validate",
+    }
+)  # fmt: skip
+"""Actions of screens that a read-only session has no use for."""
+
+
+class ReadOnlyApp(BioevalApp):
+    """Shows recordings."""
+
+    TITLE: ClassVar[str] = "bioeval-tui · read-only"  # type: ignore[misc]
+
+    def _check_action_state(self, action: str, default_namespace: DOMNode) -> bool | None:
+        if self._is_closed(action, default_namespace):
+            return False
+        return super()._check_action_state(action, default_namespace)
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Do nothing that is closed."""
+        if self._is_closed(action, default_namespace or self):
+            return False
+        return await super().run_action(action, default_namespace, namespaces)
+
+    def _is_closed(self, action: str | ActionParseResult, namespace: DOMNode) -> bool:
+        _, name, parameters = self._parse_action(action, namespace)
+        if name == "go" and parameters and isinstance(parameters[0], str):
+            return parameters[0] not in PLACES
+        return name in CLOSED
+
+    async def action_go(self, mode: Any) -> None:
+        """Go to the history of runs or to the live screen."""
+        if mode in PLACES:
+            await super().action_go(mode)
