@@ -22,7 +22,8 @@ class PeerError(UnavailableError):
     """One attempt to talk to a peer failed.
 
     `retryable` is true for connection errors, timeouts, 408, 425, 429 and 5xx. `retry_after_s` is what
-    the peer asked for, if it did. `received` is what came instead of an answer, cut and cleaned.
+    the peer asked for, if it did. `received` is what came instead of an answer, cut and cleaned. `unusable`
+    is true when a whole answer came that nobody can use (a refusal, cut off, empty): not the network's fault.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class PeerError(UnavailableError):
         status: int | None = None,
         retry_after_s: float | None = None,
         received: str = "",
+        unusable: bool = False,
     ) -> None:
         super().__init__(message)
         self.peer = peer
@@ -41,6 +43,7 @@ class PeerError(UnavailableError):
         self.status = status
         self.retry_after_s = retry_after_s
         self.received = received
+        self.unusable = unusable
 
 
 @dataclass(frozen=True, slots=True)

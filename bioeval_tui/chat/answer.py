@@ -38,23 +38,25 @@ class ChatAnswer:
 
 def text_of(answer: ChatAnswer, peer: Peer) -> str:
     """Return an answer's text. Raises `PeerError` with one sentence when it is no usable text."""
+
+    def unusable(message: str, received: str, *, retryable: bool = False) -> PeerError:
+        return PeerError(peer, message, retryable=retryable, received=received, unusable=True)
+
     if answer.refusal:
-        raise PeerError(peer, f"the model refused: {shorten(answer.refusal, 200)}", received=answer.refusal)
+        raise unusable(f"the model refused: {shorten(answer.refusal, 200)}", answer.refusal)
     if answer.finish == "content_filter":
-        raise PeerError(
-            peer, "the provider's content filter stopped the answer", received=answer.content[:300]
-        )
+        raise unusable("the provider's content filter stopped the answer", answer.content[:300])
     if answer.finish == "length":
         message = (
             f"the answer was cut off at the model's length limit after {len(answer.content):,} characters"
         )
-        raise PeerError(peer, message, received=answer.content[:300])
+        raise unusable(message, answer.content[:300])
     if not answer.content.strip():
         if answer.tool_calls:
             names = ", ".join(clean_line(call.name, 60) for call in answer.tool_calls[:3])
-            raise PeerError(peer, f"the model called a tool ({names}) instead of answering with text")
+            raise unusable(f"the model called a tool ({names}) instead of answering with text", "")
         # A model may well say something the second time; an agent is measured by its first answer.
-        raise PeerError(peer, "the model's answer was empty", retryable=peer != "agent")
+        raise unusable("the model's answer was empty", "", retryable=peer != "agent")
     return answer.content
 
 

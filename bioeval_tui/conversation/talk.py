@@ -291,7 +291,7 @@ class Talk:
             return Outcome("cancelled", "infrastructure", detail)
         if error.peer == "agent":
             return Outcome("agent_failed", "agent", detail)
-        return Outcome("evaluator_failed", "infrastructure", detail)
+        return Outcome("evaluator_failed", "evaluator" if error.unusable else "infrastructure", detail)
 
     async def _end_observing(self) -> None:
         """Wait for the observation of the last turn, so that no check ever sees the next one's state."""

@@ -78,7 +78,8 @@ class LLMEvaluator:
         ):
             words = words[1:-1].strip()
         if not words:
-            raise PeerError("evaluator", "the model's answer was empty but for its reasoning", retryable=True)
+            message = "the model's answer was empty but for its reasoning"
+            raise PeerError("evaluator", message, retryable=True, unusable=True)
         return words
 
 

@@ -168,8 +168,10 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
 
 def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> Limits:
     """Return the usual limits, wider where a person types or requests wait for their turn."""
-    usual = Limits(evaluator_s=settings.model_timeout_s, longest_retry_wait_s=settings.longest_wait_s)
-    usual = replace(usual, judge_s=max(usual.judge_s, 2.5 * settings.model_timeout_s))
+    # A moment longer than the model's own limit, whose sentence names the host.
+    answer_s = settings.model_timeout_s + 1.0
+    usual = Limits(evaluator_s=answer_s, longest_retry_wait_s=settings.longest_wait_s)
+    usual = replace(usual, judge_s=max(usual.judge_s, 2.5 * answer_s))
     if job.evaluator.kind == "human":
         return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)
     rate = spec.requests_per_minute

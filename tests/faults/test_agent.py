@@ -1,0 +1,139 @@
+"""An agent that fails, each way once: how the conversation ends, whose fault it is, the exit code, one sentence."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+
+import pytest
+
+from . import peers
+from .peers import Agent, Fault, instead, says, serving, status
+from .program import Outcome, Program
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A fault, and what a user is told of it. `attempts` is how many requests of the first conversation met it."""
+
+    name: str
+    fault: Fault | None
+    sentence: str
+    attempts: int = 4
+    times: int | None = None
+
+
+FAILS = [
+    Cell("reset in mid-answer", peers.reset, "without a whole answer|in the middle of its answer"),
+    Cell("silent", peers.silent, "did not finish its answer within 0.25 s"),
+    Cell("slow drip", peers.drip, "did not finish its answer within 0.25 s"),
+    Cell("always 500", status(500), "answered 500 Sorry"),
+    Cell("429 for an hour", status(429, "Retry-After: 3600\r\n"), "answered 429 Sorry"),
+    Cell("malformed JSON", says(b'{"sessionId": "s1", "mess'), "what is not JSON", 1),
+    Cell("wrong types", instead(message={"content": ["no", "text"]}), "message.content is not text", 1),
+    Cell("50 MB", peers.fifty_megabytes, "sent more than 5,000,000 bytes as one answer", 1),
+    Cell("an endless stream", peers.endless, "within 0.25 s|more than 5,000,000 bytes", 0),
+    Cell("another session", instead(sessionId="s9"), "sessionId is that of another session", 1),
+]
+
+
+def told(sentence: str, words: str) -> bool:
+    """Say whether one of the sentences, parted by `|`, stands in one line of words."""
+    return "\n" not in words and any(part in words for part in sentence.split("|"))
+
+
+def the_second_is_whole(done: Outcome) -> None:
+    """The fault met the first conversation; the second must not know of it."""
+    assert done.ended("supplied")["reason"] == "signed_off"
+    assert done.scored("supplied")["score"] == 1.0
+    assert done.events[-1]["kind"] == "run_ended"
+    assert done.events[-1]["status"] == "completed"
+
+
+def nothing_lost(done: Outcome, agent: Agent) -> None:
+    """Every answer that the agent gave whole is in the recording, once."""
+    said = [e for e in done.events if e["kind"] == "message_completed" and e["role"] == "assistant"]
+    assert len(said) == len(agent.answered)
+
+
+@pytest.mark.parametrize("cell", FAILS, ids=lambda cell: cell.name)
+def test_an_agent_that_fails_loses_its_conversation_and_no_other(cell: Cell, program: Program) -> None:
+    agent = Agent(fault=cell.fault)
+    with serving(agent):
+        done = program.run(agent.url, program.job())
+    ended = done.ended()
+    assert (ended["reason"], ended["fault"]) == ("agent_failed", "agent")
+    assert told(cell.sentence, ended["detail"]), ended["detail"]
+    assert done.code == 1, "measured, and below the bar"
+    assert done.scored()["score"] < 0.5
+    failed = done.of("request_failed")
+    assert {event["peer"] for event in failed} == {"agent"}
+    assert agent.met == len(failed) == (cell.attempts or len(failed))
+    assert done.scored()["failures"] == len(failed), "each attempt counts against the agent"
+    the_second_is_whole(done)
+
+
+def test_an_agent_that_refuses_connections(program: Program) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        done = program.run(f"http://127.0.0.1:{port}", program.job())
+    for condition in ("withheld", "supplied"):
+        ended = done.ended(condition)
+        assert (ended["reason"], ended["fault"]) == ("agent_failed", "agent")
+        assert ended["detail"] == f"127.0.0.1:{port} refuses the connection"
+        assert len(done.of("request_failed", condition)) == 4
+    assert done.code == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"), [(status(500), "500"), (peers.reset, "reset"), (status(503), "503")]
+)
+def test_one_failure_costs_a_penalty_and_no_more(fault: Fault, name: str, program: Program) -> None:
+    agent = Agent(fault=fault, times=1)
+    with serving(agent):
+        done = program.run(agent.url, program.job())
+    assert done.ended()["reason"] == "signed_off"
+    assert (done.scored()["score"], done.scored()["failures"]) == (0.7, 1)
+    assert done.code == 0
+    nothing_lost(done, agent)
+    the_second_is_whole(done)
+
+
+def test_an_agent_that_restarts_between_turns_and_keeps_its_sessions_is_talked_to_again(
+    program: Program,
+) -> None:
+    agent = Agent(restarts=True)
+    with serving(agent):
+        done = program.run(agent.url, program.job())
+    assert done.ended()["reason"] == "signed_off"
+    assert done.code == 0
+    nothing_lost(done, agent)
+    the_second_is_whole(done)
+
+
+def test_an_agent_that_restarts_and_forgets_its_sessions_has_failed(program: Program) -> None:
+    agent = Agent(restarts=True, forgets=True)
+    with serving(agent):
+        done = program.run(agent.url, program.job())
+    ended = done.ended()
+    assert (ended["reason"], ended["fault"]) == ("agent_failed", "agent")
+    assert "answered 404" in ended["detail"]
+    assert (done.scored()["score"], done.code) == (0.7, 0), "what it had done by then counts"
+    nothing_lost(done, agent)
+
+
+@pytest.mark.parametrize("trusts", [True, False], ids=["a certificate nobody trusts", "no TLS at all"])
+def test_a_tls_error_is_named(trusts: bool, program: Program) -> None:
+    agent = Agent(tls=trusts)
+    with serving(agent):
+        done = program.run(agent.url.replace("http:", "https:"), program.job())
+    ended = done.ended()
+    assert (ended["reason"], ended["fault"], done.code) == ("agent_failed", "agent", 1)
+    host = agent.url.partition("//")[2]
+    said = f"the TLS certificate of {host} is not trusted" if trusts else f"no TLS connection to {host}"
+    assert ended["detail"].startswith(said)
+    assert len(done.of("request_failed")) == (1 if trusts else 4), (
+        "a certificate does not change by asking again"
+    )
+    assert not agent.received
