@@ -33,15 +33,19 @@ class RestAgentServer:
 
     async def __aenter__(self) -> RestAgentServer:
         app = web.Application()
-        app.router.add_put("/api/v1/chat/sessions", self._session)
-        app.router.add_put("/api/v1/chat/messages", self._message)
-        app.router.add_get("/api/v1/chat/objectContexts/{session}", self._context)
+        self.routes(app)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         host, port = self._runner.addresses[0][:2]
         self.url = f"http://{host}:{port}"
         return self
+
+    def routes(self, app: web.Application) -> None:
+        """Add what can be called; agents that can do more add to it."""
+        app.router.add_put("/api/v1/chat/sessions", self._session)
+        app.router.add_put("/api/v1/chat/messages", self._message)
+        app.router.add_get("/api/v1/chat/objectContexts/{session}", self._context)
 
     async def __aexit__(self, *exc: object) -> None:
         assert self._runner is not None

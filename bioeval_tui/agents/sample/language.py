@@ -28,6 +28,10 @@ _DECLINE = re.compile(
 )
 _YES = re.compile(r"^\W*(yes|yep|yeah|sure|please do|do it|confirm|ok(?:ay)?|go ahead)\b", re.IGNORECASE)
 _NO = re.compile(r"^\W*(no|nope|don'?t|stop|cancel)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"(?:\b(?:which|who|whose|where)\b|\b(?:what|how)\b(?! about)|(?:^|[.!?\n])\s*(?:and )?(?:is|are|was|does|did)\b)[^.!?\n]*\?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,8 @@ def read(text: str, knowledge: Knowledge) -> Said:
         hgvs=tuple(match.group().rstrip(".") for match in _HGVS.finditer(text)),
         dose=find_dose(text),
         when=find_when(text),
-        zone=find_time_zone(text),
+        # "What is the capital of France?" does not say where who asks it lives.
+        zone=find_time_zone(_ASKS.sub(" ", text)),
         declines=bool(_DECLINE.search(text)),
         yes=bool(_YES.search(text)),
         no=bool(_NO.search(text)),

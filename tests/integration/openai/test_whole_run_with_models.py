@@ -4,74 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluators.scripted import ScriptedEvaluator
 from bioeval_tui.jobs.loading import load_job
-from bioeval_tui.protocols import EvaluatorView, TranscriptMessage, Utterance
 from tests.integration.program import environment, events_of, recording_in
 from tests.servers import openai_server as srv
+from tests.servers.models import StandIns
 
 JOB = Path(__file__).resolve().parents[3] / "sample_jobs" / "medication_reminder.yml"
 KEY = "sk-test-0123456789abcdef"
-LINE = re.compile(r"^\{.*\}$", re.MULTILINE)
-
-
-def record_in(prompt: str) -> list[TranscriptMessage]:
-    """Return the conversation that stands in a prompt."""
-    enclosed = re.search(r"<<<(RECORD-\w+)\n(.*)\1>>>", prompt, re.DOTALL)
-    assert enclosed is not None
-    lines = [json.loads(line) for line in LINE.findall(enclosed.group(2))]
-    return [TranscriptMessage(n, line["role"], line["content"]) for n, line in enumerate(lines, start=1)]
-
-
-class Models:
-    """Stands in for the evaluator's and the judge's model: does as the job's script and says what it saw."""
-
-    def __init__(self) -> None:
-        self.job = load_job(JOB).job
-        self.evaluator_prompts: list[str] = []
-        self.judge_prompts: list[str] = []
-
-    def __call__(self, body: dict[str, Any]) -> srv.Answer:
-        prompt = body["messages"][0]["content"]
-        if body.get("stream"):
-            self.evaluator_prompts.append(prompt)
-            return self.speak(prompt)
-        self.judge_prompts.append(prompt)
-        return self.judge(prompt)
-
-    def speak(self, prompt: str) -> srv.Answer:
-        if len(self.evaluator_prompts) == 1:
-            return srv.status(429, "slow down", retry_after="0")
-        if len(self.evaluator_prompts) == 2:
-            return srv.say("How can I help you today?")
-        facts = self.job.facts if self.job.facts[0] in prompt else ()
-        view = EvaluatorView(self.job, "supplied" if facts else "withheld", 1, facts, record_in(prompt))
-        pieces = ScriptedEvaluator(self.job).speak(view)
-
-        async def answer(server, request, body):
-            last = [piece async for piece in pieces][-1]
-            assert isinstance(last, Utterance)
-            return await srv.say(last.content)(server, request, body)
-
-        return answer
-
-    def judge(self, prompt: str) -> srv.Answer:
-        if len(self.judge_prompts) == 1:
-            return srv.say("They did well, I would say.")
-        said = next(m.content for m in reversed(record_in(prompt)) if m.role == "assistant")
-        tasks = [
-            {"task": n, "scored": task.task, "score": 0.5, "reason": "Half done.", "evidence": [said[:40]]}
-            for n, task in enumerate(self.job.tasks, start=1)
-        ]
-        return srv.say_json({"tone": 0.75, "tasks": tasks})
 
 
 @pytest.fixture(scope="module")
@@ -83,18 +28,22 @@ def whole_run(tmp_path_factory):
         .replace("kind: rules", "kind: llm")
     )
     (folder / "job.yml").write_text(text, encoding="utf-8")
-    models = Models()
+    models = StandIns(
+        load_job(JOB).job,
+        evaluator_first=[srv.status(429, "slow down", retry_after="0"), srv.say("How can I help you today?")],
+        judge_first=[srv.say("They did well, I would say.")],
+    )
     done = asyncio.run(_run(folder, models))
     recording = recording_in(folder)
     assert recording is not None, done.stderr
     return done, events_of(recording), models, recording.read_text(encoding="utf-8")
 
 
-async def _run(folder: Path, models: Models) -> subprocess.CompletedProcess[str]:
+async def _run(folder: Path, models: StandIns) -> subprocess.CompletedProcess[str]:
     async with srv.OpenAIServer(otherwise=models) as server:
         variables = {**environment(folder), "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
         agent = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bioeval_tui", "agent", "--port", "0",
+            sys.executable, "-m", "bioeval_tui", "agent", "--port", "0", "--tokens-per-second", "0",
             stdout=asyncio.subprocess.PIPE, env=variables,
         )  # fmt: skip
         try:

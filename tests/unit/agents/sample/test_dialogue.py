@@ -70,6 +70,13 @@ async def test_a_time_zone_given_later_still_finishes_the_reminder() -> None:
     assert [reminder.what for reminder in await talk.reminders()] == ["Call the lab"]
 
 
+@pytest.mark.parametrize("question", ["What is the capital of France?", "Thanks. Is Paris in France?"])
+async def test_a_place_in_a_question_is_not_where_the_user_lives(question: str) -> None:
+    talk = Talk()
+    await talk.say("remind me to stretch tomorrow at 9", "I would rather not say.", question)
+    assert await talk.reminders() == []
+
+
 async def test_everything_at_once_is_asked_nothing() -> None:
     talk = Talk()
     answer = await talk.say("I need a reminder for my warfarin at 9 tomorrow, I'm in Sydney and I take 5 mg.")

@@ -1,0 +1,99 @@
+"""The job of the published README against the sample agent: real clients, real HTTP, a local server for the models."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.agents.sample.service import run_sample_agent
+from bioeval_tui.graphs.embedded import EmbeddedGraph, available
+from tests.servers import openai_server as srv
+from tests.servers.models import StandIns
+from tests.servers.whole_runs import (
+    CLEARING,
+    PUBLISHED_JOB,
+    WholeRun,
+    hold,
+    published_script,
+    uplifts,
+    with_models,
+)
+
+pytestmark = pytest.mark.skipif(bool(available()), reason=str(available()))
+
+
+@asynccontextmanager
+async def sample_agent(folder: Path) -> AsyncIterator[dict[str, Any]]:
+    """Serve the sample agent on the embedded graph of the run's data folder; give the run's options."""
+    graph = EmbeddedGraph(folder / "data" / "graph.db")
+    (folder / "data").mkdir()
+    try:
+        async with run_sample_agent(graph, tokens_per_second=0) as running:
+            yield {"agent_url": running.url, "graph": "embedded", "judge_model": "judge-1"}
+    finally:
+        await graph.aclose()
+
+
+async def published(folder: Path, text: str, models: StandIns, **spec: Any) -> WholeRun:
+    async with srv.OpenAIServer(otherwise=models) as server, sample_agent(folder) as options:
+        return await hold(text, folder, settings=with_models(server.url), **options, **spec)
+
+
+def statuses(run: WholeRun, condition: str) -> list[str]:
+    return [check["status"] for check in run.result["conditions"][condition]["assertions"]]
+
+
+async def test_it_runs_as_it_is_though_models_are_busy_or_talk_nonsense(tmp_path: Path) -> None:
+    models = StandIns(
+        published_script(),
+        evaluator_first=[srv.status(429, "slow down", retry_after="0")],
+        judge_first=[srv.say("They did well, I would say.")],
+    )
+    run = await published(tmp_path, PUBLISHED_JOB, models)
+    # timing 1, each task 0.5, both assertions hold only with the time zone: (1 + 2·0.5 + 4·a) / 7
+    assert run.state.scores() == {"withheld": 0.29, "supplied": 0.86}
+    assert statuses(run, "supplied") == ["passed", "passed"]
+    assert statuses(run, "withheld") == ["failed", "failed"]
+    assert run.result["clean"], run.result["warnings"]
+    assert uplifts(run) == ("+0.57", pytest.approx(0.57))
+    (failed,) = run.of("request_failed")
+    assert (failed.peer, failed.status, failed.counted) == ("evaluator", 429, False)
+    assert len(models.judge_prompts) == 3, "the malformed verdict was asked for again"
+    assert {delta.message % 2 for delta in run.of("message_delta") if delta.text} == {0, 1}, (
+        "both sides stream"
+    )
+
+
+async def test_models_that_refuse_are_not_measured_and_never_zero(tmp_path: Path) -> None:
+    models = StandIns(
+        published_script(),
+        evaluator_first=[srv.refuse("I play nobody.")],
+        judge_first=[srv.refuse("I judge nobody.")] * 2,
+    )
+    run = await published(tmp_path, PUBLISHED_JOB, models)
+    assert run.state.scores() == {"withheld": None, "supplied": None}
+    withheld, supplied = run.of("conversation_scored")
+    assert "the model refused: I play nobody." in withheld.reason
+    assert "the model refused: I judge nobody." in supplied.reason
+    assert (withheld.fault, supplied.fault) == ("evaluator", "judge")
+    assert run.result["score"] is None
+
+
+async def test_on_a_graph_that_keeps_its_data_it_is_not_clean_and_shows_no_uplift(tmp_path: Path) -> None:
+    run = await published(tmp_path, PUBLISHED_JOB, StandIns(published_script()), order="supplied-first")
+    assert not run.result["clean"]
+    assert statuses(run, "withheld") == ["passed", "passed"], "what the other conversation left"
+    assert uplifts(run) == ("not shown: not clean", None)
+
+
+async def test_with_a_setup_that_clears_the_graph_it_is_clean(tmp_path: Path) -> None:
+    run = await published(
+        tmp_path, PUBLISHED_JOB + CLEARING, StandIns(published_script()), order="supplied-first"
+    )
+    assert run.result["clean"], run.result["warnings"]
+    assert run.state.scores() == {"withheld": 0.29, "supplied": 0.86}
+    assert uplifts(run)[0] == "+0.57"
