@@ -1,0 +1,204 @@
+"""How many turns a second the harness holds: against inspect_ai, and against a bare script with the same requests.
+
+    uv run python benchmarks/throughput.py                    # 50 conversations of 10 turns, three times
+    uv run python benchmarks/throughput.py --inspect PYTHON   # beside inspect_ai 0.3.285 in another environment
+    uv run python benchmarks/throughput.py --conversations 500
+
+One process answers as agent, evaluator and judge at once (`peer.py`); each program runs in a process of its own, headless,
+with its recording on. *Whole* is the process from start to exit; *conversations* from the first conversation's
+beginning to the last verdict, as the program's own log says. A turn is one message of the evaluator and its answer.
+
+*Bare* sends the requests that one recorded conversation of ours sent, byte for byte but for the session's id, through the
+same HTTP clients, and does nothing with the answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+TURNS = 10
+JOB = f"""
+target: {{user: ada, chatbot: bench}}
+aspirationalAverage: 1500
+facts: []
+maxTurns: {2 * TURNS}
+evaluator: {{kind: llm}}
+scorer: {{kind: llm, model: judge}}
+tasks:
+  - task: Hear about the plan
+"""
+
+
+@contextmanager
+def peer() -> Iterator[str]:
+    """Run the peer; give its address."""
+    process = subprocess.Popen(
+        [sys.executable, str(HERE / "peer.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdin and process.stdout
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.stdin.close()
+        process.wait(10)
+
+
+def environment(url: str, data: Path) -> dict[str, str]:
+    """Return the environment of a program that talks to the peer."""
+    return {**os.environ, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{url}/v1", "BIOEVAL_DATA_DIR": str(data)}
+
+
+def timed(command: list[str], env: dict[str, str]) -> tuple[float, str]:
+    """Run a program; return its wall time in seconds and what it printed."""
+    began = time.perf_counter()
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    took = time.perf_counter() - began
+    if done.returncode:
+        raise SystemExit(f"{command[:4]} exited {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
+    return took, done.stdout
+
+
+def ours(url: str, folder: Path, conversations: int) -> tuple[float, float]:
+    """Return the whole process's wall time and that of the conversations, in seconds."""
+    data = Path(tempfile.mkdtemp(dir=folder))
+    job = folder / "job.yml"
+    job.write_text(JOB)
+    command = [
+        *(sys.executable, "-m", "bioeval_tui", "run", str(job), "--agent-url", url, "--headless", "--json"),
+        *("--graph", "none", "--repeat", str(conversations // 2), "--concurrency", str(conversations)),
+    ]
+    whole, printed = timed(command, environment(url, data))
+    recording = next((data / "runs").glob("*.jsonl"))
+    lines = [json.loads(line) for line in recording.read_text().splitlines()]
+    turns = sum(line["kind"] == "message_completed" and line["role"] == "assistant" for line in lines)
+    if turns != conversations * TURNS:
+        raise SystemExit(f"{turns} turns were held: {printed[-1500:]}")
+    began = next(line for line in lines if line["kind"] == "conversation_started")["at"]
+    return whole, seconds(began, lines[-1]["at"])
+
+
+def seconds(began: str, ended: str) -> float:
+    """Return the seconds between two times of day."""
+    return (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
+
+
+def one_conversation(url: str, folder: Path) -> list[dict[str, Any]]:
+    """Return the requests that one of our conversations sends."""
+    with urllib.request.urlopen(f"{url}/requests") as given:
+        given.read()
+    data = Path(tempfile.mkdtemp(dir=folder))
+    job = folder / "one.yml"
+    job.write_text(JOB)
+    command = [
+        *(sys.executable, "-m", "bioeval_tui", "run", str(job), "--agent-url", url, "--headless", "--json"),
+        *("--graph", "none"),
+    ]
+    timed(command, environment(url, data))
+    with urllib.request.urlopen(f"{url}/requests") as given:
+        both: list[dict[str, Any]] = json.loads(given.read())
+    opened = [number for number, one in enumerate(both) if one["path"].endswith("/sessions")]
+    return both[opened[0] : opened[1]]
+
+
+async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> None:
+    """Send the requests of so many conversations at once through the program's own clients."""
+    import openai
+
+    from bioeval_tui.agents.transport import make_client
+    from bioeval_tui.chat.limits import limited_client
+    from bioeval_tui.chat.model import DEFAULT_LIMITS
+
+    def model() -> openai.AsyncOpenAI:
+        client = limited_client(openai, DEFAULT_LIMITS, f"{url}/v1")
+        return openai.AsyncOpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0, http_client=client)
+
+    async def hold() -> None:
+        evaluator, agent, session = model(), make_client([url], 5.0, {}), ""
+        for one in requests:
+            body = one["body"]
+            if one["path"].endswith("/completions"):
+                answer = await (judge if "response_format" in body else evaluator).chat.completions.create(**body)
+                if body.get("stream"):
+                    async for _ in answer:
+                        pass
+                continue
+            body = {**body, "sessionId": session} if body and "sessionId" in body else body
+            path = one["path"].rpartition("/")[0] + f"/{session}" if "objectContexts" in one["path"] else one["path"]
+            response = await agent.request(one["method"], url + path, json=body)
+            session = session or response.json()["sessionId"]
+        await evaluator.close()
+        await agent.aclose()
+
+    judge = model()
+    began = time.perf_counter()
+    await asyncio.gather(*(hold() for _ in range(conversations)))
+    print(json.dumps(time.perf_counter() - began))
+    await judge.close()
+
+
+def run_bare(url: str, folder: Path, requests: list[dict[str, Any]], conversations: int) -> tuple[float, float]:
+    """Return the bare script's wall times in seconds: the process, the conversations."""
+    file = folder / "requests.json"
+    file.write_text(json.dumps(requests))
+    command = [sys.executable, __file__, "--bare", str(file), "--url", url, "--conversations", str(conversations)]
+    whole, printed = timed(command, {**os.environ, "PYTHONPATH": str(HERE.parent)})
+    return whole, float(json.loads(printed))
+
+
+def run_inspect(python: str, url: str, folder: Path, conversations: int) -> tuple[float, float]:
+    """Return inspect_ai's wall times in seconds: the process, and the evaluation as its log says."""
+    command = [python, str(HERE / "inspect_task.py"), str(conversations), str(TURNS), str(folder / "inspect")]
+    whole, printed = timed(command, environment(url, folder))
+    return whole, float(json.loads(printed.splitlines()[-1]))
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--conversations", type=int, default=50)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--inspect", help="the Python of an environment with inspect_ai 0.3.285")
+    parser.add_argument("--bare", help=argparse.SUPPRESS)
+    parser.add_argument("--url", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.bare:
+        asyncio.run(bare(options.url, json.loads(Path(options.bare).read_text()), options.conversations))
+        return
+    times: dict[str, list[tuple[float, float]]] = {}
+    with tempfile.TemporaryDirectory() as name, peer() as url:
+        folder = Path(name)
+        requests = one_conversation(url, folder)
+        for _ in range(options.runs):
+            times.setdefault("ours", []).append(ours(url, folder, options.conversations))
+            times.setdefault("bare", []).append(run_bare(url, folder, requests, options.conversations))
+            if options.inspect:
+                taken = run_inspect(options.inspect, url, folder, options.conversations)
+                times.setdefault("inspect_ai", []).append(taken)
+    turns = options.conversations * TURNS
+    print(f"{options.conversations} conversations of {TURNS} turns, {len(requests)} requests each")
+    base = [statistics.median(column) for column in zip(*times["ours"], strict=True)]
+    for who, taken in times.items():
+        whole, held = (statistics.median(column) for column in zip(*taken, strict=True))
+        print(
+            f"{who:11} whole {whole:6.2f} s ({turns / whole:6.0f} turns/s, {whole / base[0]:5.2f} × ours)   "
+            f"conversations {held:6.2f} s ({turns / held:6.0f} turns/s, {held / base[1]:5.2f} × ours)"
+        )
+
+
+if __name__ == "__main__":
+    main()
