@@ -83,10 +83,9 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
     for rescorer in rescorers:
         judged = asyncio.run(rescorer.judge_again(sender_name()))
         for item in judged:
-            if item.error:
+            for said in (*item.warnings, *([item.error] if item.error else [])):
                 click.echo(
-                    f"{rescorer.run_id}, facts {item.key.condition}, trial {item.key.trial}: {item.error}",
-                    err=True,
+                    f"{rescorer.run_id}, facts {item.key.condition}, trial {item.key.trial}: {said}", err=True
                 )
         if not judged:
             click.echo(f"{rescorer.run_id}: no conversation that could be judged", err=True)

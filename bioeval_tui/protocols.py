@@ -185,6 +185,8 @@ class Verdict:
     tone: float | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    error: str = ""
+    """Why a member of a panel gave none; `tasks` is empty then, and the others count."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -317,7 +317,7 @@ class _Conversation:
         view = JudgeView(job, self.transcript.condition, tuple(self.transcript.messages))
         try:
             async with asyncio.timeout(self.plan.limits.judge_s):
-                verdicts = await judge.score(view)
+                found = await judge.score(view)
         except TimeoutError:
             return self._not_judged(
                 f"the judge gave no verdict within {self.plan.limits.judge_s:g} s", "infrastructure"
@@ -326,6 +326,9 @@ class _Conversation:
             return self._not_judged(clean_line(str(error)), "infrastructure")
         except NotMeasuredError as error:
             return self._not_judged(clean_line(str(error)), "judge")
+        for message in scoring.missing(found):
+            self.emitter.emit(events.Warned, code="verdict_missing", message=message)
+        verdicts = scoring.given(found)
         if (wrong := scoring.unusable(job, verdicts)) is not None:
             return self._not_judged(wrong, "judge")
         tasks = scoring.combine_verdicts(job, verdicts)

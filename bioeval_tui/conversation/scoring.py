@@ -13,6 +13,21 @@ from bioeval_tui.protocols import CheckResult, TaskVerdict, Verdict
 from bioeval_tui.text import clean, clean_line
 
 
+def given(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the verdicts that were given: those that count."""
+    return [verdict for verdict in verdicts if not verdict.error]
+
+
+def missing(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return one sentence for each member of a panel that gave no verdict."""
+    of = len(verdicts)
+    return [
+        f"one of the {of} verdicts is missing, the median is that of the others: {clean_line(verdict.error, 300)}"
+        for verdict in verdicts
+        if verdict.error
+    ]
+
+
 def unusable(job: EvaluationJob, verdicts: Sequence[Verdict]) -> str | None:
     """Return what is wrong with the verdicts, or None: each must score every task once, in [0, 1]."""
     if not verdicts:

@@ -61,7 +61,7 @@ class LLMJudge:
         self._slots = asyncio.Semaphore(at_once)
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
-        """Return every verdict that was given.
+        """Return every verdict, those that were not given as a `Verdict` with its `error`.
 
         Raises `NotMeasuredError` with the reasons when fewer than two thirds are usable, and `PeerError` when
         that is because the judge could not be reached.
@@ -72,21 +72,24 @@ class LLMJudge:
             raise NotMeasuredError(str(problem)) from problem
         asked = [(model, number) for model in self._models for number in range(1, self._repeats + 1)]
         found = await asyncio.gather(*(self._one(model, number, told, view) for model, number in asked))
-        verdicts = [item for item in found if isinstance(item, Verdict)]
         failures = [item for item in found if not isinstance(item, Verdict)]
-        if not enough(len(verdicts), len(asked)):
+        if not enough(len(asked) - len(failures), len(asked)):
             raise _not_measured(failures, len(asked))
-        return verdicts
+        named = zip((self._label(*who) for who in asked), found, strict=True)
+        return [item if isinstance(item, Verdict) else _missing(label, item) for label, item in named]
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._chat.aclose()
 
+    def _label(self, model: str, number: int) -> str:
+        return clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
+
     async def _one(
         self, model: str, number: int, told: str, view: JudgeView
     ) -> Verdict | PeerError | NotMeasuredError:
         """Return one verdict, or why there is none."""
-        label = clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
+        label = self._label(model, number)
         messages: list[dict[str, Any]] = [
             {"role": "system", "content": told},
             {"role": "user", "content": "Score the conversation. Answer with the JSON object alone."},
@@ -151,6 +154,11 @@ def _again(answer: ChatAnswer, problem: MalformedAnswerError) -> list[dict[str, 
     said = [{"role": "assistant", "content": answer.content[:4000]}] if answer.content.strip() else []
     note = f"That could not be used: {problem}. Score every task exactly once, and answer with the JSON object alone."
     return [*said, {"role": "user", "content": note}]
+
+
+def _missing(label: str, failure: PeerError | NotMeasuredError) -> Verdict:
+    said = str(failure)
+    return Verdict(label, (), error=said if said.startswith(label) else f"{label}: {said}")
 
 
 def _not_measured(

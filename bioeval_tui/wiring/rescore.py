@@ -11,7 +11,7 @@ from typing import Any
 
 from bioeval_tui import composite, events
 from bioeval_tui.conversation.plan import Limits
-from bioeval_tui.conversation.scoring import combine_verdicts, unusable, verdict_dict
+from bioeval_tui.conversation.scoring import combine_verdicts, given, missing, unusable, verdict_dict
 from bioeval_tui.conversation.transcript import sent_messages
 from bioeval_tui.engine.resume import is_finished
 from bioeval_tui.engine.spec import EngineSpec
@@ -39,6 +39,7 @@ class JudgedAgain:
     verdict: events.TranscriptScored | None = None
     score: events.ConversationScored | None = None
     error: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class Rescorer:
@@ -96,11 +97,12 @@ class Rescorer:
         messages = sent_messages(talk, self.job.evaluator.signoff)
         try:
             async with asyncio.timeout(Limits().judge_s):
-                verdicts = await judge.score(JudgeView(self.job, talk.key.condition, messages))
+                found = await judge.score(JudgeView(self.job, talk.key.condition, messages))
         except TimeoutError:
             return JudgedAgain(talk.key, error=f"no verdict within {Limits().judge_s:g} s")
         except (PeerError, NotMeasuredError) as error:
             return JudgedAgain(talk.key, error=clean_line(str(error)))
+        verdicts = given(found)
         if (wrong := unusable(self.job, verdicts)) is not None:
             return JudgedAgain(talk.key, error=wrong)
         tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
@@ -114,7 +116,8 @@ class Rescorer:
             tokens_out=sum(verdict.tokens_out or 0 for verdict in verdicts) or None,
             prompts=self._prompt(),
         )
-        return JudgedAgain(talk.key, verdict, self._score(talk, verdict, author))
+        score = self._score(talk, verdict, author)
+        return JudgedAgain(talk.key, verdict, score, warnings=tuple(missing(found)))
 
     def _prompt(self) -> dict[str, str]:
         """Return the hash of the judge's prompt, by name; none where rules judge."""

@@ -163,7 +163,9 @@ async def test_a_panel_keeps_every_verdict(make, server, view):
 async def test_two_thirds_of_a_panel_are_enough_and_less_is_not(make, server, view):
     bad = srv.say("nonsense")
     server.will(srv.say_json(verdict()), bad, bad, srv.say_json(verdict()))
-    assert [v.judge for v in await make("a", "b", "c").score(view)] == ["a", "c"]
+    found = await make("a", "b", "c").score(view)
+    assert [(v.judge, bool(v.error)) for v in found] == [("a", False), ("b", True), ("c", False)]
+    assert found[1].error.startswith("b gave no usable verdict, twice; the last time: it is not JSON")
     server.will(srv.say_json(verdict()), bad, bad, bad, bad)
     with pytest.raises(
         NotMeasuredError, match="only 1 of 3 verdicts are usable, fewer than two thirds: b gave"

@@ -451,6 +451,26 @@ async def test_a_verdict_that_misses_a_task_is_not_measured() -> None:
     assert state.scores() == {"withheld": None, "supplied": None}
 
 
+async def test_a_member_of_a_panel_that_gave_no_verdict_is_said_and_the_others_count() -> None:
+    class Panel(FakeJudge):
+        async def score(self, view: JudgeView) -> list[Verdict]:
+            scores = [Verdict(str(value), (TaskVerdict(1, value),)) for value in (0.2, 0.6)]
+            return [*scores, Verdict("c", (), error="c: 127.0.0.1 answered 503")]
+
+    stage = Stage(job(), judge=Panel())
+    state = await stage.run(conditions=("withheld",))
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.verdict is not None
+    assert [(task.score, task.spread) for task in talk.verdict.tasks] == [(0.4, pytest.approx(0.4))]
+    assert [verdict["judge"] for verdict in talk.verdict.verdicts] == ["0.2", "0.6"]
+    (warning,) = talk.warnings
+    assert warning.code == "verdict_missing"
+    assert warning.message == (
+        "one of the 3 verdicts is missing, the median is that of the others: c: 127.0.0.1 answered 503"
+    )
+
+
 async def test_an_evaluator_whose_stream_breaks_off_is_not_the_agents_fault() -> None:
     class Broken(FakeEvaluator):
         async def speak(self, view: object):  # type: ignore[no-untyped-def]

@@ -4,10 +4,12 @@ import json
 
 import pytest
 
+from bioeval_tui.conversation.scoring import combine_verdicts
 from bioeval_tui.jobs.models import JobTask
-from bioeval_tui.judges.panel import enough, median_verdict
+from bioeval_tui.judges.panel import enough
 from bioeval_tui.judges.verdicts import MalformedAnswerError, answer_schema, locate, read_verdict
 from bioeval_tui.protocols import TaskVerdict, TranscriptMessage, Verdict
+from tests.unit.conversation.fakes import job
 
 TASKS = (JobTask(task="Ask for a reminder"), JobTask(task="Ask the price"))
 SAID = [
@@ -103,7 +105,9 @@ def test_the_median_per_task_with_its_spread():
         Verdict(str(n), (TaskVerdict(1, a), TaskVerdict(2, b)))
         for n, (a, b) in enumerate([(0, 1), (1, 1), (0.4, 0)])
     ]
-    assert [(m.task, m.score, m.spread) for m in median_verdict(verdicts)] == [(1, 0.4, 1), (2, 1, 1)]
+    two = job(tasks=[{"task": "a"}, {"task": "b"}])
+    found = [(task.task, task.score, task.spread) for task in combine_verdicts(two, verdicts)]
+    assert found == [(1, 0.4, 1), (2, 1, 1)]
 
 
 @pytest.mark.parametrize(
