@@ -95,11 +95,10 @@ def compare(
 
         _write(json.dumps(comparison_dict(found), indent=2, ensure_ascii=False) + "\n", output)
     if not as_json:
-        from rich.console import Console
-
         from bioeval_tui.reports.comparison_console import print_comparison
+        from bioeval_tui.terminal import plain_console
 
-        print_comparison(found, Console(highlight=False), texts=texts)
+        print_comparison(found, plain_console(), texts=texts)
     if fail_on_regression:
         # What got worse is said before what could not be measured: it is a finding, not a gap.
         if found.regressions:
@@ -131,9 +130,9 @@ def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: b
         data = explanation.explanation_dict(loaded, found, target)
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        from rich.console import Console
+        from bioeval_tui.terminal import plain_console
 
-        explanation.print_explanation(found, target, Console(highlight=False))
+        explanation.print_explanation(found, target, plain_console())
     return ExitCode.OK
 
 

@@ -67,8 +67,6 @@ def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(run_id: str, as_json: bool) -> int:
     """Show a run's score card. RUN_ID is the id, or the beginning or end of it."""
-    from rich.console import Console
-
     from bioeval_tui.recordings.catalogue import Catalogue
     from bioeval_tui.recordings.overlay import judgings, read_overlay
     from bioeval_tui.recordings.reading import read_recording
@@ -76,6 +74,7 @@ def show(run_id: str, as_json: bool) -> int:
     from bioeval_tui.reports.result import result_of
     from bioeval_tui.run_state import RunState, apply_all
     from bioeval_tui.settings import Settings
+    from bioeval_tui.terminal import plain_console
     from bioeval_tui.wiring.rescored import print_rescored, rescored_dicts
 
     path = Catalogue(Settings.from_environment().runs_dir).find(run_id)
@@ -88,8 +87,8 @@ def show(run_id: str, as_json: bool) -> int:
         result = {**result_of(state), "rescored": rescored_dicts(state, later)}
         click.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:
-        print_score_card(state, Console(highlight=False))
-        print_rescored(state, later, Console(highlight=False))
+        print_score_card(state, plain_console())
+        print_rescored(state, later, plain_console())
     return ExitCode.OK
 
 

@@ -1,4 +1,4 @@
-"""Commands that change what is recorded: resume, rescore, import, delete, prune."""
+"""Commands that change what is recorded: resume, rescore, import, delete, prune, and where it is."""
 
 from __future__ import annotations
 
@@ -66,9 +66,8 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
     import asyncio
     import json
 
-    from rich.console import Console
-
     from bioeval_tui.recordings.overlay import judgings, read_overlay
+    from bioeval_tui.terminal import plain_console
     from bioeval_tui.wiring.rescore import Rescorer
     from bioeval_tui.wiring.rescored import print_rescored, rescored_dicts
     from bioeval_tui.wiring.views import sender_name
@@ -95,7 +94,7 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
         if as_json:
             printed.append({"run_id": rescorer.run_id, "rescored": rescored_dicts(rescorer.state, later)})
         else:
-            print_rescored(rescorer.state, later, Console(highlight=False))
+            print_rescored(rescorer.state, later, plain_console())
     if as_json:
         click.echo(json.dumps(printed, indent=2, ensure_ascii=False))
     return code
@@ -155,6 +154,31 @@ def prune(older_than: str, dry_run: bool, yes: bool) -> int:
     return _delete(paths, yes)
 
 
+@click.command("record-to", epilog="\b\nExample:\n  bioeval-tui runs record-to 7f3a /mnt/large/recordings")
+@click.argument("run_id", metavar="RUN", shell_complete=complete_run)
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def record_to(run_id: str, folder: Path) -> int:
+    """Let a run that goes on be recorded in another FOLDER, as when its disk is full.
+
+    What is recorded so far goes along; a link stays where it was, so that everything finds it as before.
+    """
+    import asyncio
+
+    from bioeval_tui.engine.intents import RECORD_TO, send_intent
+    from bioeval_tui.recordings.live import read_live
+    from bioeval_tui.wiring.views import sender_name
+
+    path = _find(run_id)[1]
+    info = read_live(path)
+    if info is None or not info.alive():
+        raise UsageError(f"{path.stem} does not go on now; `bioeval-tui runs resume {path.stem}` lets it")
+    refused = asyncio.run(send_intent(info, RECORD_TO, text=str(folder.absolute()), sender=sender_name()))
+    if refused is not None:
+        raise UsageError(refused)
+    click.echo(f"{path.stem} is recorded in {folder.absolute()} now", err=True)
+    return ExitCode.OK
+
+
 def _delete(paths: list[Path], yes: bool) -> int:
     from bioeval_tui.recordings.transfer import delete_runs
     from bioeval_tui.settings import Settings
@@ -179,4 +203,4 @@ def _find(run_id: str) -> tuple[Settings, Path]:
     return settings, Catalogue(settings.runs_dir).find(run_id)
 
 
-COMMANDS: list[click.Command] = [resume, rescore, import_run, delete, prune]
+COMMANDS: list[click.Command] = [resume, rescore, import_run, delete, prune, record_to]

@@ -24,6 +24,7 @@ class PeerError(UnavailableError):
     `retryable` is true for connection errors, timeouts, 408, 425, 429 and 5xx. `retry_after_s` is what
     the peer asked for, if it did. `received` is what came instead of an answer, cut and cleaned. `unusable`
     is true when a whole answer came that nobody can use (a refusal, cut off, empty): not the network's fault.
+    `unreachable` is true when no connection could be made at all: nothing can be said of the peer.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class PeerError(UnavailableError):
         retry_after_s: float | None = None,
         received: str = "",
         unusable: bool = False,
+        unreachable: bool = False,
     ) -> None:
         super().__init__(message)
         self.peer = peer
@@ -44,6 +46,7 @@ class PeerError(UnavailableError):
         self.retry_after_s = retry_after_s
         self.received = received
         self.unusable = unusable
+        self.unreachable = unreachable
 
 
 @dataclass(frozen=True, slots=True)

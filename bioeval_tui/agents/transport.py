@@ -28,6 +28,14 @@ RETRYABLE_STATUSES = frozenset({408, 425, 429})
 _KEEPALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close: a message must not meet a closing connection."""
 
+_NO_CONNECTION = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+)
+"""The request never left: aiohttp's TLS and DNS errors are among the first."""
+
 TRANSPORT_ERRORS = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError)
 
 
@@ -88,11 +96,14 @@ def _no_tls_context() -> ssl.SSLContext:
 def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
     """Return what a failed exchange means. Everything but a wrong address or certificate may be tried again."""
     cause = error.__cause__ or error
+    unreachable = isinstance(cause, _NO_CONNECTION)
     match cause:
         case aiohttp.ClientConnectorCertificateError():
-            return PeerError(peer, f"the TLS certificate of {host} is not trusted: {_detail(cause)}")
+            return PeerError(
+                peer, f"the TLS certificate of {host} is not trusted: {_detail(cause)}", unreachable=True
+            )
         case aiohttp.ClientSSLError() | ssl.SSLError():
-            return PeerError(peer, f"no TLS connection to {host}: {_detail(cause)}", retryable=True)
+            message = f"no TLS connection to {host}: {_detail(cause)}"
         case (
             aiohttp.InvalidURL()
             | aiohttp.NonHttpUrlClientError()
@@ -100,7 +111,8 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             | httpx.UnsupportedProtocol()
             | ValueError()
         ):
-            return PeerError(peer, f"{host} is not an address that can be called: {_detail(cause)}")
+            message = f"{host} is not an address that can be called: {_detail(cause)}"
+            return PeerError(peer, message, unreachable=True)
         case aiohttp.ServerTimeoutError() | httpx.TimeoutException() | TimeoutError():
             message = f"{host} took no connection in time"
         case aiohttp.ClientConnectorDNSError():
@@ -113,7 +125,7 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             message = f"{host} closed the connection without a whole answer"
         case _:
             return PeerError(peer, f"{host} does not speak HTTP as expected: {_detail(cause)}")
-    return PeerError(peer, message, retryable=True)
+    return PeerError(peer, message, retryable=True, unreachable=unreachable)
 
 
 def status_error(peer: Peer, host: str, response: httpx.Response, received: str) -> PeerError:

@@ -74,6 +74,11 @@ class Observer:
             transcript, seen, turn, final=True, within_s=within, agent_gone=agent_gone
         )
 
+    def not_observed(self, transcript: Transcript, why: str) -> None:
+        """Record every assertion as not measured: there was no conversation to check."""
+        for index, assertion in enumerate(transcript.job.assertions):
+            self._emit_check(index, assertion, CheckResult(None, error=why), 0, final=True)
+
     async def already_holding(self, transcript: Transcript, start: Observation) -> list[str]:
         """Return the titles of assertions that hold before a word was said, invariants left out."""
         found = []

@@ -293,6 +293,8 @@ class _Conversation:
             self.emitter.emit(events.ConversationScored, **fields, cancelled=self.held.cancelled)
             return outcome
         assert self._talk is not None
+        if outcome.never_held:
+            return self._not_measured(outcome, self._talk)
         checks = await self._talk.observer.final(
             self.transcript, self._talk.answered_turn, agent_gone=outcome.reason == "agent_failed"
         )
@@ -300,6 +302,14 @@ class _Conversation:
         tasks, error, fault = await self._judge()
         fields = scoring.score_fields(self.transcript, tasks, error, checks, fault)
         self.held.score = self.emitter.emit(events.ConversationScored, **fields).score
+        return outcome
+
+    def _not_measured(self, outcome: Outcome, talk: Talk) -> Outcome:
+        """Say that no conversation took place: every check of it would hold or fail on nothing."""
+        why = f"no conversation took place: {outcome.detail}"
+        talk.observer.not_observed(self.transcript, why)
+        fields = scoring.unscored_fields(self.transcript, why, outcome.fault)
+        self.emitter.emit(events.ConversationScored, **fields)
         return outcome
 
     async def _judge(self) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:

@@ -30,11 +30,12 @@ from bioeval_tui.text import clean, clean_line, clean_value
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Why a conversation ended, and whose fault it was."""
+    """Why a conversation ended, and whose fault it was. `never_held`: not one word reached the agent."""
 
     reason: EndReason
     fault: Fault = "none"
     detail: str = ""
+    never_held: bool = False
 
 
 class _EvaluatorSpoilt(Exception):
@@ -290,7 +291,8 @@ class Talk:
         if self.is_our_doing(error):
             return Outcome("cancelled", "infrastructure", detail)
         if error.peer == "agent":
-            return Outcome("agent_failed", "agent", detail)
+            never_held = error.unreachable and not self.transcript.latencies_ms
+            return Outcome("agent_failed", "agent", detail, never_held)
         return Outcome("evaluator_failed", "evaluator" if error.unusable else "infrastructure", detail)
 
     async def _end_observing(self) -> None:

@@ -21,7 +21,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui.errors import BioevalError, Problem
-from bioeval_tui.text import clean_line, plural, shorten
+from bioeval_tui.terminal import plain_console
+from bioeval_tui.text import clean, clean_line, plural, shorten
 
 if TYPE_CHECKING:
     from bioeval_tui.grading import batch
@@ -34,17 +35,8 @@ MEDAL_STYLE = {"gold": "bold yellow", "silver": "bold bright_white", "bronze": "
 NOTHING = "·"
 
 
-WIDE = 200
-"""Columns to lay a table out on where no terminal says how many there are."""
-
-
 def _out() -> Console:
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-
-
-def _table_out() -> Console:
-    console = Console(highlight=False, markup=False, emoji=False)
-    return console if console.is_terminal else Console(highlight=False, markup=False, emoji=False, width=WIDE)
 
 
 class _Rate(ProgressColumn):
@@ -80,7 +72,7 @@ def batch_progress() -> Iterator[Callable[[batch.Progress], None]]:
 
 
 def _bar() -> Progress:
-    console = Console(stderr=True, highlight=False, markup=False)
+    console = plain_console(stderr=True)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -156,7 +148,7 @@ def medal_table(reports: Sequence[TaskReport]) -> None:
             _yes(report.above_median if report.valid_submission else None),
             _yes(report.beats_human),
         )
-    console = _table_out()
+    console = plain_console()
     console.print(table)
     valid = sum(report.valid_submission for report in reports)
     medals = [f"{sum(report.medal == name for report in reports):,} {name}" for name in MEDAL_STYLE]
@@ -241,7 +233,7 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
             continue
         words = (row[key] or NOTHING for key in ("domain", "task_type", "difficulty", "data_source"))
         table.add_row(Text(entry.id), *(Text(str(word)) for word in words), _yes(row["prepared"]))
-    console = _table_out()
+    console = plain_console()
     console.print(table)
     for entry in broken:
         console.print(f"broken: {entry.problem}", soft_wrap=True)
@@ -318,9 +310,11 @@ def task_card(task: GradingTask) -> None:
         out.print(f"  warning: {clean_line(warning, 500)}")
     if task.description:
         out.print()
-        Console(highlight=False, markup=False, emoji=False).print(
-            Markdown(task.description, hyperlinks=False)
-        )
+        console = plain_console()
+        if console.is_terminal:
+            console.print(Markdown(task.description, hyperlinks=False))
+        else:  # a file or a pipe gets the text as it was written
+            console.print(clean(task.description))
 
 
 def check_lines(rows: Sequence[dict[str, Any]]) -> None:

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui import events
+from bioeval_tui.reports.words import why_no_score
 from bioeval_tui.run_state import Change, ConversationState, RunState
 from bioeval_tui.text import shorten
 
@@ -89,8 +90,9 @@ def print_score_card(state: RunState, console: Console) -> None:
 
 def _print_parts(talk: ConversationState, console: Console) -> None:
     title = CONDITION_TITLES[talk.key.condition]
-    if talk.score is None:
-        console.print(Text(f"{title}: not scored"))
+    if talk.score is None or talk.score.score is None:
+        console.print(Text(f"{title}: no score: {why_no_score(talk)}"))
+    if talk.score is None or not talk.score.parts:
         return
     parts = "   ".join(
         f"{part.name} {'left out' if part.left_out else _number(part.value)} ×{part.weight:g}"
@@ -98,7 +100,7 @@ def _print_parts(talk: ConversationState, console: Console) -> None:
     )
     average = talk.score.average_latency_ms
     time = f"   average {average / 1000:.2f} s" if average is not None else ""
-    why = f"   {talk.score.reason}" if talk.score.reason else ""
+    why = f"   {talk.score.reason}" if talk.score.reason and talk.score.score is not None else ""
     console.print(Text(f"{title}: {parts}   − penalty {talk.score.penalty:.2f}{time}{why}"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bioeval_tui.reports.words import why_no_score
 from bioeval_tui.run_state import ConversationState, RunState
 
 
@@ -47,7 +48,7 @@ def _conversation(talk: ConversationState) -> dict[str, Any]:
     score, ended, verdict = talk.score, talk.ended, talk.verdict
     return {
         "score": score.score if score else None,
-        "reason": score.reason if score else "not scored",
+        "reason": score.reason if score and score.score is not None else why_no_score(talk),
         "parts": {part.name: part.model_dump(exclude={"name"}) for part in score.parts} if score else {},
         "penalty": score.penalty if score else None,
         "failures": talk.failures,

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui.recordings.catalogue import CataloguedRun
+from bioeval_tui.terminal import plain_console
 from bioeval_tui.text import shorten
 
 SIGNS = {
@@ -22,18 +23,15 @@ SIGNS = {
 
 
 NARROW = 110
-PIPED = 140
-"""Columns of a terminal below which some are left out, and those of the table when nobody's terminal bounds it."""
+"""Columns of a terminal below which some of the table's are left out."""
 
 
 def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) -> None:
     """Print one row a run: scores right-aligned, times local. Ids stay whole: people copy them."""
-    console = console or Console(highlight=False)
-    if not console.is_terminal:
-        console.width = max(console.width, PIPED)
+    console = console or plain_console()
     narrow = console.width < NARROW
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for title, width in (("run", 20), ("job", 6), ("status", 13), ("started", 11 if narrow else 16)):
+    for title, width in (("run", 20), ("job", 6), ("status", 14), ("started", 11 if narrow else 16)):
         table.add_column(title, no_wrap=True, min_width=width)
     for title in ("withheld", "supplied") if narrow else ("withheld", "supplied", "mean", "messages"):
         table.add_column(title, justify="right", no_wrap=True, min_width=len(title))
@@ -42,11 +40,18 @@ def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) ->
     for run in runs:
         started = datetime.fromisoformat(run.started_at).astimezone()
         when = f"{started:%m-%d %H:%M}" if narrow else f"{started:%Y-%m-%d %H:%M}"
-        cells = [run.run_id, shorten(run.job, 14 if narrow else 40), SIGNS[run.status], when]
+        cells = [run.run_id, shorten(run.job, 14 if narrow else 40), status_words(run), when]
         cells += [_number(run.scores.get("withheld")), _number(run.scores.get("supplied"))]
         cells += [] if narrow else [_number(run.score), str(run.messages), run.fault]
         table.add_row(*map(Text, cells))
     console.print(table)
+
+
+def status_words(run: CataloguedRun) -> str:
+    """Return how a run ended. One that went through and has no score was not a success: say so."""
+    if run.status != "completed" or run.score is not None:
+        return SIGNS[run.status]
+    return "✗ agent failed" if "agent" in run.fault.split(", ") else "? not measured"
 
 
 def _number(value: float | None) -> str:

@@ -7,6 +7,7 @@ from math import ceil
 
 from bioeval_tui.events import AssertionChecked, ConversationEnded
 from bioeval_tui.reports.costs import PeerCost, Spent
+from bioeval_tui.run_state import ConversationState
 from bioeval_tui.statistics.estimates import signed as signed_number
 from bioeval_tui.statistics.passk import PassK
 from bioeval_tui.task_report import TaskReport
@@ -90,6 +91,16 @@ def ending(ended: ConversationEnded) -> str:
     fault = f", fault: {ended.fault}" if ended.fault != "none" else ""
     detail = f": {clean_line(ended.detail, 200)}" if ended.detail else ""
     return f"{ENDS[ended.reason]}{fault}{detail}"
+
+
+def why_no_score(talk: ConversationState) -> str:
+    """Return why a conversation has no score, headed by what happened: what it spoilt comes after it."""
+    if talk.score is None:
+        return "not scored"
+    reason, ended = talk.score.reason, talk.ended
+    if ended is None or ended.reason == "signed_off" or (ended.detail and ended.detail in reason):
+        return reason
+    return "; ".join(filter(None, (ending(ended), reason)))
 
 
 def value_text(value: object) -> str:

@@ -8,13 +8,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bioeval_tui.terminal import plain_console
 from bioeval_tui.text import plural
 from bioeval_tui.wiring.estimate import MESSAGE_TOKENS, RoleEstimate, RunEstimate, total_cost
 
 
 def print_estimates(found: Sequence[RunEstimate], console: Console | None = None) -> None:
     """Print conversations, the most calls and the cost of each role of each run, and the sums."""
-    console = console or Console(highlight=False)
+    console = console or plain_console()
     hosts = list(dict.fromkeys(host for run in found for host in run.hosts))
     table = Table("job", "role", "who", box=None, pad_edge=False)
     for title in ("most calls", "at most"):

@@ -23,6 +23,7 @@ from bioeval_tui.reports.summary import summarise_runs
 from bioeval_tui.reports.words import cost_words, token_words
 from bioeval_tui.run_state import RunState, apply
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import plain_console
 from bioeval_tui.text import plural
 from bioeval_tui.wiring.gate import Gate, print_checks
 from bioeval_tui.wiring.progress import BatchProgress
@@ -47,13 +48,13 @@ def run_headless(
     """
     gate = gate or Gate()
     gate.check_paths()
-    talk = Console(stderr=True, highlight=False)
+    talk = plain_console(stderr=True)
     talk.print(Text(f"transcripts go to: {', '.join(hosts_of(spec, settings))}"), soft_wrap=True)
     interrupted: list[bool] = []
     states = asyncio.run(_run(spec, settings, talk, interrupted, verbose))
     loaded = _loaded(spec, settings, states)
     result = gate.hold(loaded)
-    out = Console(highlight=False)
+    out = plain_console()
     if as_json:
         results = [result_of(state) for state in states]
         print(json.dumps(results[0] if len(results) == 1 else results, indent=2, ensure_ascii=False))  # noqa: T201
@@ -63,6 +64,7 @@ def run_headless(
         print_batch(loaded, out)
     print_checks(result, talk if as_json else out)
     _say_how_to_resume(states, talk)
+    _say_who_is_missing(states, talk)
     if interrupted:
         return ExitCode.INTERRUPTED
     if len(loaded) < len(states) or any(_stopped(state) for state in states):
@@ -129,6 +131,13 @@ def _say_how_to_resume(states: Sequence[RunState], console: Console) -> None:
         first = f"`bioeval-tui runs resume {stopped[0]}`"
         more = "" if len(stopped) == 1 else " and so on"
         console.print(Text(f"{what} not finished; {first}{more} goes on with what is missing"))
+
+
+def _say_who_is_missing(states: Sequence[RunState], console: Console) -> None:
+    held = [conversation for state in states for conversation in state.conversations.values()]
+    if held and not any(conversation.messages for conversation in held):
+        words = "no agent was reached: start yours and give its address with --agent-url or BIOEVAL_AGENT_URL"
+        console.print(Text(f"{words}; `bioeval-tui agent` serves the sample agent"))
 
 
 async def _run(

@@ -83,7 +83,9 @@ def test_an_agent_that_refuses_connections(program: Program) -> None:
         assert (ended["reason"], ended["fault"]) == ("agent_failed", "agent")
         assert ended["detail"] == f"127.0.0.1:{port} refuses the connection"
         assert len(done.of("request_failed", condition)) == 4
-    assert done.code == 1
+        assert "score" not in done.scored(condition)
+        assert done.scored(condition)["reason"].startswith(f"no conversation took place: 127.0.0.1:{port}")
+    assert done.code == 3, "not one word was exchanged: nothing was measured"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_a_tls_error_is_named(trusts: bool, program: Program) -> None:
     with serving(agent):
         done = program.run(agent.url.replace("http:", "https:"), program.job())
     ended = done.ended()
-    assert (ended["reason"], ended["fault"], done.code) == ("agent_failed", "agent", 1)
+    assert (ended["reason"], ended["fault"], done.code) == ("agent_failed", "agent", 3)
     host = agent.url.partition("//")[2]
     said = f"the TLS certificate of {host} is not trusted" if trusts else f"no TLS connection to {host}"
     assert ended["detail"].startswith(said)

@@ -121,16 +121,25 @@ def test_each_sample_job_runs_against_an_agent_in_another_process(job: str, tmp_
     ]
 
 
-def test_an_agent_that_is_not_there_ends_in_sentences_and_a_score(tmp_path: Path) -> None:
+def test_an_agent_that_is_not_there_is_named_first_and_nothing_counts_as_measured(tmp_path: Path) -> None:
     job = JOBS / "medication_reminder.yml"
     done = run(
         "run", str(job), "--agent-url", "http://127.0.0.1:9", "--headless", "--json", data_dir=tmp_path
     )
-    result = json.loads(done.stdout)
-    for held in result["conditions"].values():
+    cause = "no conversation took place: 127.0.0.1:9 refuses the connection"
+    for held in json.loads(done.stdout)["conditions"].values():
         assert (held["end_reason"], held["fault"], held["failures"]) == ("agent_failed", "agent", 4)
-        assert "127.0.0.1:9" in held["end_detail"]
-    assert "Traceback" not in done.stderr
+        assert (held["score"], held["reason"]) == (None, cause)
+        assert {(check["status"], check["error"]) for check in held["assertions"]} == {
+            ("not_measured", cause)
+        }
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False)
+    assert "--agent-url" in done.stderr.splitlines()[-1]
+    (listed,) = run("runs", "list", data_dir=tmp_path).stdout.splitlines()[1:]
+    assert "✗ agent failed" in listed
+    assert listed.endswith(" agent")
+    card = run("runs", "show", listed.split()[0], data_dir=tmp_path).stdout.splitlines()
+    assert f"facts withheld: no score: {cause}" in card
 
 
 def test_a_killed_engine_leaves_an_interrupted_run_with_all_completed_messages(tmp_path: Path) -> None:
