@@ -12,7 +12,7 @@ from bioeval_tui.conversation.plan import Parts, RunPlan
 from bioeval_tui.errors import BioevalError, NotMeasuredError, QueryError
 from bioeval_tui.jobs.models import ConversationSeed, Seed, TextSeed
 from bioeval_tui.protocols import Agent, PeerError
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, plural
 
 
 async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter) -> None:
@@ -22,7 +22,7 @@ async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter
         NotMeasuredError: a setup failed; the condition cannot begin from a known state.
     """
     if plan.job.setups and parts.graph is None:
-        message = f"{len(plan.job.setups)} setups not applied: {parts.no_graph}"
+        message = f"{plural(len(plan.job.setups), 'setup')} not applied: {parts.no_graph}"
         emitter.emit(events.Warned, code="setup_skipped", message=message)
         return
     for index, setup in enumerate(plan.job.setups):
@@ -62,7 +62,7 @@ async def apply_seeds(
         what = "text" if isinstance(seed, TextSeed) else "conversation"
         emitter.emit(events.SeedApplied, index=index, what=what, applied=applied, detail=detail)
     if skipped:
-        message = f"{skipped} of {len(plan.job.seeds)} seeds not applied; the agent knows less than the job means it to"
+        message = f"{skipped} of {plural(len(plan.job.seeds), 'seed')} not applied; the agent knows less than the job means it to"
         emitter.emit(events.Warned, code="seed_not_applied", message=message)
 
 

@@ -7,6 +7,7 @@ import gc
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
@@ -16,7 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
 from bioeval_tui.text import home_relative
-from bioeval_tui.tui.keymap import chosen_keys, named
+from bioeval_tui.tui.keymap import named, resolve, use_keys
 from bioeval_tui.tui.line_filter import SafeLines
 from bioeval_tui.tui.themes import DEFAULT_VARIABLES, THEMES
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 OnQuit = Literal["cancel", "ask", "leave"]
 Mode = Literal["jobs", "live", "runs", "benchmarks", "medals"]
+MOST_TOLD = 3
+"""So many wrong entries are told at once."""
 CANCEL_WAIT_S = 3.0
 """How long quitting waits for a cancelled run to say that it has ended."""
 
@@ -60,8 +63,8 @@ class BioevalApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = named(
         "app",
         [
-            Binding("1", "go('jobs')", "screens", key_display="1…5", tooltip="Go to the job files"),
-            Binding("2", "go('live')", "live screen", show=False, tooltip="Go to the run that is watched"),
+            Binding("1", "go('jobs')", "jobs", tooltip="Go to the job files"),
+            Binding("2", "go('live')", "live run", show=False, tooltip="Go to the run that is watched"),
             Binding("3", "go('runs')", "runs", show=False, tooltip="Go to the history of runs"),
             Binding(
                 "4", "go('benchmarks')", "benchmarks", show=False, tooltip="Go to the machine-learning tasks"
@@ -94,7 +97,8 @@ class BioevalApp(App[None]):
         kept = services.preferences.get("theme")
         self.theme = theme or (kept if kept in [look.name for look in THEMES] else "dark")
         self.services = services
-        self.set_keymap(chosen_keys(services.preferences))
+        self.keys: dict[str, str] = {}
+        """The keys that were changed, by name."""
         self.clock = clock
         self._on_quit = on_quit
         self._start = start
@@ -146,6 +150,8 @@ class BioevalApp(App[None]):
         self.set_class(self.few_colours or self.no_color, "-few-shades")
         self.set_class(self.few_colours, "-few-colours")
         self.call_after_refresh(self.spare_collector)
+        if self.services.preferences.get("keys"):
+            self.run_worker(self._choose_keys(), group="keys")
         if isinstance(self._start, str) and self._start != "live":
             await self.action_go(self._start)
 
@@ -198,6 +204,24 @@ class BioevalApp(App[None]):
         self.theme = name
         self.services.keep("theme", name)
 
+    async def _choose_keys(self) -> None:
+        # The names are those of every screen; what these need is loaded beside the first paint, not before it.
+        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.screens.keys")
+        await asyncio.to_thread(module.all_places)
+        self.choose_keys()
+
+    def choose_keys(self) -> None:
+        """Answer to the keys that were kept; say which of them cannot be used."""
+        from bioeval_tui.tui.screens.keys import all_places
+
+        chosen = resolve(self.services.preferences.get("keys"), all_places())
+        self.keys = chosen.keys
+        for node in (self, *(screen for stack in self._screen_stacks.values() for screen in stack)):
+            use_keys(node, self.keys)
+        for problem in chosen.problems[:MOST_TOLD]:
+            self.notify(problem, severity="warning", markup=False)
+        self.refresh_bindings()
+
     def open_run(self, opener: Opener | None) -> None:
         """Show another run on the live screen; dialogs over it are closed."""
         # In the app's own task: a screen that is about to be closed must not wait for it.
@@ -216,6 +240,12 @@ class BioevalApp(App[None]):
         from bioeval_tui.tui.screens.help import HelpScreen
 
         self.push_screen(HelpScreen(self.screen))
+
+    def action_change_keys(self) -> None:
+        """Show every key, to be changed."""
+        from bioeval_tui.tui.screens.keys import KeysDialog
+
+        self.push_screen(KeysDialog())
 
     def action_picture(self) -> None:
         """Save the screen as an SVG picture."""

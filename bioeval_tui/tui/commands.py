@@ -42,10 +42,14 @@ class Actions(Provider):
 
     def _actions(self) -> Iterator[Action]:
         for hint in hints(self.screen, hidden=True):
-            if hint.action != "command_palette" and hint.words:
+            if hint.action.removeprefix("app.") != "command_palette" and hint.words:
                 words = f"{hint.words.capitalize()}  ({hint.key})"
                 run = partial(self.app.run_action, hint.action, hint.node)
                 yield Action(words, hint.tooltip, run)
+        app = cast("BioevalApp", self.app)
+        yield Action(
+            "Change the keys", "Every key by its name; enter gives it another", app.action_change_keys
+        )
         for theme in THEMES:
             yield Action(f"Theme: {theme.name}", "Change the colours", partial(self._use, theme.name))
 

@@ -15,7 +15,10 @@ from textual.color import Color
 
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.line_filter import SafeLines
+from bioeval_tui.tui.screens.help import HelpScreen
+from bioeval_tui.tui.screens.keys import KeysDialog
 from bioeval_tui.tui.screens.quit import QuitScreen
+from bioeval_tui.tui.screens.score_card import ScoreCard
 from bioeval_tui.tui.services import Intent
 from bioeval_tui.tui.themes import THEMES
 
@@ -97,15 +100,66 @@ async def test_the_palette_offers_the_keys_of_the_screen_and_the_themes() -> Non
 
 async def test_keys_that_were_changed_do_what_the_old_ones_did() -> None:
     services = FakeServices(FakeView(scripted_run(), hold_at=100))
-    services.preferences["keys"] = {"live.pause": "f6", "app.help": "f1", "x": 3, "live.step": "not a key [/"}
+    services.preferences["keys"] = {"live.pause": "f6", "app.help": "f1", "live.step": "not a key [/"}
     async with opened(None, services=services) as (app, pilot):
         assert services.view is not None
+        assert "keys: live.step: there is no key not a key [/" in screen_text(app)
+        assert "f6 pause" in screen_text(app)
         await pilot.press("space")
         assert services.view.sent == []
         await pilot.press("f6")
         await until(pilot, lambda: services.view.sent == [Intent("pause")])
         await pilot.press("f1")
-        await until(pilot, lambda: "f6" in screen_text(app))
+        await until(pilot, lambda: "f6  Both conversations wait" in screen_text(app))
+        await pilot.press("f1")
+        await until(pilot, lambda: app.screen is app.live)
+
+
+async def test_the_keys_dialog_changes_a_key_and_gives_it_back() -> None:
+    services = FakeServices(FakeView(scripted_run(), hold_at=100))
+    async with opened(None, services=services) as (app, pilot):
+        await pilot.press("ctrl+p", *"change the keys")
+        await loaded(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, KeysDialog))
+        await pilot.press("slash", *"live take over", "enter", "enter", "n")
+        await loaded(app, pilot)
+        assert "n is live.step already" in screen_text(app)
+        await pilot.press("enter", "f8")
+        await loaded(app, pilot)
+        assert services.preferences["keys"] == {"live.take_over": "f8"}
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert "f8 take over" in screen_text(app)
+        await pilot.press("question_mark", "c", "slash", *"live.take_over", "enter", "backspace", "escape")
+        await loaded(app, pilot)
+        assert services.preferences["keys"] is None
+        assert "t take over" in screen_text(app)
+
+
+async def test_a_box_has_the_keys_of_every_screen_and_the_footer_behind_it_has_none(tmp_path: Path) -> None:
+    async with opened(FakeView(scripted_run()), (160, 45), pictures=tmp_path) as (app, pilot):
+        assert isinstance(app.screen, ScoreCard)
+        assert "take over" not in screen_text(app)
+        await pilot.press("s")
+        assert list(tmp_path.glob("*.svg"))  # noqa: ASYNC240
+        await pilot.press("question_mark")
+        await loaded(app, pilot)
+        assert isinstance(app.screen, HelpScreen)
+        assert "Go to what the judge quotes" in screen_text(app)
+        await pilot.press("question_mark", "q")
+        await until(pilot, lambda: app._exit)
+
+
+async def test_help_names_each_screen_with_its_own_number() -> None:
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+        assert "1…5 screens" in screen_text(app)
+        await pilot.press("question_mark")
+        await loaded(app, pilot)
+        lines = [line.strip() for line in screen_text(app).splitlines()]
+        for line in ("1  Go to the job files", "5  Go to the graded submissions"):
+            assert any(line in shown for shown in lines)
+        assert not any("1…5" in shown for shown in lines)
 
 
 async def test_numbers_go_to_screens() -> None:

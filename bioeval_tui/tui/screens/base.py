@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
 
-from bioeval_tui.tui.keymap import named
+from bioeval_tui.tui.keymap import named, use_keys
 from bioeval_tui.tui.widgets.keys_footer import KeysFooter
 from bioeval_tui.tui.widgets.title_bar import TitleBar
 
@@ -34,6 +34,10 @@ class BaseScreen(Screen[None]):
         if "BINDINGS" in cls.__dict__:
             cls.BINDINGS = named(cls.NAME or cls.__name__, cls.BINDINGS)
         super().__init_subclass__(**options)
+
+    def on_mount(self) -> None:
+        """Answer to the keys that people chose."""
+        use_keys(self, self.bioeval.keys)
 
     @property
     def bioeval(self) -> BioevalApp:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,8 +12,11 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.tui.keymap import named
+from bioeval_tui.tui.keymap import named, use_keys
 from bioeval_tui.tui.widgets.keys_footer import KeysFooter
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.app import BioevalApp
 
 Result = TypeVar("Result")
 
@@ -21,10 +24,30 @@ Result = TypeVar("Result")
 class Dialog(ModalScreen[Result], Generic[Result]):
     """Closed by `esc`. `HEADING` stands at the top; subclasses yield the body."""
 
+    NAME: ClassVar[str] = ""
+    ABOUT: ClassVar[str] = ""
     HEADING: ClassVar[str] = ""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "close", tooltip="Back to the screen below")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = named(
+        "dialog",
+        [
+            Binding("escape", "close", "close", tooltip="Back to the screen below"),
+            # A modal screen keeps the application's keys out; these are wanted on every one.
+            Binding(
+                "question_mark",
+                "app.help",
+                "help",
+                show=False,
+                key_display="?",
+                tooltip="What this box shows, its keys",
+            ),
+            Binding(
+                "s", "app.picture", "screenshot", show=False, tooltip="Save this screen as an SVG picture"
+            ),
+            Binding("ctrl+p", "app.command_palette", "palette", show=False, tooltip="Every action by name"),
+            Binding("q", "app.leave_app", "quit", show=False, tooltip="Leave the program"),
+            Binding("ctrl+q", "app.leave_app", "quit", show=False, tooltip="Leave the program"),
+        ],
+    )
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     DEFAULT_CSS = """
     Dialog {
@@ -48,9 +71,17 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     def __init_subclass__(cls, **options: Any) -> None:
         """Name the keys, so that people can change them."""
         if "BINDINGS" in cls.__dict__:
-            name = getattr(cls, "NAME", "") or cls.HEADING or cls.__name__
-            cls.BINDINGS = named(name, cls.BINDINGS)
+            cls.BINDINGS = named(cls.NAME or cls.HEADING or cls.__name__, cls.BINDINGS)
         super().__init_subclass__(**options)
+
+    def on_mount(self) -> None:
+        """Answer to the keys that people chose."""
+        use_keys(self, self.bioeval.keys)
+
+    @property
+    def bioeval(self) -> BioevalApp:
+        """The application, with its services."""
+        return cast("BioevalApp", self.app)
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""

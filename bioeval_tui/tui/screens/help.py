@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
@@ -17,6 +18,13 @@ from bioeval_tui.tui.widgets.keys_footer import hints
 
 class HelpScreen(Dialog[None]):
     """The keys of the screen that was open when help was asked for."""
+
+    NAME: ClassVar[str] = "Help"
+    ABOUT: ClassVar[str] = "What the screen below shows, and every key that applies there."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "change_keys", "change keys", tooltip="Choose other keys"),
+        Binding("question_mark", "close", "close", show=False, id="app.help", tooltip="Close the help"),
+    ]
 
     def __init__(self, about: Screen[Any]) -> None:
         super().__init__()
@@ -41,9 +49,16 @@ class HelpScreen(Dialog[None]):
             ]
             yield Static(Content("\n").join(lines), markup=False)
 
+    def action_change_keys(self) -> None:
+        """Show every key, to be changed."""
+        self.dismiss(None)
+        self.bioeval.action_change_keys()
+
 
 def help_lines(screen: Screen[Any]) -> list[tuple[str, str]]:
     """Return every key that applies on `screen` with what it does, shown in the footer or not."""
     return [
-        (hint.key, hint.tooltip or hint.words) for hint in hints(screen, hidden=True) if hint.action != "help"
+        (hint.key, hint.tooltip or hint.words)
+        for hint in hints(screen, hidden=True)
+        if hint.action.removeprefix("app.") != "help"
     ]

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import on
 from textual.binding import Binding, BindingType
 
+from bioeval_tui.tui.screens.live_presenting import PRESENT, STOP_PRESENTING, LivePresenting
 from bioeval_tui.tui.screens.live_reading import READING_ACTIONS, READING_KEYS, LiveReading
 from bioeval_tui.tui.screens.live_replay import REPLAY_ACTIONS, REPLAY_KEYS
 from bioeval_tui.tui.services import IntentKind
 from bioeval_tui.tui.view import control, heads
 from bioeval_tui.tui.widgets.ask_line import AskLine
+from bioeval_tui.tui.widgets.keys_footer import key_for
 from bioeval_tui.tui.widgets.panel_deck import PanelDeck
 from bioeval_tui.tui.widgets.rows import RowList
 from bioeval_tui.tui.widgets.tab_line import TabLine
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.view.score_card import Evidence
 
 LIVE_KEYS: list[BindingType] = [
+    STOP_PRESENTING,
     Binding("space", "pause", "pause", tooltip="Both conversations wait before the next message"),
     Binding("space", "resume", "go on", tooltip="Go on after a pause"),
     Binding("n", "step", "step", tooltip="One message, then wait again"),
@@ -33,7 +36,8 @@ LIVE_KEYS: list[BindingType] = [
     Binding("m", "medals", "medals", tooltip="The medal table"),
     Binding("r", "again", "run again", tooltip="Start the same once more"),
     Binding("tab", "switch_condition", "switch", tooltip="Act on the other condition"),
-    Binding("p", "next_panel", "panel", tooltip="Tasks, latency, assertions; enter opens a row"),
+    Binding("i", "next_panel", "panel", tooltip="Tasks, latency, assertions; enter opens a row"),
+    PRESENT,
     Binding("f", "follow", "follow", tooltip="Stay at the newest message"),
     Binding("slash", "find", "find", key_display="/", tooltip="Find in this conversation"),
     Binding("e", "events", "events", tooltip="Fold or unfold what the agent did between the lines"),
@@ -57,11 +61,11 @@ CONDITIONAL = control.CONTROL | {
     "all_trials",
     "follow",
 }
-CONDITIONAL |= REPLAY_ACTIONS | READING_ACTIONS
+CONDITIONAL |= REPLAY_ACTIONS | READING_ACTIONS | {"present", "stop_presenting"}
 NEEDS_RUN = frozenset({"switch_condition", "next_panel"})
 
 
-class LiveKeys(LiveReading):
+class LiveKeys(LivePresenting, LiveReading):
     """Actions of the live screen; `LiveScreen` adds what is seen."""
 
     CONDITIONAL: ClassVar[frozenset[str]] = CONDITIONAL | NEEDS_RUN
@@ -72,6 +76,8 @@ class LiveKeys(LiveReading):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide what does not apply now."""
+        if (presented := self.presenting_applies(action)) is not None:
+            return presented
         if action not in self.CONDITIONAL:
             return True
         live = self._live
@@ -83,6 +89,8 @@ class LiveKeys(LiveReading):
             return self.reading_applies(action)
         if action in NEEDS_RUN:
             return bool(live.state.conversations)
+        if action == "other_trial" and self.playback is not None:
+            return False  # the same keys go from turn to turn
         if action == "follow":
             return any(not talk.transcript.following for talk in live.talks.values())
         return control.applies(action, live.state, live.link.status, live.active, live.trial)
@@ -220,7 +228,9 @@ class LiveKeys(LiveReading):
         self.query_one(PanelDeck).next_panel()
 
     def action_leave(self) -> None:
-        """Go back from a panel to the conversation."""
+        """Go back from a panel to the conversation, or from the presentation to the whole screen."""
+        if self.presenting:
+            self.action_stop_presenting()
         self.focus_talk()
 
     def action_follow(self) -> None:
@@ -290,10 +300,20 @@ class LiveKeys(LiveReading):
         if getattr(self.app, "leaving", False):
             return  # the run ended because its viewer leaves: nothing is opened any more
         typing = any(line.is_open for line in self.query(AskLine))
-        if self.is_current and not typing and self.check_action("score_card", ()):
+        if self.is_active and not typing and self.check_action("score_card", ()):
             self.action_score_card()
-        else:
-            self.tell("The run has ended. o opens the score card.")
+            return
+        # Said where it can be done: not every screen has the card's key.
+        keys = [key_for(self, "score_card")] if self.check_action("score_card", ()) else []
+        if self.app.current_mode != "live":
+            keys.insert(0, key_for(self.app, "go('live')"))
+        elif not self.is_active or typing:
+            keys.insert(0, "esc")
+        self.tell(
+            f"The run has ended: {', then '.join(keys)} opens the score card."
+            if keys
+            else "The run has ended."
+        )
 
     def action_score_card(self) -> None:
         """Open the score card over the conversations."""

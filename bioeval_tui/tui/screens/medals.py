@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.reviews import mark_of
 from bioeval_tui.text import plural
 from bioeval_tui.tui.screens.medals_keys import MEDAL_KEYS, GroupRows, MedalRows, MedalsKeys
 from bioeval_tui.tui.services import MedalRow
@@ -21,6 +22,7 @@ from bioeval_tui.tui.view.cells import Cell
 from bioeval_tui.tui.view.listing import Sorting
 from bioeval_tui.tui.view.medal_groups import GROUP_COLUMNS, MIN_NAME, group_cells, groups
 from bioeval_tui.tui.view.medal_table import MedalTable
+from bioeval_tui.tui.view.review import marked
 from bioeval_tui.tui.widgets.ask_line import AskLine
 from bioeval_tui.tui.widgets.list_table import ListTable
 from bioeval_tui.tui.widgets.medal_card import MedalCard
@@ -83,7 +85,9 @@ class MedalsScreen(MedalsKeys):
                 yield self._listing
                 yield self._grouping
             yield MedalCard()
-        yield Drawn(classes="medals--totals")
+        totals = Drawn()
+        totals.id = "totals"
+        yield totals
         yield AskLine("filter", "words of task, agent or medal; enter keeps it, esc clears it", id="filter")
 
     def on_mount(self) -> None:
@@ -95,9 +99,7 @@ class MedalsScreen(MedalsKeys):
         match kept.get("medals.hidden"):
             case [*names] if all(isinstance(name, str) for name in names):
                 self.hidden = frozenset(names)
-        totals = self.query_one(".medals--totals", Drawn)
-        totals.id = "totals"
-        totals.draw(self._totals)
+        self.query_one("#totals", Drawn).draw(self._totals)
         self.redraw()
         self.run_worker(self._take(), group="medals", exit_on_error=False)
 
@@ -114,6 +116,7 @@ class MedalsScreen(MedalsKeys):
             self._failure = str(error) or type(error).__name__
         self._done = True
         self.redraw()
+        self._read_marks()
 
     def _redraw_soon(self) -> None:
         """Redraw the first row at once, later ones at most once a frame, and more seldom as the table grows."""
@@ -155,13 +158,39 @@ class MedalsScreen(MedalsKeys):
         if at != self.rows.cursor:
             self.rows.move_to(at)
         self.look(at)
-        self.query_one(".medals--totals", Drawn).refresh()
+        self._fit_totals()
         self._show_words()
         if filled and self.focused is None:
             self.focus_rows()
 
     def _cells(self, index: int, width: int) -> Mapping[str, Cell]:
-        return medals.row_cells(self.table.visible[index].row)
+        row = self.table.visible[index].row
+        cells = medals.row_cells(row)
+        if opinions := self.marks.get(id(row)):
+            cells["medal"] = marked(cells["medal"], medals.graded_as(row), mark_of(opinions))
+        return cells
+
+    def on_screen_resume(self) -> None:
+        """Show what reviewers say, now and whenever the table is come back to."""
+        if self.table.entries:
+            self._read_marks()
+
+    def _read_marks(self) -> None:
+        self.run_worker(self._take_marks(), group="marks", exit_on_error=False)
+
+    async def _take_marks(self) -> None:
+        rows = [entry.row for entry in self.table.entries if entry.row.folder is not None]
+        if not rows:
+            return
+        try:
+            found = await self.bioeval.services.marks(rows)
+        except (BioevalError, OSError) as error:
+            self.tell(f"The reviews could not be read: {error}", bad=True)
+            return
+        marks = {id(row): opinions for row, opinions in zip(rows, found, strict=True) if opinions}
+        if marks != self.marks:
+            self.marks = marks
+            self.show_rows()
 
     def _group_cells(self, index: int, width: int) -> Mapping[str, Cell]:
         return group_cells(self.groups[index])
@@ -170,7 +199,8 @@ class MedalsScreen(MedalsKeys):
         """Show the card of the row at `index`."""
         visible = self.table.visible
         self.looked_at = visible[index] if index < len(visible) else None
-        self.query_one(MedalCard).show(self.looked_at.row if self.looked_at else None)
+        row = self.looked_at.row if self.looked_at else None
+        self.query_one(MedalCard).show(row, self.marks.get(id(row)) if row else None)
 
     def _show_words(self) -> None:
         count = len(self.table.entries)
@@ -201,6 +231,15 @@ class MedalsScreen(MedalsKeys):
             ("bioeval-tui medals REPORT.json shows what was graded before.", "$quiet"),
         )
 
+    def on_resize(self) -> None:
+        """Another width, other lines."""
+        self.call_after_refresh(self._fit_totals)
+
+    def _fit_totals(self) -> None:
+        totals = self.query_one("#totals", Drawn)
+        totals.styles.height = len(medals.totals_lines(self.table.totals(), self.size.width - 4))
+        totals.refresh()
+
     def _totals(self, width: int) -> Content:
-        lines = medals.totals_lines(self.table.totals())
+        lines = medals.totals_lines(self.table.totals(), width)
         return Content("\n").join([paint(*line).truncate(width, ellipsis=True) for line in lines])

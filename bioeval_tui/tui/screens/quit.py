@@ -16,10 +16,11 @@ from bioeval_tui.tui.screens.dialog import Dialog
 class QuitScreen(Dialog[bool]):
     """True to stop the run, False to leave it running, None to stay."""
 
-    HEADING = "A run goes on"
+    NAME: ClassVar[str] = "Quit"
+    HEADING: ClassVar[str] = "A run goes on"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("l", "answer(False)", "leave it running"),
-        Binding("x", "answer(True)", "stop it"),
+        Binding("l", "answer(False)", "leave it running", id="quit.leave"),
+        Binding("x", "answer(True)", "stop it", id="quit.stop"),
         Binding("escape", "close", "stay"),
     ]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bioeval_tui.text import plural
 from bioeval_tui.tui.view.cells import Cell
 
 if TYPE_CHECKING:
+    from bioeval_tui.events import Mark
     from bioeval_tui.tui.services import MedalRow
     from bioeval_tui.tui.view.medal_table import Totals
 
@@ -58,6 +60,11 @@ def standing(row: MedalRow) -> Standing:
         return "invalid"
     medal = row.report.medal
     return medal if medal in ("gold", "silver", "bronze") else "none"  # type: ignore[return-value]
+
+
+def graded_as(row: MedalRow) -> Mark:
+    """Return what the grading says of the file, in the words of its reviewers."""
+    return "valid" if row.report is not None and row.report.valid_submission else "invalid"
 
 
 def number(value: float | None) -> str:
@@ -160,23 +167,27 @@ def _yes(value: bool | None) -> Cell:
     return Cell("✓   ", "good") if value else Cell("✗   ", "quiet")
 
 
-def totals_lines(totals: Totals) -> list[list[Cell]]:
-    """Return the two lines under the table."""
+def totals_lines(totals: Totals, width: int = 200) -> list[list[Cell]]:
+    """Return the lines under the table: two, or three where two would not fit into `width` cells."""
     by = totals.by
-    counts = [Cell(f"{totals.rows:,} reports   ", "strong")]
+    counts = [Cell(f"{plural(totals.rows, 'report')}   ", "strong")]
     for name in ("gold", "silver", "bronze"):
         counts += [MEDALS[name], Cell(f" {by[name]:,}   ")]
     counts.append(Cell(f"invalid {by['invalid']:,}", "bad" if by["invalid"] else "quiet"))
     counts.append(Cell(f"   not graded {by['not_graded']:,}", "warn" if by["not_graded"] else "quiet"))
-    above = [Cell(f"   above median {totals.above_median:,}")]
+    above = [Cell(f"above median {totals.above_median:,}")]
     if totals.beats_human:
         above.append(Cell(f"   above human {totals.beats_human:,}"))
     if totals.average is None or totals.average_with_zeros is None:
-        return [counts, [Cell("no percentile yet", "quiet"), *above]]
-    average = [
-        Cell("average percentile "),
-        Cell(f"{totals.average:.1f}", "strong"),
-        Cell(f" over {totals.valid:,} valid of {totals.rows:,}", "quiet"),
-        Cell(f" ({totals.average_with_zeros:.1f} with the others as 0)", "quiet"),
-    ]
-    return [counts, [*average, *above]]
+        average = [Cell("no percentile yet", "quiet")]
+    else:
+        average = [
+            Cell("average percentile "),
+            Cell(f"{totals.average:.1f}", "strong"),
+            Cell(f" over {totals.valid:,} valid of {totals.rows:,}", "quiet"),
+            Cell(f" ({totals.average_with_zeros:.1f} with the others as 0)", "quiet"),
+        ]
+    together = [*average, Cell("   "), *above]
+    if sum(len(cell.text) for cell in together) <= width:
+        return [counts, together]
+    return [counts, average, above]

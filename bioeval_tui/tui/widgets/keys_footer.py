@@ -25,6 +25,7 @@ _NAMES = {
 _CHARACTERS = {"space": " ", "slash": "/", "question_mark": "?"}
 _FIRST_TO_GO = ("command_palette", "leave_app")
 """What a narrow line leaves out; `? help` names the rest."""
+_FIRST_SCREEN, _SCREENS = "go('jobs')", "1…5"
 
 
 class Hint(NamedTuple):
@@ -44,6 +45,12 @@ def key_name(key: str) -> str:
     return _NAMES.get(key, key)
 
 
+def key_for(node: DOMNode, action: str) -> str:
+    """Return the key of an action of a screen, or the application, as it is now; empty when it has none."""
+    found = (binding for _, binding in node._bindings if binding.action == action)
+    return next((binding.key_display or key_name(binding.key) for binding in found), "")
+
+
 def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
     """Return the bindings that apply now, in the order in which they help: the focused widget's, the screen's
     own, what it inherits, the app's. With `hidden`, those too that the footer does not show.
@@ -56,12 +63,15 @@ def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
             continue
         if _is_typed(screen.focused, key):
             continue
-        everywhere = node is screen.app
+        everywhere = node is screen.app or binding.action.startswith("app.")
         place = order.get(binding.action, 999) if node is screen or everywhere else -1
         name = binding.key_display or key_name(binding.key)
+        words = binding.description
+        if binding.action == _FIRST_SCREEN and not hidden:
+            name, words = (_SCREENS if name == "1" else name), "screens"
         known = found.get(binding.action)
         if known is None:
-            hint = Hint(name, binding.description, binding.action, everywhere, place, tooltip, node)
+            hint = Hint(name, words, binding.action, everywhere, place, tooltip, node)
             found[binding.action] = hint
         elif hidden and name not in known.key.split():
             found[binding.action] = known._replace(key=f"{known.key} {name}")
@@ -80,7 +90,7 @@ def fit(all_hints: list[Hint], width: int) -> tuple[list[Hint], list[Hint]]:
     ends = [hint for hint in all_hints if hint.everywhere]
     for action in _FIRST_TO_GO:
         if _length(ends) > width // 2:
-            ends = [hint for hint in ends if hint.action != action]
+            ends = [hint for hint in ends if hint.action.removeprefix("app.") != action]
     room = width - _length(ends)
     kept: list[Hint] = []
     for hint in all_hints:
@@ -110,12 +120,16 @@ class KeysFooter(Widget):
         self._places: list[tuple[int, int, str]] = []
 
     def on_mount(self) -> None:
-        """Follow the screen's bindings."""
+        """Follow the screen's bindings, and whether they apply at all."""
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
+        self.app.screen_change_signal.subscribe(self, lambda _: self.refresh())
 
     def render(self) -> Content:
-        """Draw the keys, and remember where each stands."""
+        """Draw the keys, and remember where each stands. Behind a box none applies."""
         width = self.size.width
+        if self.app.screen is not self.screen:
+            self._places = []
+            return Content("")
         kept, ends = fit(hints(self.screen), width)
         self._places = []
         line = self._draw(kept, 0)

@@ -201,7 +201,7 @@ async def test_without_a_graph_setups_are_said_to_be_left_out() -> None:
     state = await stage.run()
     talk = state.conversation("withheld")
     assert talk is not None
-    assert [warning.message for warning in talk.warnings] == ["1 setups not applied: no wheel here"]
+    assert [warning.message for warning in talk.warnings] == ["1 setup not applied: no wheel here"]
 
 
 async def test_different_starting_states_are_not_clean() -> None:
