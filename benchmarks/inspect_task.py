@@ -53,7 +53,11 @@ def judged():
 
 
 log = eval(
-    Task(dataset=[Sample(input="Hello", target="x") for _ in range(conversations)], solver=talk(), scorer=judged()),
+    Task(
+        dataset=[Sample(input="Hello", target="x") for _ in range(conversations)],
+        solver=talk(),
+        scorer=judged(),
+    ),
     model=model("agent"),
     max_samples=conversations,
     max_connections=conversations,
@@ -62,6 +66,7 @@ log = eval(
     display="none",
 )[0]
 assert log.status == "success", log.error
-assert log.results and log.results.completed_samples == conversations
+assert log.results
+assert log.results.completed_samples == conversations
 began, ended = (datetime.fromisoformat(moment) for moment in (log.stats.started_at, log.stats.completed_at))
 print(json.dumps((ended - began).total_seconds()))

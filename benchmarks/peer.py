@@ -21,15 +21,47 @@ from aiohttp import web
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-STARTS = ("Could you say more about", "I still wonder about", "Please go on with", "And what follows for", "Tell me of")
-THINGS = ("the plan", "that idea", "the next step", "my question", "the reason", "the other way", "your advice")
+STARTS = (
+    "Could you say more about",
+    "I still wonder about",
+    "Please go on with",
+    "And what follows for",
+    "Tell me of",
+)
+THINGS = (
+    "the plan",
+    "that idea",
+    "the next step",
+    "my question",
+    "the reason",
+    "the other way",
+    "your advice",
+)
 ENDS = ("in plain words", "from the beginning", "as you see it", "when you can", "for someone new to it")
-MOODS = ("I am curious", "I am worried", "It matters to me", "My sister asked", "I read a little", "It is all new", "We talked at home")
+MOODS = (
+    "I am curious",
+    "I am worried",
+    "It matters to me",
+    "My sister asked",
+    "I read a little",
+    "It is all new",
+    "We talked at home",
+)
 SENTENCES = [f"{d}: {a} {b} {c}." for c in ENDS for a in STARTS for b in THINGS for d in MOODS]
-ANSWER = "Gladly: the evidence is good, the effect is moderate, and a pharmacist can say more about your own case."
+ANSWER = (
+    "Gladly: the evidence is good, the effect is moderate, and a pharmacist can say more about your own case."
+)
 VERDICT = {
     "tone": 1.0,
-    "tasks": [{"task": 1, "scored": "Hear about the plan", "score": 1.0, "reason": "It answered.", "evidence": [ANSWER]}],
+    "tasks": [
+        {
+            "task": 1,
+            "scored": "Hear about the plan",
+            "score": 1.0,
+            "reason": "It answered.",
+            "evidence": [ANSWER],
+        }
+    ],
 }
 _count = itertools.count()
 _seen: list[dict[str, Any]] = []
@@ -51,11 +83,20 @@ async def chat(request: web.Request) -> web.StreamResponse:
         usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return web.json_response(
-            {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+            {
+                "id": "c",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "m",
+                "choices": [choice],
+                "usage": usage,
+            }
         )
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)
-    await response.write(chunk({"role": "assistant", "content": text}) + chunk({}, "stop") + b"data: [DONE]\n\n")
+    await response.write(
+        chunk({"role": "assistant", "content": text}) + chunk({}, "stop") + b"data: [DONE]\n\n"
+    )
     await response.write_eof()
     return response
 

@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
 TURNS = 10
@@ -44,13 +45,22 @@ tasks:
 """
 
 
+class Taken(NamedTuple):
+    """Seconds that a process took: by the clock, of the processors, and of the clock for its conversations."""
+
+    wall: float
+    cpu: float
+    held: float = 0.0
+
+
 @contextmanager
 def peer() -> Iterator[str]:
     """Run the peer; give its address."""
     process = subprocess.Popen(
         [sys.executable, str(HERE / "peer.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert process.stdin and process.stdout
+    assert process.stdin
+    assert process.stdout
     try:
         yield process.stdout.readline().strip()
     finally:
@@ -60,21 +70,29 @@ def peer() -> Iterator[str]:
 
 def environment(url: str, data: Path) -> dict[str, str]:
     """Return the environment of a program that talks to the peer."""
-    return {**os.environ, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{url}/v1", "BIOEVAL_DATA_DIR": str(data)}
+    return {
+        **os.environ,
+        "OPENAI_API_KEY": "none",
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "BIOEVAL_DATA_DIR": str(data),
+    }
 
 
-def timed(command: list[str], env: dict[str, str]) -> tuple[float, str]:
-    """Run a program; return its wall time in seconds and what it printed."""
+def timed(command: list[str], env: dict[str, str]) -> tuple[Taken, str]:
+    """Run a program; return its seconds (wall, CPU) and what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     done = subprocess.run(command, env=env, capture_output=True, text=True)
-    took = time.perf_counter() - began
+    wall = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = Taken(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     if done.returncode:
         raise SystemExit(f"{command[:4]} exited {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
     return took, done.stdout
 
 
-def ours(url: str, folder: Path, conversations: int) -> tuple[float, float]:
-    """Return the whole process's wall time and that of the conversations, in seconds."""
+def ours(url: str, folder: Path, conversations: int) -> Taken:
+    """Run our program."""
     data = Path(tempfile.mkdtemp(dir=folder))
     job = folder / "job.yml"
     job.write_text(JOB)
@@ -89,7 +107,7 @@ def ours(url: str, folder: Path, conversations: int) -> tuple[float, float]:
     if turns != conversations * TURNS:
         raise SystemExit(f"{turns} turns were held: {printed[-1500:]}")
     began = next(line for line in lines if line["kind"] == "conversation_started")["at"]
-    return whole, seconds(began, lines[-1]["at"])
+    return whole._replace(held=seconds(began, lines[-1]["at"]))
 
 
 def seconds(began: str, ended: str) -> float:
@@ -132,13 +150,19 @@ async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> 
         for one in requests:
             body = one["body"]
             if one["path"].endswith("/completions"):
-                answer = await (judge if "response_format" in body else evaluator).chat.completions.create(**body)
+                answer = await (judge if "response_format" in body else evaluator).chat.completions.create(
+                    **body
+                )
                 if body.get("stream"):
                     async for _ in answer:
                         pass
                 continue
             body = {**body, "sessionId": session} if body and "sessionId" in body else body
-            path = one["path"].rpartition("/")[0] + f"/{session}" if "objectContexts" in one["path"] else one["path"]
+            path = (
+                one["path"].rpartition("/")[0] + f"/{session}"
+                if "objectContexts" in one["path"]
+                else one["path"]
+            )
             response = await agent.request(one["method"], url + path, json=body)
             session = session or response.json()["sessionId"]
         await evaluator.close()
@@ -151,25 +175,36 @@ async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> 
     await judge.close()
 
 
-def run_bare(url: str, folder: Path, requests: list[dict[str, Any]], conversations: int) -> tuple[float, float]:
-    """Return the bare script's wall times in seconds: the process, the conversations."""
+def run_bare(url: str, folder: Path, requests: list[dict[str, Any]], conversations: int) -> Taken:
+    """Run the bare script."""
     file = folder / "requests.json"
     file.write_text(json.dumps(requests))
-    command = [sys.executable, __file__, "--bare", str(file), "--url", url, "--conversations", str(conversations)]
+    command = [
+        sys.executable,
+        __file__,
+        "--bare",
+        str(file),
+        "--url",
+        url,
+        "--conversations",
+        str(conversations),
+    ]
     whole, printed = timed(command, {**os.environ, "PYTHONPATH": str(HERE.parent)})
-    return whole, float(json.loads(printed))
+    return whole._replace(held=float(json.loads(printed)))
 
 
-def run_inspect(python: str, url: str, folder: Path, conversations: int) -> tuple[float, float]:
-    """Return inspect_ai's wall times in seconds: the process, and the evaluation as its log says."""
+def run_inspect(python: str, url: str, folder: Path, conversations: int) -> Taken:
+    """Run inspect_ai; its log says how long the evaluation took."""
     command = [python, str(HERE / "inspect_task.py"), str(conversations), str(TURNS), str(folder / "inspect")]
     whole, printed = timed(command, environment(url, folder))
-    return whole, float(json.loads(printed.splitlines()[-1]))
+    return whole._replace(held=float(json.loads(printed.splitlines()[-1])))
 
 
 def main() -> None:
     """Measure, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--conversations", type=int, default=50)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--inspect", help="the Python of an environment with inspect_ai 0.3.285")
@@ -179,7 +214,7 @@ def main() -> None:
     if options.bare:
         asyncio.run(bare(options.url, json.loads(Path(options.bare).read_text()), options.conversations))
         return
-    times: dict[str, list[tuple[float, float]]] = {}
+    times: dict[str, list[Taken]] = {}
     with tempfile.TemporaryDirectory() as name, peer() as url:
         folder = Path(name)
         requests = one_conversation(url, folder)
@@ -191,13 +226,22 @@ def main() -> None:
                 times.setdefault("inspect_ai", []).append(taken)
     turns = options.conversations * TURNS
     print(f"{options.conversations} conversations of {TURNS} turns, {len(requests)} requests each")
-    base = [statistics.median(column) for column in zip(*times["ours"], strict=True)]
+    base = medians(times["ours"])
+    print(
+        f"{'':11} {'whole':>8} {'× ours':>7} {'CPU':>8} {'× ours':>7} {'conversations':>14} {'× ours':>7} {'turns/s':>8}"
+    )
     for who, taken in times.items():
-        whole, held = (statistics.median(column) for column in zip(*taken, strict=True))
+        found = medians(taken)
+        ratios = [mine / reference for mine, reference in zip(found, base, strict=True)]
         print(
-            f"{who:11} whole {whole:6.2f} s ({turns / whole:6.0f} turns/s, {whole / base[0]:5.2f} × ours)   "
-            f"conversations {held:6.2f} s ({turns / held:6.0f} turns/s, {held / base[1]:5.2f} × ours)"
+            f"{who:11} {found.wall:6.2f} s {ratios[0]:7.2f} {found.cpu:6.2f} s {ratios[1]:7.2f} "
+            f"{found.held:12.2f} s {ratios[2]:7.2f} {turns / found.held:8.0f}"
         )
+
+
+def medians(taken: list[Taken]) -> Taken:
+    """Return the median of each figure."""
+    return Taken(*(statistics.median(column) for column in zip(*taken, strict=True)))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from difflib import SequenceMatcher
 
@@ -76,12 +77,14 @@ def sentences(text: str) -> list[str]:
     return [part.strip() for part in _SENTENCES.split(text) if part.strip()]
 
 
-def alike(one: str, other: str) -> float:
-    """Return how alike two texts are, word by word, from 0 to 1."""
+def are_alike(one: str, other: str, share: float) -> bool:
+    """Say whether two texts are alike word by word, at least by `share` (0 to 1)."""
     first, second = _words(one), _words(other)
     if not first or not second:
-        return 0.0
-    return SequenceMatcher(None, first[:400], second[:400], autojunk=False).ratio()
+        return False
+    matcher = SequenceMatcher(None, first[:400], second[:400], autojunk=False)
+    # The first two are bounds from above, and cost little.
+    return matcher.real_quick_ratio() >= share and matcher.quick_ratio() >= share and matcher.ratio() >= share
 
 
 def word_count(text: str) -> int:
@@ -89,8 +92,9 @@ def word_count(text: str) -> int:
     return len(_words(text))
 
 
-def _words(text: str) -> list[str]:
-    return [word.lower() for word in WORD.findall(text)]
+@functools.lru_cache(maxsize=1024)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in WORD.findall(text))
 
 
 def _seed_texts(view: EvaluatorView) -> list[str]:

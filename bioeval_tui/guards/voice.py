@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from bioeval_tui.guards.common import (
-    alike,
+    are_alike,
     last_agent_message,
     said_by,
     sentences,
@@ -88,7 +88,7 @@ def role_swap(view: EvaluatorView, text: str) -> Violation | None:
     )
     if found:
         detail = f"speaks as the assistant: “{shorten(found.group().strip(), 80)}”"
-    elif word_count(text) >= SHORTEST and alike(text, last) >= ECHO:
+    elif word_count(text) >= SHORTEST and are_alike(text, last, ECHO):
         detail = "says the agent's words again"
     elif echo := _echoed_sentence(view, text):
         detail = f"says the agent's words again: “{shorten(echo, 80)}”"
@@ -124,7 +124,7 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
     words = without_signoff(view, text)
     if word_count(words) >= SHORTEST:
         for earlier in said_by(view, "user"):
-            if alike(words, earlier) >= REPEATED:
+            if are_alike(words, earlier, REPEATED):
                 return Violation("repetition", f"said before: “{shorten(earlier, 80)}”", note)
     parts = [part.casefold() for part in sentences(words) if word_count(part) >= 3]
     often = next((part for part in parts if parts.count(part) >= 3), None)
@@ -142,8 +142,8 @@ def _echoed_sentence(view: EvaluatorView, text: str) -> str:
     for part in sentences(text):
         if word_count(part) < SHORTEST:
             continue
-        if max((alike(part, said) for said in theirs), default=0.0) >= REPEATED and not any(
-            alike(part, said) >= ECHO for said in own
+        if any(are_alike(part, said, REPEATED) for said in theirs) and not any(
+            are_alike(part, said, ECHO) for said in own
         ):
             return part
     return ""
