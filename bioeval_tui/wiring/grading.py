@@ -123,6 +123,25 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
         await asyncio.sleep(WATCH_S)
 
 
+def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
+    """Return the rows of every report at `path`, a file or a folder.
+
+    Raises:
+        InputError: nothing there is a report.
+    """
+    folder = reports_folder(path)
+    return [
+        _report_row(report, grading.leaderboard(report.task_id), grading.domain(report.task_id), folder)
+        for report in _load(path)
+    ]
+
+
+def reports_folder(path: Path) -> Path:
+    """Return the folder that a batch's report stands in, for the report, one task's report or the folder itself."""
+    folder = path if path.is_dir() else path.absolute().parent
+    return folder.parent if folder.name.endswith("_individual_reports") else folder
+
+
 def _load(path: Path) -> list[TaskReport]:
     from bioeval_tui.grading.reports import load_reports
 
@@ -172,8 +191,23 @@ def grade_row(grading: Grading, task_id: str, path: Path | None) -> MedalRow:
 
 
 def medal_grader(settings: Settings, job_dir: Path) -> GradeMedal:
-    """Return what grades a medal assertion's file; a glob takes the newest file, paths count from the job's folder."""
+    """Return what grades a medal assertion's file; a glob takes the newest file, paths count from the job's folder.
+
+    One file at a time, and a file that did not change since is not graded again.
+    """
+    from bioeval_tui.grading.outcomes import NotGraded
+
     grading = Grading(settings)
+    turn = asyncio.Lock()
+    graded: dict[tuple[str, Path, int, int], Outcome] = {}
+
+    def outcome_of(path: Path, task_id: str) -> Outcome:
+        found = path.stat()
+        key = (task_id, path, found.st_mtime_ns, found.st_size)
+        outcome = graded.get(key) or grading.grade(path, task_id)
+        if not isinstance(outcome, NotGraded):
+            graded[key] = outcome
+        return outcome
 
     async def grade(assertion: MedalAssertion) -> CheckResult:
         path = await asyncio.to_thread(newest, job_dir, assertion.submission)
@@ -181,11 +215,13 @@ def medal_grader(settings: Settings, job_dir: Path) -> GradeMedal:
             error = f"no file matches {clean_line(assertion.submission)}"
             return CheckResult(False, expected=assertion.medal, error=error)
         try:
-            outcome = await asyncio.to_thread(grading.grade, path, assertion.task)
-        except BioevalError as error:
+            async with turn:
+                try:
+                    outcome = await asyncio.to_thread(outcome_of, path, assertion.task)
+                finally:
+                    await asyncio.to_thread(grading.close)
+        except (BioevalError, OSError) as error:
             return CheckResult(None, expected=assertion.medal, error=clean_line(str(error)))
-        finally:
-            await asyncio.to_thread(grading.close)
         return medal_result(assertion, outcome)
 
     return grade
