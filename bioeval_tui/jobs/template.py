@@ -3,24 +3,69 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bioeval_tui.text import clean_line
 
 
 @dataclass(frozen=True, slots=True)
+class Script:
+    """What a rehearsal needs: the user's own words, and patterns of what the agent says.
+
+    `asked` is found in the agent's message that asks for the fact, `done` in the one that ends the task. A
+    pattern that fits more than that (`which`, `ready`) answers the agent's greeting, or passes every agent.
+    """
+
+    ask: str = "Could you remind me to take 5 mg of warfarin tomorrow at 9?"
+    tell: str = "I live in Sydney."
+    asked: str = "which time zone"
+    done: str = "done: I'll remind you"
+
+
+@dataclass(frozen=True, slots=True)
 class Answers:
-    """What `new` asks. `seconds` is the wished-for average latency."""
+    """What `new` asks. `seconds` is the wished-for average latency; without a `script` the job has no lines."""
 
     user: str = "ada"
     chatbot: str = "my-agent"
     url: str = "http://127.0.0.1:8081"
     protocol: str = "rest"
     seconds: float = 3.0
-    task: str = "Get a reminder to take warfarin tomorrow at 9"
+    task: str = "Get a reminder to take 5 mg of warfarin tomorrow at 9"
     criteria: str = "The reminder is set with the right time zone"
     fact: str = "The user lives in Sydney (time zone Australia/Sydney)"
-    rehearsal: bool = False
+    offline: bool = False
+    script: Script | None = Script()
+
+
+def script_for(answers: Answers) -> Script | None:
+    """Return the words that go with the task and fact: known for those of the template alone."""
+    known = Answers()
+    return Script() if (answers.task, answers.fact) == (known.task, known.fact) else None
+
+
+def in_first_person(fact: str) -> str:
+    """Return how a user would say a fact about "the user": `The user lives in …` is `I live in …`."""
+    words = fact.strip().rstrip(".")
+    for pattern, said in _ABOUT_THE_USER:
+        found = re.match(pattern, words, re.IGNORECASE)
+        if found:
+            return f"{said(found)}{words[found.end() :]}."
+    return f"{words}." if words else ""
+
+
+_ABOUT_THE_USER: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
+    (r"the (?:user|patient)'s\b", lambda found: "My"),
+    (r"the (?:user|patient) is\b", lambda found: "I am"),
+    (r"the (?:user|patient) has\b", lambda found: "I have"),
+    (r"the (?:user|patient) was\b", lambda found: "I was"),
+    (r"the (?:user|patient) (\w{2,}?)ies\b", lambda found: f"I {found[1]}y"),
+    (r"the (?:user|patient) (\w+(?:ss|sh|ch|x|zz|o))es\b", lambda found: f"I {found[1]}"),
+    (r"the (?:user|patient) (\w+[^s\W])s\b", lambda found: f"I {found[1]}"),
+    (r"the (?:user|patient)\b", lambda found: "I"),
+)
 
 
 def job_text(answers: Answers) -> str:
@@ -58,6 +103,7 @@ assertions:
   - name: the agent answered every time
     expression: evaluation.failureCount == 0
     invariant: true
+{_example(answers)}
 #  - name: a reminder exists
 #    expression: 'objectContext.entities.any {{ it.type == "Reminder" }}'
 #    weight: 3
@@ -67,34 +113,62 @@ assertions:
 """
 
 
+def _example(answers: Answers) -> str:
+    """Return an assertion on what the agent did: in force for the template's own task, else to be adapted."""
+    lines = (
+        "  - name: the agent set the reminder",
+        "    expression: 'evaluation.functionCalls.any { it.function == \"createReminder\" }'",
+        "    weight: 3",
+    )
+    return "\n".join(lines if script_for(answers) else (f"#{line}" for line in lines))
+
+
 def _who(answers: Answers) -> str:
-    if not answers.rehearsal:
-        return """\
-# Who plays the user and who judges: models, at OPENAI_BASE_URL with OPENAI_API_KEY.
-evaluator:
-  kind: llm                      # or scripted (offline), or human (you type)
-  voice: You speak like a friendly, relaxed human
-scorer:
-  kind: llm                      # or rules (offline)
-"""
-    line = f"    - say: {_quoted(answers.fact)}\n      when: which|where|time zone    # a pattern in the agent's last message\n      fact: 1\n"
+    kinds = ("scripted", "rules") if answers.offline else ("llm", "llm")
+    about = (
+        "# Offline: a script plays the user, rules judge the transcript. Such a run is called a rehearsal."
+        if answers.offline
+        else "# Who plays the user and who judges: models, at OPENAI_BASE_URL with OPENAI_API_KEY."
+    )
     return f"""\
-# Offline: a script plays the user, rules judge the transcript. Such a run is called a rehearsal.
+{about}
 evaluator:
-  kind: scripted
-  lines:                         # said in order; one with `when` answers the agent's message that it fits
-    - say: {_quoted(answers.task)}
-{line if answers.fact else ""}scorer:
-  kind: rules
+  kind: {kinds[0]:<25}# llm, scripted (offline: says the lines), or human (you type)
+  voice: You speak like a friendly, relaxed human
+{_lines(answers)}scorer:
+  kind: {kinds[1]:<25}# llm, or rules (offline: looks for the tasks' patterns)
 """
+
+
+def _lines(answers: Answers) -> str:
+    script = answers.script
+    if script is None:
+        return """\
+#  lines:                        # for a rehearsal (`run --rehearsal`); every task then needs rules, too
+#    - say: …
+"""
+    told = ""
+    if answers.fact:
+        asked = _quoted(script.asked)
+        told = f"""\
+    - say: {_quoted(script.tell)}
+      when: {asked}    # a pattern: found where the agent asks for the fact, and nowhere before
+      fact: 1                    # skipped where the fact is withheld
+    - say: "I'd rather not say."
+      when: {asked}
+"""
+    return f"""\
+  lines:                         # of a rehearsal: in order; one with `when` answers the agent's message that it fits
+    - say: {_quoted(script.ask)}
+{told}"""
 
 
 def _rules(answers: Answers) -> str:
-    if not answers.rehearsal:
+    if answers.script is None:
         return ""
-    return """
-    rules:                       # patterns that the rules judge looks for in the agent's messages
-      - pattern: done|set|ready
+    return f"""
+    rules:                       # of a rehearsal: patterns that the rules judge looks for in the agent's messages
+      - pattern: {_quoted(answers.script.done)}
         reason: confirmed it"""
 
 

@@ -80,6 +80,7 @@ def assemble(
         UsageError: a part cannot be made, or the job is sensitive and a host is not this machine.
     """
     job, hosts = plan.job, makers.hosts()
+    graphs.require_name(spec.graph)
     if job.sensitive and not all(map(is_loopback, hosts)):
         raise UsageError(
             f"the job is sensitive, and its transcripts would go to {', '.join(hosts)}; only loopback is allowed"
@@ -196,7 +197,10 @@ def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
         return job
     evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
     if spec.mode == "rehearsal" and (not job.evaluator.lines or not all(task.rules for task in job.tasks)):
-        raise UsageError("a rehearsal needs evaluator.lines and rules for every task in the job file")
+        raise UsageError(
+            "a rehearsal needs evaluator.lines to say and rules for every task, and the job file has not both; "
+            "the files in sample_jobs/ have them, and `bioeval-tui new JOB.yml --offline` writes some"
+        )
     return job.model_copy(
         update={
             "evaluator": job.evaluator.model_copy(update={"kind": evaluator}),

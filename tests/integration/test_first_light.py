@@ -121,6 +121,26 @@ def test_each_sample_job_runs_against_an_agent_in_another_process(job: str, tmp_
     ]
 
 
+def test_a_new_job_runs_offline_as_it_is_written_and_the_fact_matters(tmp_path: Path) -> None:
+    written: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
+        ("models.yml", (), ("--rehearsal",)),
+        ("offline.yml", ("--offline",), ()),
+    ]
+    for file, how, options in written:
+        name = str(tmp_path / file)
+        assert run("new", name, "--yes", *how, data_dir=tmp_path).returncode == 0
+        with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
+            done = run("run", name, *options, "--agent-url", url, "--headless", "--json", data_dir=tmp_path)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)
+        passed = {
+            condition: [check["status"] for check in held["assertions"]] + [held["tasks"][0]["passed"]]
+            for condition, held in result["conditions"].items()
+        }
+        assert passed == {"withheld": ["passed", "failed", False], "supplied": ["passed", "passed", True]}
+        assert result["clean"], result["warnings"]
+
+
 def test_an_agent_that_is_not_there_is_named_first_and_nothing_counts_as_measured(tmp_path: Path) -> None:
     job = JOBS / "medication_reminder.yml"
     done = run(
