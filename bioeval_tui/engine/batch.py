@@ -21,7 +21,7 @@ from bioeval_tui.conversation.emitter import Emitter
 from bioeval_tui.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.conversation.run import run_job, started_fields
 from bioeval_tui.engine.budget import Budget, Rates
-from bioeval_tui.engine.intents import listen
+from bioeval_tui.engine.intents import listen, what_helps
 from bioeval_tui.engine.limited import LimitedAgent, LimitedEvaluator, LimitedJudge
 from bioeval_tui.engine.pace import LONGEST_PAUSE_S, Cut, Pace
 from bioeval_tui.engine.resume import Resumption
@@ -143,7 +143,7 @@ async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
     loop = asyncio.get_running_loop()
 
     def disk(trouble: str | None) -> None:
-        loop.call_soon_threadsafe(_say_of_disk, emitter, trouble)
+        loop.call_soon_threadsafe(_say_of_disk, emitter, path, trouble)
 
     recorder = Recorder(path, resume=run.resume is not None, on_trouble=disk)
     sink = EngineSink(
@@ -160,7 +160,7 @@ async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
 
     control.on_action = acted
     try:
-        async with listen(control) as (port, token):
+        async with listen(control, recorder) as (port, token):
             write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), port, token))
             _begin(run, emitter)
             stopping = asyncio.create_task(_cancel_when(batch.stop, control))
@@ -174,9 +174,9 @@ async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
         remove_live(path)
 
 
-def _say_of_disk(emitter: Emitter, trouble: str | None) -> None:
+def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
     """Tell who reads the log at once, and who reads the recording as soon as it can be written again."""
-    message = f"{trouble}; the run waits" if trouble else "the disk takes the recording again"
+    message = f"{trouble}; {what_helps(path.stem)}" if trouble else "the disk takes the recording again"
     print(message, file=sys.stderr, flush=True)  # noqa: T201 - the engine's own log
     emitter.emit(events.Warned, code="disk", message=message)
 

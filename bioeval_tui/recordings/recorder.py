@@ -3,7 +3,7 @@
 Every batch is flushed within 10 ms; `written()` returns when everything so far has been flushed, and is
 awaited before the next request goes out; fsync is grouped, at most once a second, and done at the end.
 When the disk refuses (full, read-only), the thread keeps what it has and tries again: the run pauses at
-its next `written()`, and nothing is lost.
+its next `written()`, and nothing is lost. `move_to` lets it go on in another folder.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.events import RunEvent, write_event
 from bioeval_tui.recordings.locks import lock
+from bioeval_tui.recordings.moving import copy_to, link
 
 FLUSH_S = 0.01
 SYNC_S = 1.0
 RETRY_S = 0.5
 CHUNK = 1 << 20
+MOVE_S = 30.0
 
 
 class Recorder:
@@ -52,6 +55,7 @@ class Recorder:
         self._flushed = 0
         self._waiters: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
         self._closing = False
+        self._moves: list[tuple[Path, Future[None]]] = []
         self._file = _open_private(path, resume)
         self._thread = threading.Thread(target=self._write_forever, name=f"recorder {path.stem}", daemon=True)
         self._thread.start()
@@ -76,6 +80,25 @@ class Recorder:
             self._waiters.append((self._appended, loop, waiter))
         await waiter
 
+    def move_to(self, folder: Path) -> None:
+        """Go on in `folder`; what is recorded so far goes along, and a link stays where the file was.
+
+        Blocks until it is done, at most some seconds.
+
+        Raises:
+            RecordingError: the folder does not take it; the recording stays where it is.
+        """
+        done: Future[None] = Future()
+        with self._lock:
+            if self._closing:
+                raise RecordingError("the run has ended")
+            self._moves.append((folder, done))
+        self._wake.set()
+        try:
+            done.result(MOVE_S)
+        except TimeoutError:
+            raise RecordingError(f"{folder} takes the recording too slowly; it may go on there yet") from None
+
     async def aclose(self, timeout_s: float = 10.0) -> None:
         """Flush, sync and close. Raises `RecordingError` when the disk still refuses after `timeout_s`."""
         with self._lock:
@@ -95,6 +118,7 @@ class Recorder:
             if woken and not self._closing:
                 # A short wait joins what arrives together; flushing stays within FLUSH_S.
                 time.sleep(FLUSH_S / 4)
+            self._move()
             unsynced = self._write_batch() or unsynced
             if unsynced and (self._closing or time.monotonic() - synced >= SYNC_S):
                 self._sync()
@@ -126,9 +150,29 @@ class Recorder:
                 view = view[self._file.write(view) or 0 :]
             except OSError as error:
                 self._say(f"cannot write {self.path.name}: {error.strerror}")
-                time.sleep(RETRY_S)
-                continue
+                self._wake.clear()
+                if not self._moves:
+                    self._wake.wait(RETRY_S)
+                self._move()
         self._say(None)
+
+    def _move(self) -> None:
+        """Go where somebody asked to; who asked is told what came of it."""
+        while self._moves:
+            folder, done = self._moves.pop(0)
+            try:
+                moved = copy_to(self._file.fileno(), self.path, folder)
+            except RecordingError as error:
+                done.set_exception(error)
+                continue
+            self._file.close()
+            self._file = moved
+            try:
+                link(self.path, folder / self.path.name)
+            except RecordingError as error:
+                done.set_exception(error)
+            else:
+                done.set_result(None)
 
     def _sync(self) -> None:
         try:

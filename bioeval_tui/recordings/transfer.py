@@ -83,6 +83,8 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
         for file in belongings:
             try:
                 size = file.stat().st_size
+                if file.is_symlink() and file.resolve().name == file.name:
+                    file.resolve().unlink()  # the recording went on in another folder
                 file.unlink()
                 freed += size
             except FileNotFoundError:

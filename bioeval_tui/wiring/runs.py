@@ -14,6 +14,7 @@ from bioeval_tui import events
 from bioeval_tui.engine.batch import run_batch
 from bioeval_tui.engine.processes import spawn_engine
 from bioeval_tui.engine.spec import EngineSpec
+from bioeval_tui.errors import UsageError
 from bioeval_tui.recordings.paths import recording_path
 from bioeval_tui.recordings.reading import read_recording
 from bioeval_tui.settings import Settings, private_dir
@@ -42,8 +43,8 @@ def start_batch(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
     spec = replace(spec, plays=True)
     prepared = [prepare_run(spec, run, settings) for run in spec.runs]
     first = spec.runs[0].run_id
-    private_dir(settings.runs_dir)
-    private_dir(settings.logs_dir)
+    _make_dir(settings.runs_dir)
+    _make_dir(settings.logs_dir)
     spec_path = settings.logs_dir / f"{first}.spec.json"
     log = settings.logs_dir / f"{first}.log"
     spec.write(spec_path)
@@ -72,6 +73,15 @@ def hosts_of(spec: EngineSpec, settings: Settings) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def _make_dir(path: Path) -> None:
+    try:
+        private_dir(path)
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be created: {error.strerror}; BIOEVAL_DATA_DIR names another data folder"
+        ) from None
+
+
 def run_spec_file(path: Path, settings: Settings) -> list[events.RunEnded]:
     """Be the engine process: run what the file says, then remove the file."""
     spec = EngineSpec.read(path)
@@ -82,9 +92,13 @@ def run_spec_file(path: Path, settings: Settings) -> list[events.RunEnded]:
 async def run_spec(
     spec: EngineSpec, settings: Settings, *, on_interrupt: Callable[[], None] = lambda: None
 ) -> list[events.RunEnded]:
-    """Run a batch in this process; SIGINT and SIGTERM cancel it in order, recording and all."""
+    """Run a batch in this process; SIGINT and SIGTERM cancel it in order, recording and all.
+
+    Raises:
+        BioevalError: what is wrong with jobs or settings, or recordings cannot be written.
+    """
     prepared = [prepare_run(spec, run, settings) for run in spec.runs]
-    private_dir(settings.runs_dir)
+    _make_dir(settings.runs_dir)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from bioeval_tui.engine.intents import send_intent
+from bioeval_tui.engine.intents import HOW_IS_IT, NO_ANSWER, send_intent, what_helps
 from bioeval_tui.events import RunEnded, RunEvent, RunResumed, Warned
 from bioeval_tui.recordings.live import is_live, read_live
 from bioeval_tui.recordings.reading import follow, read_recording
@@ -23,6 +23,9 @@ from bioeval_tui.recordings.replay import (
 )
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.services import Intent
+
+QUIET_S = 2.0
+"""After so long without a word the engine is asked whether it can write."""
 
 
 class FollowedRun:
@@ -48,7 +51,7 @@ class FollowedRun:
 
     async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
         """Yield what is written, until the run has ended or its engine is gone (then a last `Warned`)."""
-        async for batch in follow(self.path, ends=self._ends, still_written=self.engine_runs):
+        async for batch in self._written_or_troubled():
             for event in batch:
                 if isinstance(event, RunEnded):
                     self.ended = event
@@ -57,6 +60,37 @@ class FollowedRun:
             yield batch
         if self.ended is None:
             yield [self._interrupted()]
+
+    async def _written_or_troubled(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield what is written; where that stays out, ask the engine why: a full disk can tell nobody itself."""
+        batches = follow(self.path, ends=self._ends, still_written=self.engine_runs)
+        waiting: asyncio.Task[Sequence[RunEvent] | None] | None = None
+        said: str | None = None
+        try:
+            while True:
+                waiting = waiting or asyncio.create_task(anext(batches, None))
+                if not (await asyncio.wait({waiting}, timeout=QUIET_S))[0]:
+                    trouble = await self._trouble()
+                    if trouble != said and trouble is not None:
+                        yield [self._warned("disk", f"{trouble}; {what_helps(self.run_id)}")]
+                    said = trouble
+                    continue
+                batch, waiting = waiting.result(), None
+                if batch is None:
+                    return
+                yield batch
+        finally:
+            if waiting is not None:
+                waiting.cancel()
+                await asyncio.wait({waiting})
+
+    async def _trouble(self) -> str | None:
+        """Return what keeps the engine from writing, None when nothing does or nobody answers."""
+        info = read_live(self.path)
+        if info is None or not info.alive():
+            return None
+        answer = await send_intent(info, HOW_IS_IT)
+        return None if answer == NO_ANSWER else answer
 
     async def send(self, intent: Intent) -> str | None:
         """Send an intent to the engine; return None when it was taken, else why not."""
@@ -77,7 +111,10 @@ class FollowedRun:
     def _interrupted(self) -> Warned:
         detail = last_line(self.log) if self.log else ""
         message = "the engine is gone; the run was interrupted" + (f": {detail}" if detail else "")
-        return Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code="interrupted", message=message)
+        return self._warned("interrupted", message)
+
+    def _warned(self, code: str, message: str) -> Warned:
+        return Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code=code, message=message)
 
 
 class ReplayedRun:

@@ -64,6 +64,9 @@ class Peer:
         """Say whether the fault is for this request."""
         raise NotImplementedError
 
+    async def before(self, request: Request) -> None:
+        """Do what is to be done before a request is answered."""
+
     async def after(self, request: Request) -> None:
         """Do what is to be done when a request was answered."""
 
@@ -94,6 +97,7 @@ class Peer:
                 self.received.append(request)
                 body, kind = self.answer(request)
                 whole = http(body, content_type=kind)
+                await self.before(request)
                 wanted = self.times is None or self.met < self.times
                 if self.fault is not None and wanted and self.meets(request):
                     self.met += 1
@@ -105,8 +109,8 @@ class Peer:
                     await self.after(request)
         except NotHttpError:
             writer.write(http(b"", "400 Bad Request"))
-        except (ConnectionError, asyncio.IncompleteReadError, OSError):
-            pass
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # whoever asked has gone
         finally:
             self._writers.discard(writer)
             writer.close()
@@ -132,6 +136,9 @@ class Agent(Peer):
     says: str = "I made a note of it"
     sessions: list[str] = field(default_factory=list)
     answered: list[str] = field(default_factory=list)
+    hold: threading.Event | None = None
+    """Keeps the second message of the first session waiting until it is set."""
+    asked: list[str] = field(default_factory=list)
     _restarted: bool = False
 
     def answer(self, request: Request) -> tuple[bytes, str]:
@@ -151,6 +158,19 @@ class Agent(Peer):
         if self.forgets and self._restarted and self.sessions == ["s1"]:
             return True
         return request.path.endswith("/messages") and request.body["sessionId"] == "s1"
+
+    async def hang_up(self) -> None:
+        """Stop listening, drop every connection, and hold nothing back any more."""
+        await super().hang_up()
+        if self.hold is not None:
+            self.hold.set()
+
+    async def before(self, request: Request) -> None:
+        """Note what the user said; keep the second message waiting."""
+        if request.path.endswith("/messages"):
+            self.asked.append(request.body["message"]["content"])
+            if self.hold is not None and len(self.asked) == 2:
+                await asyncio.to_thread(self.hold.wait, 60)
 
     async def after(self, request: Request) -> None:
         """Restart once, after the first answer to a message."""
@@ -317,9 +337,9 @@ def serving(*peers: Peer) -> Iterator[None]:
         for peer in peers:
             await peer.hang_up()
         others = asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        if not others:
+            return
+        await asyncio.wait(others, timeout=5)
 
     try:
         for peer in peers:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +22,9 @@ from typing import Any
 import pytest
 
 from bioeval_tui.cli import main
-from tests.integration.program import events_of
+from tests.integration.program import events_of, wait_for
 
+SESSION = re.compile(r"\(s\d+\)")
 TIMEOUT_S = 0.25
 LONGEST_WAIT_S = 0.05
 JOB = """
@@ -69,7 +74,9 @@ class Outcome:
 class Program:
     """Runs the command line; its data is in `data_dir`."""
 
-    def __init__(self, data_dir: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+    def __init__(
+        self, data_dir: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str] | None
+    ):
         self.data_dir = data_dir
         self._patch = monkeypatch
         self._capture = capfd
@@ -108,12 +115,24 @@ class Program:
         ]
         return self.call(*arguments, "--fail-under", "withheld:0.5,supplied:0.5")
 
+    def set(self, name: str, value: str) -> None:
+        """Set a variable of the environment."""
+        self._patch.setenv(name, value)
+
+    def call_beside(self, *arguments: str, code: int) -> None:
+        """Run a command in a process of its own, beside a run that goes on."""
+        done = subprocess.run(
+            [sys.executable, "-m", "bioeval_tui", *arguments], capture_output=True, text=True
+        )
+        assert done.returncode == code, done.stderr
+
     def call(self, *arguments: str) -> Outcome:
         """Run a command, and see that nothing is left behind."""
         before = left_open()
         self._patch.setattr("sys.argv", ["bioeval-tui", *arguments])
         with pytest.raises(SystemExit) as leaving:
             main()
+        assert self._capture is not None
         out, err = self._capture.readouterr()
         assert "Traceback" not in out + err
         assert "defect" not in out + err, err
@@ -143,4 +162,73 @@ def left_open() -> Counter[str]:
             found["socket"] += 1
         elif target.startswith("/") and not target.startswith(("/dev", "/proc")):
             found[f"file {target}"] += 1
+    return found
+
+
+class Running:
+    """A headless run in a process of its own. What it says on stderr is in a file."""
+
+    def __init__(self, program: Program, agent_url: str, *more: str) -> None:
+        arguments = [
+            "run",
+            str(program.job()),
+            "--agent-url",
+            agent_url,
+            "--graph",
+            "none",
+            "--headless",
+            "--json",
+        ]
+        self._said = program.data_dir / "stderr"
+        with self._said.open("wb") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "bioeval_tui", *arguments, *more],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
+                cwd=program.data_dir, start_new_session=True,
+            )  # fmt: skip
+        self._runs = program.data_dir / "runs"
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    @property
+    def said(self) -> str:
+        """What it has said on stderr so far."""
+        return self._said.read_text(encoding="utf-8")
+
+    @property
+    def recording(self) -> Path:
+        """Its recording, awaited."""
+        return wait_for(lambda: next(iter(self._runs.glob("*.jsonl")), None), "a recording")
+
+    def wait_for(self, look: Callable[[], Any], what: str) -> None:
+        """Wait until `look` finds something; what the process said is shown when it does not."""
+        try:
+            wait_for(lambda: look() or (self.process.poll() is not None and "ended"), what)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.said}") from None
+        assert look(), f"it ended before {what}: {self.said}"
+
+    def result(self) -> tuple[int, dict[str, Any]]:
+        """Wait for the end; return the exit code and what it printed."""
+        out, _ = self.process.communicate(timeout=60)
+        return self.process.returncode, json.loads(out)
+
+
+def conversations(events: list[dict[str, Any]]) -> dict[str, list[tuple[str, str]]]:
+    """Return what was said in the last attempt of each conversation, without the agent's session."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    attempts: dict[str, int] = {}
+    for event in events:
+        if event["kind"] != "message_completed":
+            continue
+        key = f"{event['condition']} {event['trial']}"
+        if event["attempt"] > attempts.get(key, 0):
+            attempts[key], found[key] = event["attempt"], []
+        found[key].append((event["role"], SESSION.sub("(s)", event["content"])))
     return found
