@@ -92,7 +92,11 @@ class JsonFileCommand(click.Command):
 )
 @click.option("--rehearsal", is_flag=True, help="Scripted evaluator and rules judge instead of models.")
 @click.option(
-    "--graph", type=click.Choice(["auto", "embedded", "neo4j", "none"]), default="auto", show_default=True
+    "--graph",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    help="The graph that Cypher asks: embedded, neo4j, none, or a plug-in.",
 )
 @click.option("--order", type=click.Choice(["withheld-first", "supplied-first", "random"]))
 @click.option(

@@ -27,7 +27,7 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "graphs": ("embedded", "neo4j"),
     "metrics": (),
 }
-"""The names that a plug-in cannot take."""
+"""The names that a plug-in cannot take. Grading looks among its own metrics first."""
 
 
 class MakeAgent(Protocol):
@@ -39,7 +39,7 @@ class MakeAgent(Protocol):
 MakeEvaluator = Callable[[EvaluationJob], Evaluator]
 MakeJudge = Callable[[EvaluationJob], Judge]
 MakeGraph = Callable[[str], KnowledgeGraph]
-"""Called with the graph's URI."""
+"""Called with what `BIOEVAL_GRAPH_URI` holds, empty when it is not set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,12 @@ def installed(group: Group) -> tuple[Plugin, ...]:
         entry.name: _plugin(group, entry) for entry in _entries(group) if entry.name not in BUILT_IN[group]
     }
     return tuple(found[name] for name in sorted(found))
+
+
+def require(group: Group, name: str) -> None:
+    """Raise `UsageError`, naming those there are, unless there is a plug-in of that name. Imports nothing."""
+    if name not in (plugin.name for plugin in installed(group)):
+        raise UsageError(_missing(group, name))
 
 
 def load(group: Group, name: str) -> Any:

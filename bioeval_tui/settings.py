@@ -32,6 +32,8 @@ class Settings(BaseModel):
     neo_uri_is_set: bool = False
     neo_username: str = "neo4j"
     neo_password: SecretStr | None = None
+    graph_uri: SecretStr | None = None
+    """What a plug-in's graph is given; it may hold a password."""
     agent_url: str = DEFAULT_AGENT_URL
     agent_url_is_set: bool = False
     agent_api_key: SecretStr | None = None
@@ -81,6 +83,7 @@ class Settings(BaseModel):
             neo_uri_is_set=text("NEO_URI") is not None,
             neo_username=text("NEO_USERNAME") or "neo4j",
             neo_password=secret("NEO_PASSWORD"),
+            graph_uri=secret("BIOEVAL_GRAPH_URI"),
             agent_url=text("BIOEVAL_AGENT_URL") or DEFAULT_AGENT_URL,
             agent_url_is_set=text("BIOEVAL_AGENT_URL") is not None,
             agent_api_key=secret("BIOEVAL_AGENT_API_KEY"),

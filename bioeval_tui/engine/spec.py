@@ -44,7 +44,8 @@ class EngineSpec:
     trials: int = 1
     seed: int | None = None
     batch_id: str | None = None
-    graph: Literal["auto", "embedded", "neo4j", "none"] = "auto"
+    graph: str = "auto"
+    """auto, embedded, neo4j, none, or the name of a plug-in."""
     keep_prompts: bool = True
     plays: bool = False
     """Somebody can type: a screen follows the run. `evaluator.kind: human` needs it."""

@@ -283,16 +283,31 @@ ALIASES = {
 
 
 def find_metric(name: str) -> Metric:
-    """Return the metric with this name.
+    """Return the metric with this name, this program's or a plug-in's.
 
     Raises:
-        KeyError: there is none; the message names the closest.
+        KeyError: there is none (the message names the closest), or the plug-in cannot be used.
     """
+    metric = METRICS.get(ALIASES.get(name, name))
+    return metric if metric is not None else _added(name)
+
+
+def _added(name: str) -> Metric:
+    """Return the metric of a plug-in."""
     import difflib
 
-    metric = METRICS.get(ALIASES.get(name, name))
-    if metric is None:
-        close = difflib.get_close_matches(name, METRICS, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(METRICS)}"
+    from bioeval_tui import plugins
+    from bioeval_tui.errors import UsageError
+
+    known = [*METRICS, *(plugin.name for plugin in plugins.installed("metrics"))]
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
         raise KeyError(f"there is no metric `{name}`; {hint}")
+    try:
+        metric = plugins.load("metrics", name)
+    except UsageError as error:
+        raise KeyError(str(error)) from None
+    if not isinstance(metric, Metric):
+        raise KeyError(f"the plug-in `{name}` is no bioeval_tui.grading.metrics.Metric")
     return metric

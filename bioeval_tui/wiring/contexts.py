@@ -17,7 +17,7 @@ from bioeval_tui.recordings.catalogue import Catalogue
 from bioeval_tui.recordings.reading import read_recording
 from bioeval_tui.run_state import ConversationState, RunState, apply_all
 from bioeval_tui.settings import Settings
-from bioeval_tui.wiring.graphs import open_graph
+from bioeval_tui.wiring.graphs import open_graph, require_name
 
 
 def read_context(
@@ -42,8 +42,10 @@ def read_context(
 def ask_graph(query: str, expected: Any, graph: str | None) -> tuple[Any, bool]:
     """Return the first value of a query's only row, and whether it equals `expected`."""
     settings = Settings.from_environment()
+    if graph is not None:
+        require_name(graph)
     choice = graph or ("neo4j" if settings.neo_uri_is_set or settings.neo_password else "embedded")
-    return asyncio.run(_ask(query, expected, EngineSpec(runs=(), graph=choice), settings))  # type: ignore[arg-type]
+    return asyncio.run(_ask(query, expected, EngineSpec(runs=(), graph=choice), settings))
 
 
 async def _ask(query: str, expected: Any, spec: EngineSpec, settings: Settings) -> tuple[Any, bool]:

@@ -1,11 +1,20 @@
-"""Which knowledge graph a run asks: the user's Neo4j, or the embedded one of the sample agent."""
+"""Which knowledge graph a run asks: the user's Neo4j, the embedded one of the sample agent, or a plug-in's."""
 
 from __future__ import annotations
 
+from bioeval_tui import plugins
 from bioeval_tui.engine.spec import EngineSpec
 from bioeval_tui.protocols import KnowledgeGraph
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import clean_line
+
+CHOICES = ("auto", "embedded", "neo4j", "none")
+
+
+def require_name(name: str) -> None:
+    """Raise `UsageError`, naming the others, unless `name` is a choice or a plug-in. Imports no plug-in."""
+    if name not in CHOICES:
+        plugins.require("graphs", name)
 
 
 async def open_graph(
@@ -24,6 +33,9 @@ async def open_graph(
 
         password = settings.neo_password.get_secret_value() if settings.neo_password else ""
         return Neo4jGraph(settings.neo_uri, settings.neo_username, password), ""
+    if choice != "embedded":
+        make: plugins.MakeGraph = plugins.load("graphs", choice)
+        return make(settings.graph_uri.get_secret_value() if settings.graph_uri else ""), ""
     from bioeval_tui.graphs.embedded import EmbeddedGraph, available
 
     why_not = available()
@@ -39,6 +51,8 @@ def describe(spec: EngineSpec, settings: Settings) -> str | None:
         from bioeval_tui.wiring.hosts import host_of
 
         return f"Neo4j at {host_of('http://' + settings.neo_uri.partition('://')[2].rpartition('@')[2])}"
+    if spec.graph not in CHOICES:
+        return clean_line(spec.graph, 100)
     if spec.graph == "embedded" or spec.sample_agent:
         return "embedded graph"
     return None

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import re
+import runpy
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
+from bioeval_tui.grading.metrics import find_metric
+from bioeval_tui.grading.pool import GraderPool
 from bioeval_tui.jobs.models import TargetConfig
 from bioeval_tui.protocols import Delta, Reply
+from tests.servers.whole_runs import hold
+
+TaskFolder = runpy.run_path(str(Path(__file__).parent / "grading" / "conftest.py"))["TaskFolder"]
 
 DOCS = Path(__file__).parents[2] / "docs" / "plugins.md"
 TARGET = TargetConfig(user="ann", chatbot="bot", protocol="line")
@@ -54,24 +61,88 @@ def example(site):
     return files["line_agent.py"]
 
 
-async def test_the_example_of_the_docs_holds_a_turn(example):
+@pytest.fixture
+async def shouting():
+    """An agent that gives each line back in capitals; its address."""
+
     async def shout(reader, writer):
         while line := await reader.readline():
             writer.write(line.upper())
         writer.close()
         await writer.wait_closed()
 
-    server = await asyncio.start_server(shout, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    agent = plugins.make_agent("line", target=TARGET, url=f"http://127.0.0.1:{port}", model="m")
+    async with await asyncio.start_server(shout, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def test_the_example_of_the_docs_holds_a_turn(example, shouting):
+    agent = plugins.make_agent("line", target=TARGET, url=shouting, model="m")
     await agent.open()
     pieces = [piece async for piece in agent.send("hello\nthere")]
     await agent.aclose()
-    server.close()
-    await server.wait_closed()
     assert pieces[0] == Delta("HELLO THERE")
     assert isinstance(pieces[-1], Reply)
     assert len(example.strip().splitlines()) <= 40
+
+
+JOB = """
+target: {user: ann, chatbot: bot, protocol: line}
+aspirationalAverage: 60000
+evaluator: {kind: scripted, lines: [{say: make a note}]}
+scorer: {kind: rules}
+facts: []
+tasks: [{task: Have a note made, rules: [{pattern: MAKE A NOTE}]}]
+setups: [{cypher: "CREATE (:Note)"}]
+assertions: [{cypher: "MATCH (n:Note) RETURN count(n)", expected: 7, invariant: true}]
+"""
+GRAPH = """
+from bioeval_tui.protocols import GraphSnapshot, Rows
+
+class Sevens:
+    identity = "sevens"
+    told = []
+    def __init__(self, uri): self.told.append(uri)
+    async def query(self, cypher, parameters=None, *, timeout_s=10.0): return Rows(("n",), ((7,),))
+    async def execute(self, cypher, *, timeout_s=30.0): self.told.append(cypher)
+    async def snapshot(self): return GraphSnapshot()
+    async def aclose(self): self.told.append("closed")
+"""
+
+
+async def test_a_job_runs_with_the_agent_of_the_docs_and_a_graph_of_a_plugin(
+    example, shouting, site, tmp_path_factory
+):
+    install(site, "sevens", "[bioeval_tui.graphs]\nsevens = sevens:Sevens\n", sevens=GRAPH)
+    folder = tmp_path_factory.mktemp("run")
+    settings = {"graph_uri": SecretStr("sevens://u:secret@here")}
+    run = await hold(JOB, folder, settings=settings, agent_url=shouting, graph="sevens")
+    assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
+    assert run.state.started.graph == "sevens"
+    assert sys.modules["sevens"].Sevens.told == ["sevens://u:secret@here", *["CREATE (:Note)"] * 2, "closed"]
+    assert "secret" not in run.path.read_text(encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=re.escape("no graph `seven` (did you mean sevens?); known are: embedded,")
+    ):
+        await hold(JOB, folder, agent_url=shouting, graph="seven")
+
+
+def test_a_task_is_graded_by_a_metric_of_a_plugin_in_a_worker(site, tmp_path_factory, monkeypatch):
+    code = (
+        "from bioeval_tui.grading.metrics import Metric\n"
+        "worst = Metric('worst', lambda true, given: float(abs(true - given).max()), True)\nnone = 3\n"
+    )
+    entry_points = "[bioeval_tui.metrics]\nworst = worst_error:worst\nnone = worst_error:none\n"
+    install(site, "worst-error", entry_points, worst_error=code)
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    tasks = TaskFolder(tmp_path_factory.mktemp("tasks"))
+    tasks.add("lab/worst", grader={"metric": "worst", "target": "y"})
+    with GraderPool(tasks.registry, workers=1) as pool:
+        found = pool.grade(tasks.submit("id,y\na,1.0\nb,2.5\nc,3.1\n"), "lab/worst")
+    assert (found.score, found.is_lower_better) == (0.5, True)
+    with pytest.raises(KeyError, match="did you mean worst"):
+        find_metric("worse")
+    with pytest.raises(KeyError, match="is no bioeval_tui"):
+        find_metric("none")
 
 
 def test_listing_imports_nothing(example):
