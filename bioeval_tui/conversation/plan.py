@@ -112,5 +112,7 @@ class Parts:
     """Says whether an assertion is an invariant, one that holds of an empty state too."""
     slot: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
     """Entered for the length of each conversation: the batch bounds how many go on at once."""
+    stood_still: Callable[[float], float] = lambda moment: 0.0
+    """Returns for how many seconds this process did not run since a moment (monotonic seconds)."""
     may_begin: Callable[[], str | None] = lambda: None
     """Returns why no further conversation may begin (calls or cost spent), None while one may."""

@@ -184,11 +184,10 @@ class _Run:
         raise error
 
     def _compare_starts(self, trial: int) -> None:
-        starts = [
-            held.start
-            for (_, number), held in self.held.items()
-            if number == trial and held.start is not None
-        ]
+        both = [held for (_, number), held in self.held.items() if number == trial]
+        starts = [held.start for held in both if held.start is not None]
+        for held in both:
+            held.start = None  # it can be large, and nobody asks for it again
         unseen = next((start.error for start in starts if start.error is not None), None)
         if unseen is not None:
             self.not_clean(f"a starting state could not be observed: {unseen}")

@@ -67,6 +67,7 @@ class Talk:
         self.answered_turn = 0
         self._observing: asyncio.Task[Observation] | None = None
         self._active_s = 0.0
+        self._asked_at = time.monotonic()
 
     async def hold(self, greeting: str) -> Outcome:
         """Hold the conversation; return why it ended. Cancelling the task cancels the conversation."""
@@ -175,6 +176,7 @@ class Talk:
 
         async def attempt() -> Reply:
             self._message_starts(number, "assistant", speaker)
+            self._asked_at = time.monotonic()
             reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
             assert isinstance(reply, Reply)
             return reply
@@ -187,6 +189,8 @@ class Talk:
             counts=self.counts_against_agent,
             ours=self.is_our_doing,
         )
+        if still_s := self.parts.stood_still(reply.started):
+            self._stood_still(f"answer {number} came meanwhile, sooner than its latency says", still_s)
         answer = clean(reply.content)
         generation = tuple(clean_value(dict(event), 100_000) for event in reply.generation)
         self.transcript.messages.append(
@@ -276,10 +280,17 @@ class Talk:
         )
 
     def counts_against_agent(self, error: PeerError) -> bool:
-        """Count a failed attempt, but not a 429 that our own concurrency brought about."""
+        """Count a failed attempt, but not a 429 of our own making, or what happened while we stood still."""
         counted = error.peer == "agent" and not self.is_our_doing(error)
+        if counted and (still_s := self.parts.stood_still(self._asked_at)):
+            self._stood_still("a failure of the agent meanwhile does not count", still_s)
+            counted = False
         self.transcript.failures += counted
         return counted
+
+    def _stood_still(self, what: str, seconds: float) -> None:
+        message = f"this program stood still for {seconds:.1f} s (stopped, or the machine asleep); {what}"
+        self.emitter.emit(events.Warned, code="stood_still", message=message)
 
     def is_our_doing(self, error: PeerError) -> bool:
         """Say whether the agent refused because several conversations of ours ask at once."""

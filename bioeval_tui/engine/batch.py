@@ -20,6 +20,7 @@ from bioeval_tui.conversation.control import Control
 from bioeval_tui.conversation.emitter import Emitter
 from bioeval_tui.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.conversation.run import run_job, started_fields
+from bioeval_tui.conversation.standstill import Standstill
 from bioeval_tui.engine.budget import Budget, Rates
 from bioeval_tui.engine.intents import listen, what_helps
 from bioeval_tui.engine.limited import LimitedAgent, LimitedEvaluator, LimitedJudge
@@ -82,6 +83,7 @@ class _Batch:
     talks: asyncio.Semaphore
     graph: asyncio.Lock = field(default_factory=asyncio.Lock)
     paces: dict[str, Pace] = field(default_factory=dict)
+    still: Standstill = field(default_factory=Standstill)
 
     @contextlib.asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
@@ -118,7 +120,11 @@ async def run_batch(
             for _ in range(2)
         )
         batch.paces |= {"evaluator": models, "judge": models}
-    found = await asyncio.gather(*(_turn(run, batch) for run in runs), return_exceptions=True)
+    watching = asyncio.create_task(batch.still.watch())
+    try:
+        found = await asyncio.gather(*(_turn(run, batch) for run in runs), return_exceptions=True)
+    finally:
+        watching.cancel()
     problems = [item for item in found if isinstance(item, BaseException)]
     if problems:
         raise problems[0]
@@ -206,7 +212,7 @@ async def _hold(run: PreparedRun, emitter: Emitter, control: Control, batch: _Ba
 
 def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
     """Return the parts with the batch's bounds around them."""
-    parts = replace(parts, slot=batch.slot, may_begin=batch.budget.stop_reason)
+    parts = replace(parts, slot=batch.slot, may_begin=batch.budget.stop_reason, stood_still=batch.still.since)
     if not batch.paces:
         return parts
     open_agent, open_evaluator = parts.open_agent, parts.open_evaluator

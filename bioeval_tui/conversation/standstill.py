@@ -1,0 +1,43 @@
+"""Notices when this process did not run for a while: stopped by a signal, or on a machine that slept.
+
+A timeout that runs out meanwhile says nothing about a peer, and an answer that came meanwhile was quicker
+than it looks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+TICK_S = 0.25
+STILL_S = 0.75
+"""A gap that is longer is a standstill; shorter ones happen on a busy machine."""
+
+
+class Standstill:
+    """Ticks in the event loop, and knows when a tick came too late. `watch` is the task that ticks."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._ticked = clock()
+        self._gaps: list[tuple[float, float]] = []
+        """When each standstill ended, and how long it was, in monotonic seconds."""
+
+    async def watch(self) -> None:
+        """Tick until cancelled."""
+        while True:
+            self._tick()
+            await asyncio.sleep(TICK_S)
+
+    def since(self, moment: float) -> float:
+        """Return for how many seconds this process stood still after `moment` (monotonic); 0.0 if it did not."""
+        self._tick()
+        return sum(min(length, end - moment) for end, length in self._gaps if end > moment)
+
+    def _tick(self) -> None:
+        now = self._clock()
+        late = now - self._ticked - TICK_S
+        if late > STILL_S:
+            self._gaps = [*self._gaps[-99:], (now, late)]
+        self._ticked = now
