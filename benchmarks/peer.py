@@ -13,7 +13,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import random
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -21,33 +23,14 @@ from aiohttp import web
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-STARTS = (
-    "Could you say more about",
-    "I still wonder about",
-    "Please go on with",
-    "And what follows for",
-    "Tell me of",
-)
-THINGS = (
-    "the plan",
-    "that idea",
-    "the next step",
-    "my question",
-    "the reason",
-    "the other way",
-    "your advice",
-)
-ENDS = ("in plain words", "from the beginning", "as you see it", "when you can", "for someone new to it")
-MOODS = (
-    "I am curious",
-    "I am worried",
-    "It matters to me",
-    "My sister asked",
-    "I read a little",
-    "It is all new",
-    "We talked at home",
-)
-SENTENCES = [f"{d}: {a} {b} {c}." for c in ENDS for a in STARTS for b in THINGS for d in MOODS]
+WORDS = (
+    """plan idea step question reason way advice morning evening water garden kitchen window letter story picture
+river mountain summer winter paper table chair bread apple music colour shadow silence answer problem habit walk
+journey bridge corner street market village neighbour sister brother teacher cousin stranger weather thunder
+candle basket blanket pillow mirror ladder hammer needle thread button pocket feather pebble meadow orchard"""
+).split()  # noqa: SIM905 - easier to read than a list
+_pick = random.Random(7)
+SENTENCES = [f"I wonder about {' and '.join(_pick.sample(WORDS, 7))}." for _ in range(5_000)]
 ANSWER = (
     "Gladly: the evidence is good, the effect is moderate, and a pharmacist can say more about your own case."
 )
@@ -64,6 +47,7 @@ VERDICT = {
     ],
 }
 _count = itertools.count()
+_times: list[tuple[str, float, float]] = []
 _seen: list[dict[str, Any]] = []
 
 
@@ -107,7 +91,18 @@ async def note(request: web.Request, handler: Handler) -> web.StreamResponse:
     if len(_seen) < 200 and request.path != "/requests":
         body = await request.json() if request.can_read_body else None
         _seen.append({"method": request.method, "path": request.path, "body": body})
-    return await handler(request)
+    began = time.monotonic()
+    try:
+        return await handler(request)
+    finally:
+        _times.append((request.path, began, time.monotonic()))
+
+
+async def times(request: web.Request) -> web.Response:
+    """Give when each request came and when its answer was made, in monotonic seconds, and forget it."""
+    given = list(_times)
+    _times.clear()
+    return web.json_response(given)
 
 
 async def requests(request: web.Request) -> web.Response:
@@ -142,6 +137,7 @@ async def main() -> None:
     app.router.add_put("/api/v1/chat/messages", message)
     app.router.add_get("/api/v1/chat/objectContexts/{id}", state)
     app.router.add_get("/requests", requests)
+    app.router.add_get("/times", times)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()

@@ -1,0 +1,147 @@
+"""What a turn costs beside its peers, and what 200 conversations at once cost the event loop.
+
+    uv run python benchmarks/turns.py            # one conversation of 100 turns, then 200 of 10; three times
+
+The peers (`peer.py`) note on the machine's monotonic clock when each request came and when its answer was sent.
+
+- *overhead*: the time of a turn in which no request was with a peer: sockets, clients, guards, checks, recording.
+- *lag*: how late a task that wants to run every 5 ms runs, in the process that holds 200 conversations; its peak
+  memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from throughput import HERE, JOB, TURNS, environment, peer
+
+LAG_STEP_S = 0.005
+
+
+def percentile(values: list[float], share: float) -> float:
+    """Return the nearest-rank percentile."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def run(url: str, folder: Path, turns: int, trials: int, at_once: int) -> dict[str, Any]:
+    """Hold the conversations in a process of its own; return what it measured of itself."""
+    job = folder / "job.yml"
+    job.write_text(JOB.replace(f"maxTurns: {2 * TURNS}", f"maxTurns: {2 * turns}"))
+    command = [
+        *(sys.executable, str(HERE / "turns.py"), "--inside"),
+        *("run", str(job), "--agent-url", url, "--headless", "--json", "--graph", "none"),
+        *("--repeat", str(trials), "--concurrency", str(at_once)),
+    ]
+    data = Path(tempfile.mkdtemp(dir=folder))
+    done = subprocess.run(command, env=environment(url, data), capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"exit {done.returncode}: {done.stderr[-2000:]}")
+    measured: dict[str, Any] = json.loads(done.stderr.splitlines()[-1])
+    return measured
+
+
+def inside(arguments: list[str]) -> None:
+    """Be the program, with one more task on its event loop that measures how late it runs."""
+    from bioeval_tui import cli
+    from bioeval_tui.engine import batch
+    from bioeval_tui.wiring import headless
+
+    late: list[float] = []
+
+    async def watch() -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(LAG_STEP_S)
+            late.append(time.perf_counter() - began - LAG_STEP_S)
+
+    held = batch.run_batch
+
+    async def watched(*args: Any, **options: Any) -> Any:
+        watcher = asyncio.create_task(watch())
+        try:
+            return await held(*args, **options)
+        finally:
+            watcher.cancel()
+
+    for module in (
+        batch,
+        headless,
+        *[m for n, m in sys.modules.items() if n.startswith("bioeval_tui.wiring")],
+    ):
+        if getattr(module, "run_batch", None) is held:
+            module.run_batch = watched  # type: ignore[attr-defined]
+    sys.argv = ["bioeval-tui", *arguments]
+    try:
+        cli.main()
+    finally:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        found = {
+            "p50": percentile(late, 0.5),
+            "p95": percentile(late, 0.95),
+            "max": max(late),
+            "peak_mb": peak,
+        }
+        print(json.dumps(found), file=sys.stderr)
+
+
+def overheads(url: str) -> list[float]:
+    """Return, for each turn, the seconds in which no request was with a peer."""
+    with urllib.request.urlopen(f"{url}/times") as given:
+        spans = [tuple(span) for span in json.loads(given.read())]
+    asked = [began for path, began, _ in spans if path.endswith("/messages")]
+    found = []
+    for start, end in itertools.pairwise(asked):
+        busy, until = 0.0, start
+        for _, began, ended in sorted(spans, key=lambda span: span[1]):
+            began, ended = max(began, until), min(ended, end)
+            if ended > began:
+                busy += ended - began
+                until = ended
+        found.append(end - start - busy)
+    return found
+
+
+def main() -> None:
+    """Measure, and print."""
+    if sys.argv[1:2] == ["--inside"]:
+        inside(sys.argv[2:])
+        return
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    turns: list[tuple[float, float]] = []
+    many: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as name, peer() as url:
+        for _ in range(options.runs):
+            urllib.request.urlopen(f"{url}/times").read()
+            run(url, Path(name), 100, 1, 1)
+            # The first turns open connections and import the client.
+            found = [one for one in overheads(url)[3:] if one < 1]
+            turns.append((percentile(found, 0.5), percentile(found, 0.95)))
+            many.append(run(url, Path(name), TURNS, 100, 200))
+    p50, p95 = (statistics.median(column) * 1000 for column in zip(*turns, strict=True))
+    print(f"overhead of a turn: p50 {p50:.1f} ms, p95 {p95:.1f} ms")
+    lag = {key: statistics.median(one[key] for one in many) for key in many[0]}
+    print(
+        f"200 conversations at once: lag p50 {lag['p50'] * 1000:.1f} ms, p95 {lag['p95'] * 1000:.1f} ms, "
+        f"max {lag['max'] * 1000:.0f} ms; peak memory {lag['peak_mb']:.0f} MB"
+    )
+
+
+if __name__ == "__main__":
+    main()
