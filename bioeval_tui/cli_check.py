@@ -16,9 +16,12 @@ from bioeval_tui.errors import ExitCode, ExpressionError, QueryError, UsageError
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def check(jobs: tuple[Path, ...], as_json: bool) -> int:
     """Check job files before anything runs: keys, types, expressions and Cypher, every problem at once."""
+    from bioeval_tui.settings import Settings
+    from bioeval_tui.wiring.graphs import is_embedded
     from bioeval_tui.wiring.jobs import check_job
 
-    checked = [check_job(path) for path in jobs]
+    embedded = is_embedded(Settings.from_environment())
+    checked = [check_job(path, embedded=embedded) for path in jobs]
     if as_json:
         found = [
             {

@@ -58,6 +58,15 @@ def describe(spec: EngineSpec, settings: Settings) -> str | None:
     return None
 
 
+def is_embedded(settings: Settings, spec: EngineSpec | None = None) -> bool:
+    """Say whether Cypher is asked of the embedded graph, without a spec: if of any."""
+    if spec is None:
+        return not _neo4j_is_set(settings)
+    return spec.graph == "embedded" or (
+        spec.graph == "auto" and spec.sample_agent and not _neo4j_is_set(settings)
+    )
+
+
 def sample_agent_arguments(spec: EngineSpec, settings: Settings) -> list[str]:
     """Return how the sample agent is told to use the same graph."""
     if spec.graph == "neo4j" or (spec.graph == "auto" and _neo4j_is_set(settings)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bioeval_tui import cypher_guard, plugins
@@ -31,8 +31,11 @@ class CheckedJob:
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
 
-def check_job(path: Path) -> CheckedJob:
-    """Load and check a job; every problem is listed, with file, line, column and field."""
+def check_job(path: Path, *, embedded: bool = False) -> CheckedJob:
+    """Load and check a job; every problem is listed, with file, line, column and field.
+
+    Where Cypher would be asked of the `embedded` graph, what that refuses is a warning.
+    """
     try:
         loaded = load_job(path)
     except JobError as error:
@@ -41,6 +44,7 @@ def check_job(path: Path) -> CheckedJob:
         *loaded.problems,
         *_assertion_problems(loaded),
         *_setup_problems(loaded),
+        *(_refused_by_embedded(loaded) if embedded else ()),
         *_evaluator_problems(loaded),
         *_pattern_problems(loaded),
         *_name_problems(loaded),
@@ -86,6 +90,29 @@ def _setup_problems(loaded: LoadedJob) -> list[Problem]:
             found.append(
                 _problem(loaded, ("setups", index, "cypher"), setup.cypher, error.message, error.column)
             )
+    return found
+
+
+def _refused_by_embedded(loaded: LoadedJob) -> list[Problem]:
+    """Return what Neo4j would answer and the embedded graph refuses, as warnings."""
+    texts: list[tuple[FieldPath, str]] = [
+        (("assertions", index, "cypher"), assertion.cypher)
+        for index, assertion in enumerate(loaded.job.assertions)
+        if isinstance(assertion, CypherAssertion)
+    ]
+    texts += [(("setups", index, "cypher"), setup.cypher) for index, setup in enumerate(loaded.job.setups)]
+    found = []
+    for path, text in texts:
+        try:
+            cypher_guard.check_setup(text)  # what is refused everywhere has been said
+        except QueryError:
+            continue
+        try:
+            cypher_guard.check_embedded(text)
+        except QueryError as error:
+            message = f"refused unless Neo4j is set: {error.message}"
+            problem = _problem(loaded, path, text, message, error.column)
+            found.append(replace(problem, severity="warning"))
     return found
 
 

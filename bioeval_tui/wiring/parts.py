@@ -66,7 +66,9 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         git_revision=_git_revision(loaded.path.parent),
     )
     warnings = tuple(
-        problem.message for problem in check_job(loaded.path).problems if problem.severity == "warning"
+        problem.message
+        for problem in check_job(loaded.path, embedded=graphs.is_embedded(settings, spec)).problems
+        if problem.severity == "warning"
     )
     return assemble(spec, makers, plan, warnings, settings)
 

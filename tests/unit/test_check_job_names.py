@@ -48,3 +48,28 @@ def test_a_sound_job_has_none(tmp_path):
 def test_each_is_named_with_its_place(tmp_path, text, says):
     (problem,) = problems(tmp_path, text)
     assert says in problem
+
+
+CYPHER = """setups:
+  - cypher: "CREATE (:A {x: 1 / 0})"
+assertions:
+  - cypher: "MATCH (n) WHERE n.name =~ 'b' RETURN count(n)"
+    expected: 1
+  - cypher: "MATCH (n) RETURN count(n)"
+    expected: 0
+"""
+
+
+def test_what_the_embedded_graph_refuses_is_a_warning_where_it_would_be_asked(tmp_path):
+    path = tmp_path / "job.yml"
+    path.write_text(JOB + CYPHER, encoding="utf-8")
+    assert check_job(path).problems == ()
+    found = check_job(path, embedded=True)
+    assert found.errors == ()
+    assert [(problem.line, problem.column, problem.field) for problem in found.problems] == [
+        (9, 37, "assertions[0].cypher"),
+        (7, 31, "setups[0].cypher"),
+    ]
+    assert found.problems[0].message.startswith(
+        "refused unless Neo4j is set: the embedded graph finds a pattern of =~ anywhere in the text; use ="
+    )
