@@ -14,6 +14,7 @@ import asyncio
 import itertools
 import json
 import random
+import re
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -23,13 +24,15 @@ from aiohttp import web
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-WORDS = (
+WORDS = re.findall(
+    r"\w+",
     """plan idea step question reason way advice morning evening water garden kitchen window letter story picture
 river mountain summer winter paper table chair bread apple music colour shadow silence answer problem habit walk
 journey bridge corner street market village neighbour sister brother teacher cousin stranger weather thunder
-candle basket blanket pillow mirror ladder hammer needle thread button pocket feather pebble meadow orchard"""
-).split()  # noqa: SIM905 - easier to read than a list
+candle basket blanket pillow mirror ladder hammer needle thread button pocket feather pebble meadow orchard""",
+)
 _pick = random.Random(7)
+# Words that name nothing in particular, so that no guard takes them for inventions.
 SENTENCES = [f"I wonder about {' and '.join(_pick.sample(WORDS, 7))}." for _ in range(5_000)]
 ANSWER = (
     "Gladly: the evidence is good, the effect is moderate, and a pharmacist can say more about your own case."
