@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bioeval_tui import events
@@ -118,6 +118,20 @@ def fold_overlay(state: RunState, overlay: Overlay) -> RunState:
         apply(state, event)
     state.last_seq = last
     return state
+
+
+def in_force(state: RunState, overlay: Overlay) -> RunState:
+    """Return the state with the latest verdicts and scores in it; `state` itself does not change."""
+    found = replace(state, conversations={key: replace(talk) for key, talk in state.conversations.items()})
+    later = tuple(
+        event
+        for event in overlay.events
+        if isinstance(event, events.TranscriptScored | events.ConversationScored)
+        and event.condition is not None
+        and event.trial is not None
+        and ConversationKey(event.condition, event.trial) in state.conversations
+    )
+    return fold_overlay(found, Overlay(later))
 
 
 def judgings(overlay: Overlay) -> Rescored:

@@ -117,7 +117,9 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
                 if report.task_id not in boards:
                     boards[report.task_id] = await asyncio.to_thread(grading.leaderboard, report.task_id)
                     domains[report.task_id] = await asyncio.to_thread(grading.domain, report.task_id)
-                yield _report_row(report, boards[report.task_id], domains[report.task_id])
+                yield _report_row(
+                    report, boards[report.task_id], domains[report.task_id], reports_folder(path)
+                )
         if not going_on:
             return
         await asyncio.sleep(WATCH_S)
@@ -157,7 +159,7 @@ def _is_being_graded(path: Path) -> bool:
     return any(f"{start}_grading_report.json" not in names for start in ends)
 
 
-def _report_row(report: TaskReport, board: tuple[float, ...], domain: str) -> MedalRow:
+def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folder: Path) -> MedalRow:
     from bioeval_tui.grading import extract_agent_from_submission_path
 
     agent = report.extra.agent if report.extra and report.extra.agent else None
@@ -169,6 +171,7 @@ def _report_row(report: TaskReport, board: tuple[float, ...], domain: str) -> Me
         report,
         leaderboard=board,
         domain=domain,
+        folder=folder,
     )
 
 

@@ -11,8 +11,10 @@ from typing import Any
 from bioeval_tui.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.recordings.live import is_live
 from bioeval_tui.recordings.paths import new_run_ids
+from bioeval_tui.reviews import Opinions, ReviewedScores
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, RunComparison, RunSummary
+from bioeval_tui.tui.review_items import Given, ReviewItem, ReviewSource
 from bioeval_tui.tui.services import MedalRow, RunRequest, RunView
 from bioeval_tui.wiring import job_list
 from bioeval_tui.wiring.benchmarks import Benchmarks, file_path
@@ -20,8 +22,9 @@ from bioeval_tui.wiring.grading import Grading, grade_row, grade_rows, report_ro
 from bioeval_tui.wiring.preferences import Preferences
 from bioeval_tui.wiring.run_list import RunList
 from bioeval_tui.wiring.runs import start_engine
+from bioeval_tui.wiring.reviews import ReviewDesk
 from bioeval_tui.wiring.samples import sample_submissions
-from bioeval_tui.wiring.views import FollowedRun, ReplayedRun
+from bioeval_tui.wiring.views import FollowedRun, ReplayedRun, sender_name
 
 SAMPLES_SHOWN = 3
 """How many of the sample submissions the demo grades: a good, a poor and an invalid one for one task."""
@@ -39,14 +42,17 @@ class AppServices:
         job_places: Sequence[Path] = (),
     ) -> None:
         self._settings = settings
+        reviewer: str = "",
         self._submissions = submissions
         self._reports = reports
         self._grading = Grading(settings)
         self._jobs = job_list.JobList(job_places)
+        self._reviewer = reviewer
         self._runs = RunList(settings)
         self._benchmarks = Benchmarks(settings, self._grading)
         self._preferences = Preferences(settings.data_dir)
         self._spec = spec or EngineSpec(runs=())
+        self._desk = ReviewDesk(settings, self._grading)
         self.started: list[FollowedRun] = []
 
     # Runs on the live screen
@@ -176,6 +182,33 @@ class AppServices:
 def sample_list() -> list[tuple[str, Path | None]]:
     """Return the sample submissions of the demo: good, poor and invalid, for one task."""
     from bioeval_tui.grading.submissions import read_submissions
+    # Reviews
+
+    @property
+    def reviewer(self) -> str:
+        """The name that was chosen, else user and host."""
+        return self._reviewer or sender_name()
+
+    async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
+        """Return what can be reviewed."""
+        return await asyncio.to_thread(self._desk.queue, source)
+
+    async def give_review(self, item: ReviewItem, given: Given) -> str:
+        """Keep what the reviewer says, beside the recording or the report."""
+        return await asyncio.to_thread(self._desk.give, item, given, self.reviewer)
+
+    async def undo_review(self, item: ReviewItem, entry: str) -> None:
+        """Take back one's own entry."""
+        await asyncio.to_thread(self._desk.undo, item, entry, self.reviewer)
+
+    async def reviewed(self, run_id: str) -> ReviewedScores | None:
+        """Return a run's scores after its reviews."""
+        return await asyncio.to_thread(self._desk.reviewed, run_id)
+
+    async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
+        """Return what reviewers say of each submission."""
+        return await asyncio.to_thread(self._desk.marks, rows)
+
 
     found = read_submissions(sample_submissions() / "submissions.jsonl").submissions
     return [(item.task_id, Path(item.path) if item.path else None) for item in found[:SAMPLES_SHOWN]]

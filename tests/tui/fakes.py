@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from bioeval_tui.events import RunEvent
+from bioeval_tui.events import Reviewed, RunEvent
+from bioeval_tui.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
+from bioeval_tui.run_state import RunState
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, RunComparison, RunSummary
+from bioeval_tui.tui.review_items import Given, ReviewItem, ReviewSource
 from bioeval_tui.tui.services import Intent, MedalRow, RunRequest, RunView
 
 
@@ -87,6 +91,9 @@ class FakeServices:
         self.hold = False
         """Whether preparing, validating and grading never end by themselves."""
         self.stopped: list[str] = []
+        self.entries: list[Reviewed] = []
+        self.review_items: Callable[[Sequence[Reviewed]], Sequence[ReviewItem]] = lambda entries: []
+        self.reviewed_state: RunState | None = None
         self.asked: list[tuple[str, Any]] = []
         """What was asked for, in order, with its arguments."""
 
@@ -189,6 +196,52 @@ class FakeServices:
     def keep(self, name: str, value: Any) -> None:
         """Keep a setting."""
         self.preferences[name] = value
+
+    # Reviews
+
+    reviewer = "ada"
+
+    async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
+        """Return the queue that was given, folded anew over what was said."""
+        self._fail()
+        self.asked.append(("review", source))
+        return self.review_items(self.entries)
+
+    async def give_review(self, item: ReviewItem, given: Given) -> str:
+        """Keep what was said."""
+        self._fail()
+        number = len(self.entries) + 1
+        fields: dict[str, Any] = {}
+        if item.id.key is not None:
+            fields = {"condition": item.id.key.condition, "trial": item.id.key.trial, "attempt": 1}
+        self.entries.append(
+            Reviewed(
+                run_id="r", seq=number, at=datetime(2026, 11, 21, 10, number, tzinfo=UTC), review=f"e{number}",
+                author=self.reviewer, action=given.action, task=item.id.task, submission=item.id.submission,
+                before=item.judged.score if item.judged else None, after=given.score, fault=given.fault,
+                mark=given.mark, why=given.why, blind=given.blind, **fields,
+            )
+        )  # fmt: skip
+        return f"e{number}"
+
+    async def undo_review(self, item: ReviewItem, entry: str) -> None:
+        """Keep that it was taken back."""
+        self.entries.append(
+            Reviewed(
+                run_id="r", seq=0, at=datetime(2026, 11, 21, 11, tzinfo=UTC), review=f"u{len(self.entries)}",
+                author=self.reviewer, action="undo", undoes=entry,
+            )
+        )  # fmt: skip
+
+    async def reviewed(self, run_id: str) -> ReviewedScores | None:
+        """Return what follows for the run that was given."""
+        state = self.reviewed_state
+        return reviewed_scores(state, fold_reviews(self.entries, state)) if state is not None else None
+
+    async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
+        """Return what was said of each row's file."""
+        found = fold_reviews(self.entries).submissions
+        return [found.get(row.submission, {}) for row in rows]
 
     async def medals(self) -> AsyncIterator[MedalRow]:
         """Yield the rows that were given."""

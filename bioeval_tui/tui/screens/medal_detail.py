@@ -11,6 +11,7 @@ from bioeval_tui.tui.screens.dialog import Dialog
 from bioeval_tui.tui.widgets.medal_card import MedalCard
 
 if TYPE_CHECKING:
+    from bioeval_tui.reviews import Opinions
     from bioeval_tui.tui.services import MedalRow
 
 
@@ -23,10 +24,11 @@ class MedalDetail(Dialog[None]):
     MedalDetail.-narrow MedalCard { height: 1fr; }
     """
 
-    def __init__(self, row: MedalRow) -> None:
+    def __init__(self, row: MedalRow, reviews: Opinions | None = None) -> None:
         super().__init__()
         self._row = row
+        self._reviews = reviews
 
     def compose_body(self) -> Iterable[Widget]:
         """The card."""
-        yield MedalCard(self._row)
+        yield MedalCard(self._row, self._reviews)

@@ -18,6 +18,7 @@ from bioeval_tui.tui.widgets.list_table import TableHead
 from bioeval_tui.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
+    from bioeval_tui.reviews import Opinions
     from bioeval_tui.tui.items import Examined
     from bioeval_tui.tui.services import MedalRow
     from bioeval_tui.tui.view.medal_groups import Group
@@ -29,12 +30,15 @@ MEDAL_KEYS: list[BindingType] = [
     Binding("r", "reverse", "reverse", tooltip="Sort the other way round"),
     Binding("g", "group", "by agent", tooltip="Totals and medals by agent and domain"),
     Binding("g", "ungroup", "every row", tooltip="Every submission again"),
+    Binding("v", "review", "review", tooltip="Accept the grading, or mark submissions, of the rows shown"),
     Binding("d", "doctor", "doctor", tooltip="Everything that is wrong with this file"),
     Binding("c", "columns", "columns", tooltip="Choose the columns that are shown"),
     Binding("x", "export", "export", tooltip="Write the rows that are shown as CSV or Markdown"),
     Binding("y", "copy", "copy", tooltip="Copy this row"),
     Binding("escape", "back", "back", tooltip="Clear the filter, then go back"),
 ]
+MOST_REVIEWED = 1000
+"""So many rows go into one queue of reviews."""
 NEEDS_ROWS = frozenset({"filter", "export", "copy"})
 FLAT_ONLY = frozenset({"sort", "reverse", "columns", "group"})
 
@@ -65,6 +69,8 @@ class MedalsKeys(BaseScreen):
     def __init__(self) -> None:
         super().__init__()
         self.looked_at: Entry | None = None
+        self.marks: dict[int, Opinions] = {}
+        """What reviewers say of a row, by the row's identity."""
         self.grouped = False
         self.groups: list[Group] = []
         self.hidden: frozenset[str] = medals.HIDDEN_AT_FIRST
@@ -93,6 +99,9 @@ class MedalsKeys(BaseScreen):
             return bool(self.table.entries) and not self.grouped
         if action == "ungroup":
             return self.grouped
+        if action == "review":
+            entry = self.looked_at
+            return not self.grouped and entry is not None and entry.row.folder is not None
         if action == "doctor":
             entry = self.looked_at
             return not self.grouped and entry is not None and entry.standing == "invalid"
@@ -113,7 +122,8 @@ class MedalsKeys(BaseScreen):
         elif self.looked_at is not None:
             from bioeval_tui.tui.screens.medal_detail import MedalDetail
 
-            self.app.push_screen(MedalDetail(self.looked_at.row))
+            row = self.looked_at.row
+            self.app.push_screen(MedalDetail(row, self.marks.get(id(row))))
 
     def _show_group(self, index: int) -> None:
         if index < len(self.groups):
@@ -246,6 +256,16 @@ class MedalsKeys(BaseScreen):
             )
             return
         self.tell(f"Saved {plural(len(self.table.visible), 'row')} in {home_relative(path)}")
+
+    def action_review(self) -> None:
+        """Review the rows that are shown, from the one under the cursor on."""
+        from bioeval_tui.tui.review_items import ReviewSource
+        from bioeval_tui.tui.screens.review import ReviewScreen
+
+        at = self.table.place_of(self.looked_at)
+        entries = [*self.table.visible[at:], *self.table.visible[:at]][:MOST_REVIEWED]
+        rows = tuple(entry.row for entry in entries if entry.row.folder is not None)
+        self.app.push_screen(ReviewScreen(ReviewSource(rows=rows)))
 
     def action_doctor(self) -> None:
         """Say everything that is wrong with the file of this row."""

@@ -43,7 +43,7 @@ class RunsScreen(ListScreen[RunSummary]):
         "The mean of both conditions is the published formula's score."
     )
     LEAST = 18
-    ON_ONE = frozenset({"mark", "replay", "report", "delete", "exact"})
+    ON_ONE = frozenset({"mark", "replay", "review", "report", "delete", "exact"})
     NEEDS_ROWS = ListScreen.NEEDS_ROWS | ON_ONE
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "mark", "mark", tooltip="Mark this run; two marked runs can be compared"),
@@ -56,6 +56,7 @@ class RunsScreen(ListScreen[RunSummary]):
             tooltip="The second marked run against the first",
         ),
         Binding("p", "replay", "replay", tooltip="Play it again, at a speed that you choose"),
+        Binding("v", "review", "review", tooltip="Review its judged tasks, or those of the marked runs"),
         Binding("x", "report", "report", tooltip="Write an HTML report of it, or of the marked runs"),
         Binding(
             "d,delete", "delete", "delete", key_display="d", tooltip="Move it to the trash; u undoes that"
@@ -155,7 +156,7 @@ class RunsScreen(ListScreen[RunSummary]):
                 return len(self.marked) == 2
             case "undo":
                 return self._deleted > 0
-            case "replay" | "report" | "delete":
+            case "replay" | "review" | "report" | "delete":
                 run = self.looked_at
                 return run is not None and (
                     run.status != "running" or bool(self.marked and action != "replay")
@@ -216,6 +217,13 @@ class RunsScreen(ListScreen[RunSummary]):
         if speed is not None:
             self.keep("speed", speed)
             self.bioeval.open_run(partial(self.bioeval.services.open_recording, run_id, speed=speed))
+
+    def action_review(self) -> None:
+        """Review the marked runs, or this one."""
+        from bioeval_tui.tui.review_items import ReviewSource
+        from bioeval_tui.tui.screens.review import ReviewScreen
+
+        self.app.push_screen(ReviewScreen(ReviewSource(tuple(self._chosen_ids()))))
 
     def action_report(self) -> None:
         """Write the report in the background; a toast names the file."""

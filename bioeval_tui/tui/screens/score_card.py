@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Digits, Static
 
+from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.screens.dialog import Dialog
 from bioeval_tui.tui.tones import left, paint, right, spread
@@ -54,6 +55,7 @@ class ScoreCard(Dialog[Evidence]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "other", "other condition", tooltip="Look at the other condition"),
+        Binding("v", "review", "review", tooltip="Accept the judge's scores, or give others"),
         Binding("m", "medals", "medals", tooltip="The medal table"),
         Binding("r", "again", "run again", tooltip="Start the same once more"),
         Binding("y", "copy", "copy", tooltip="Copy the card as text"),
@@ -68,6 +70,7 @@ class ScoreCard(Dialog[Evidence]):
         & .card--score { width: 20; height: 4; }
         & .card--score Digits { width: auto; text-style: bold; }
         & .card--rest { width: 1fr; height: 4; padding-top: 1; }
+        & #reviewed { height: auto; display: none; }
         & .card--bars { margin: 1 0; }
         & #columns { height: auto; }
         & #table { width: 3fr; height: auto; }
@@ -116,6 +119,7 @@ class ScoreCard(Dialog[Evidence]):
                     yield Static(Content.styled(name, "$quiet"), markup=False)
                     yield Digits(value.replace("–", "-"))
             yield Static(self._rest(), classes="card--rest", markup=False)
+        yield Static(id="reviewed", markup=False)
         yield Drawn(classes="card--bars")
         with Horizontal(id="columns"):
             with Vertical(id="table"):
@@ -240,6 +244,28 @@ class ScoreCard(Dialog[Evidence]):
         selected = self.get_selected_text()
         text = selected or score_card.as_text(self._state, self._trial)
         cast("BioevalApp", self.app).copy_text(text, "what is selected" if selected else "the score card")
+
+    def action_review(self) -> None:
+        """Review the run; the card is still here afterwards."""
+        if self._state.started is not None:
+            from bioeval_tui.tui.review_items import ReviewSource
+            from bioeval_tui.tui.screens.review import ReviewScreen
+
+            self.app.push_screen(ReviewScreen(ReviewSource((self._state.started.run_id,))))
+
+    def on_screen_resume(self) -> None:
+        """Say what the reviews made of the scores, now and whenever the card is come back to."""
+        if self._state.started is not None:
+            self.run_worker(self._reviewed(self._state.started.run_id), group="reviewed", exit_on_error=False)
+
+    async def _reviewed(self, run_id: str) -> None:
+        try:
+            found = await cast("BioevalApp", self.app).services.reviewed(run_id)
+        except (BioevalError, OSError):
+            return  # the card stands as it was recorded; the review screen says what is wrong
+        line = self.query_one("#reviewed", Static)
+        line.display = found is not None
+        line.update(paint(*score_card.reviewed_words(self._state, found)) if found else Content(""))
 
     async def action_medals(self) -> None:
         """Go to the medal table; the card is still here afterwards."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui import composite
-from bioeval_tui.text import plural
+from bioeval_tui import composite, reviews
+from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.view import heads, panels
 from bioeval_tui.tui.view.cells import Cell, duration, score, uplift
 from bioeval_tui.tui.view.score_parts import score_words
 
 if TYPE_CHECKING:
     from bioeval_tui.events import ConditionName, TaskScored
+    from bioeval_tui.reviews import ReviewedScores
     from bioeval_tui.run_state import ConversationState, RunState
 
 
@@ -89,6 +90,23 @@ def mean(state: RunState, trial: int) -> str:
     """Return the mean as the published formula has it: a dash if either condition has no score."""
     found = [t.score.score if t and t.score else None for t in talks(state, trial).values()]
     return score(composite.mean_of(found))
+
+
+def reviewed_words(state: RunState, found: ReviewedScores) -> list[Cell]:
+    """Return what reviews made of the run's scores: `reviewed by ada: withheld 0.41 → 0.55 (reviewed) …`."""
+    before = state.scores()
+    pairs = [(name, before.get(name), after) for name, after in found.scores.items()]
+    pairs.append(("mean", composite.mean_of(before.values()), found.mean))
+    told = "   ".join(f"{name} {reviews.words(old, new)}" for name, old, new in pairs)
+    cells = [
+        Cell(
+            f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks  ", "quiet"
+        ),
+        Cell(told, "strong"),
+    ]
+    if found.disputed:
+        cells.append(Cell(f"   reviewers differ on {found.disputed}", "warn"))
+    return cells
 
 
 def total_uplift(state: RunState, trial: int) -> Cell:

@@ -10,9 +10,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from bioeval_tui.tui.tones import paint
-from bioeval_tui.tui.view import medal_card
+from bioeval_tui.tui.view import medal_card, review
 
 if TYPE_CHECKING:
+    from bioeval_tui.reviews import Opinions
     from bioeval_tui.tui.services import MedalRow
 
 
@@ -23,18 +24,20 @@ class MedalCard(VerticalScroll, can_focus=False):
     MedalCard { padding: 0 2; & > Static { height: auto; } }
     """
 
-    def __init__(self, row: MedalRow | None = None) -> None:
+    def __init__(self, row: MedalRow | None = None, reviews: Opinions | None = None) -> None:
         super().__init__()
         self._row = row
-        self._drawn: tuple[MedalRow | None, int] | None = None
+        self._reviews: Opinions = reviews or {}
+        self._drawn: tuple[MedalRow | None, int, Opinions] | None = None
 
     def compose(self) -> ComposeResult:
         """One text."""
         yield Static(markup=False)
 
-    def show(self, row: MedalRow | None) -> None:
-        """Show another row."""
+    def show(self, row: MedalRow | None, reviews: Opinions | None = None) -> None:
+        """Show another row, with what reviewers say of it."""
         self._row = row
+        self._reviews = reviews or {}
         self._draw()
         self.call_after_refresh(self._draw)
 
@@ -44,8 +47,9 @@ class MedalCard(VerticalScroll, can_focus=False):
 
     def _draw(self) -> None:
         width = self.scrollable_content_region.width
-        if not self.is_mounted or width < 1 or self._drawn == (self._row, width):
+        if not self.is_mounted or width < 1 or self._drawn == (self._row, width, self._reviews):
             return
-        self._drawn = (self._row, width)
+        self._drawn = (self._row, width, self._reviews)
         lines = medal_card.card(self._row, width) if self._row else []
+        lines[3:3] = review.mark_lines(self._reviews)
         self.query_one(Static).update(Content("\n").join([paint(*line) for line in lines]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -34,8 +35,8 @@ class Highlights:
 
     pattern: re.Pattern[str] | None = None
     current: Match | None = None
-    evidence_item: int = -1
-    evidence: re.Pattern[str] | None = None
+    evidence: dict[int, re.Pattern[str]] = field(default_factory=dict)
+    """What is marked as evidence, by item."""
     version: int = 0
     counts: dict[int, list[int]] = field(default_factory=dict)
     """Matches per block, for each item that has any."""
@@ -99,13 +100,25 @@ class Highlights:
 
     def point_out(self, item: int, quote: str | None) -> re.Pattern[str] | None:
         """Mark `quote` in an item as evidence (None marks nothing) and return its pattern."""
-        self.evidence_item, self.evidence = item, pattern_of(quote) if quote else None
+        found = self.point_out_all([(item, quote)] if quote else [])
+        return found.get(item)
+
+    def point_out_all(self, quotes: Iterable[tuple[int, str]]) -> dict[int, re.Pattern[str]]:
+        """Mark several quotations as (item, quote), in the place of those before; return the patterns by item."""
+        by_item: dict[int, list[str]] = {}
+        for item, quote in quotes:
+            if (pattern := pattern_of(quote)) is not None:
+                by_item.setdefault(item, []).append(pattern.pattern)
+        self.evidence = {
+            item: re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+            for item, patterns in by_item.items()
+        }
         self.version += 1
         return self.evidence
 
     def spans(self, item: int, number: int, block: Block, line: int) -> list[Span]:
         """Return what to draw in another style on a painted line."""
-        evidence = self.evidence if item == self.evidence_item else None
+        evidence = self.evidence.get(item)
         if (self.pattern is None and evidence is None) or block.lines is None:
             return []
         key = (self.version, item, number)

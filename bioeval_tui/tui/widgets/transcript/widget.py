@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from time import monotonic
 from typing import ClassVar
@@ -167,6 +168,16 @@ class Transcript(PageView, can_focus=True):
                 break
         self._reveal(spot)
         return there
+
+    def mark_evidence(self, quotes: Sequence[tuple[int, str]]) -> None:
+        """Mark every quotation, given as (message, quote), and bring the first into view; none takes marks away."""
+        numbers = self._page.numbers
+        if quotes:
+            self.jump_to(*quotes[0])
+        self._found.point_out_all(
+            (numbers[message], quote) for message, quote in quotes if message in numbers
+        )
+        self.refresh()
 
     @property
     def top_message(self) -> int | None:

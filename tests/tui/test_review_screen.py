@@ -1,0 +1,211 @@
+"""The review screen: accept, judge otherwise, blame, note, undo; blind; submissions; what others say."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import pytest
+from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from fakes import FakeServices, FakeView
+from hostile import CORPUS
+from review_queue import kept_rows, submission_queue, task_queue
+from run_script import scripted_run
+from textual.pilot import Pilot
+
+from bioeval_tui.errors import RecordingError
+from bioeval_tui.events import Reviewed
+from bioeval_tui.reviews import fold_reviews, score_of
+from bioeval_tui.run_state import RunState, apply_all
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.screens.medals import MedalsScreen
+from bioeval_tui.tui.screens.review import ReviewScreen
+from bioeval_tui.tui.screens.review_dialog import ReviewDialog
+from bioeval_tui.tui.screens.score_card import ScoreCard
+
+SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
+OVERRIDE = ("o", *".8", "enter", "y", "enter")
+
+
+async def press(app: BioevalApp, pilot: Pilot[None], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+    await loaded(app, pilot)
+
+
+@asynccontextmanager
+async def queue(
+    size: tuple[int, int] = WIDE,
+) -> AsyncIterator[tuple[BioevalApp, Pilot[None], FakeServices]]:
+    services = FakeServices(FakeView(scripted_run()))
+    services.review_items = task_queue()
+    services.reviewed_state = apply_all(RunState(), scripted_run())
+    async with opened(None, size, services=services) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await press(app, pilot, "v")
+        await until(pilot, lambda: isinstance(app.screen, ReviewScreen) and bool(app.screen.items))
+        await loaded(app, pilot)
+        yield app, pilot, services
+
+
+def place(app: BioevalApp) -> str:
+    assert isinstance(app.screen, ReviewScreen)
+    item = app.screen.looked_at
+    assert item is not None
+    assert item.id.key is not None
+    return f"{item.id.key.condition} {item.id.task}"
+
+
+def said(services: FakeServices) -> Sequence[str]:
+    return [entry.action for entry in services.entries]
+
+
+@SIZES
+async def test_judge_and_evidence_stand_beside_the_transcript(size: tuple[int, int]) -> None:
+    async with queue(size) as (app, _, _services):
+        text = screen_text(app)
+        assert "0 of 4 reviewed" in text
+        assert "✗ 0.20  rules" in text
+        assert "no reminder was made" in text
+        assert "I can't set it without a time zone." in text
+        for key in ("accept", "override", "fault"):
+            assert key in text
+
+
+async def test_accept_and_override_go_on_and_undo_comes_back() -> None:
+    async with queue(NARROW) as (app, pilot, services):
+        await press(app, pilot, *OVERRIDE)
+        assert place(app) == "withheld 2"
+        assert "0.20 → 0.80" in screen_text(app)
+        await press(app, pilot, "a")
+        assert (place(app), said(services)) == ("supplied 1", ["override", "accept"])
+        first, second = services.entries
+        assert (first.before, first.after, first.why, first.author) == (0.2, 0.8, "y", "ada")
+        assert (second.before, second.after) == (0.9, 0.9)
+        await press(app, pilot, "u")
+        assert place(app) == "withheld 2"
+        await press(app, pilot, "u")
+        assert place(app) == "withheld 1"
+        assert fold_reviews(services.entries).standing == {}
+        assert len(services.entries) == 4
+        assert "0 of 4 reviewed" in screen_text(app)
+
+
+async def test_score_and_reason_are_required() -> None:
+    async with queue() as (app, pilot, services):
+        await press(app, pilot, "o", *"1.2", "enter")
+        assert "a score is a number from 0 to 1" in screen_text(app)
+        await press(app, pilot, "backspace", "backspace", "enter")
+        assert isinstance(app.screen, ReviewDialog)
+        assert "say why" in screen_text(app)
+        await press(app, pilot, "escape")
+        assert services.entries == []
+
+
+async def test_blind_keeps_the_judge_back_until_the_score_is_given() -> None:
+    async with queue() as (app, pilot, services):
+        await press(app, pilot, "b")
+        text = screen_text(app)
+        assert "hidden until you have given your score" in text
+        assert "no reminder was made" not in text
+        assert "0.20" not in text
+        await press(app, pilot, "a")
+        assert services.entries == []
+        await press(app, pilot, *OVERRIDE)
+        assert place(app) == "withheld 1"  # it stays, to be compared
+        text = screen_text(app)
+        assert "no reminder was made" in text
+        assert "0.20 → 0.80 (reviewed)" in text
+        assert text.count("hidden") == 3
+        assert services.entries[0].blind
+        assert services.preferences["review.blind"] is True
+
+
+async def test_fault_note_and_two_reviewers() -> None:
+    async with queue() as (app, pilot, services):
+        await press(app, pilot, "f", "right", "down", "y", "enter")
+        await press(app, pilot, "n", "z", "enter")
+        text = screen_text(app)
+        assert said(services) == ["fault", "note"]
+        assert "none → agent (reviewed)" in text
+        assert "ada notes: z" in text
+        await press(app, pilot, *OVERRIDE)
+        services.reviewer = "ben\x1b[2J[/]"
+        await press(app, pilot, "up", "o", "1", "enter", "y", "enter", "up")
+        found = fold_reviews(services.entries)
+        (opinions,) = found.tasks.values()
+        assert sorted(entry.after or 0 for entry in opinions.values()) == [0.8, 1.0]
+        assert score_of(opinions) == 0.9
+        text = screen_text(app)
+        assert "≠" in text
+        assert "0.20 → 0.90 (reviewed), mean of 2" in text
+        assert "[/]" in text
+        assert "\x1b" not in text
+
+
+async def test_to_do_only_and_evidence_and_reading() -> None:
+    async with queue() as (app, pilot, _services):
+        await press(app, pilot, "a", "t")
+        assert isinstance(app.screen, ReviewScreen)
+        assert len(app.screen.shown) == 3
+        assert "3 to do" in screen_text(app)
+        await press(app, pilot, "t", "enter", "tab")
+        assert app.focused is not app.screen.rows
+        await press(app, pilot, "escape")
+        assert app.focused is app.screen.rows
+        await press(app, pilot, "escape")
+        assert isinstance(app.screen, ScoreCard)
+
+
+async def test_the_score_card_shows_what_followed() -> None:
+    async with queue() as (app, pilot, _services):
+        await press(app, pilot, *OVERRIDE, "escape")
+        text = screen_text(app)
+        assert "ada, 1 of 4 tasks" in text
+        # (1·timing 1.00 + 2·mean(0.8, 0.9) + 4·0.5) / 7 − 0.3, and the mean with the other condition's 0.96
+        assert "withheld 0.29 → 0.37 (reviewed)" in text
+        assert "mean 0.62 → 0.67 (reviewed)" in text
+
+
+@SIZES
+async def test_submissions_are_marked_and_the_table_shows_it(size: tuple[int, int]) -> None:
+    rows = kept_rows()
+    services = FakeServices(None, rows)
+    services.review_items = submission_queue(rows)
+    async with opened(None, size, services=services, start="medals") as (app, pilot):
+        await press(app, pilot, "v")
+        assert isinstance(app.screen, ReviewScreen)
+        await press(app, pilot, "o", "down", "y", "enter")
+        await press(app, pilot, "a")
+        assert [(entry.action, entry.mark) for entry in services.entries] == [
+            ("override", "invalid"), ("accept", "valid"),
+        ]  # fmt: skip
+        await press(app, pilot, "escape")
+        assert isinstance(app.screen, MedalsScreen)
+        text = screen_text(app)
+        assert "● gold → !" in text
+        assert "✓" in text
+        assert "gold 1" in text  # the totals stay as they were graded
+
+
+async def test_foreign_words_stay_words_and_failures_are_told() -> None:
+    async with queue() as (app, pilot, services):
+        services.error = RecordingError("run.overlay.jsonl: cannot be written: [/b] full")
+        await press(app, pilot, *OVERRIDE)
+        await until(pilot, lambda: "cannot be written: [/b] full" in screen_text(app))
+        services.error = None
+        for number, text in enumerate(CORPUS):
+            services.entries.append(
+                Reviewed(
+                    run_id="r", seq=number, at=datetime(2026, 11, 21, tzinfo=UTC), review=f"x{number}",
+                    author=f"{number}{text}", action="override", condition="withheld", trial=1, task=1,
+                    after=0.5, why=text, submission=None,
+                )
+            )  # fmt: skip
+        assert isinstance(app.screen, ReviewScreen)
+        app.screen.refresh_items()
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert "0.20 → 0.50" in text
+        assert "\x1b" not in text
