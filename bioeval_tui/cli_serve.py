@@ -58,13 +58,13 @@ def serve(
     from bioeval_tui.serve.server import ServeOptions
 
     command = _tab_command(places, read_only, run_id)
-    if not is_loopback(host):
-        what = "see every recording" if read_only else "run jobs and read files as you can"
-        click.echo(
-            f"note: other machines can reach this; who has the link can {what}, and nothing is encrypted on the way",
-            err=True,
-        )
-    return asyncio.run(_serve(ServeOptions(command, host, port, allowed_hosts, max_sessions)))
+    can = "see every recording" if read_only else "run jobs and read files as you can"
+    warning = (
+        ""
+        if is_loopback(host)
+        else f"Other machines can reach this: who has the link can {can}. Nothing is encrypted."
+    )
+    return asyncio.run(_serve(ServeOptions(command, host, port, allowed_hosts, max_sessions), warning))
 
 
 def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> list[str]:
@@ -87,7 +87,7 @@ def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) 
     return [*command, "--", *(str(place.absolute()) for place in places)]
 
 
-async def _serve(options: ServeOptions) -> int:
+async def _serve(options: ServeOptions, warning: str) -> int:
     from bioeval_tui.serve.server import serving
 
     stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -106,6 +106,8 @@ async def _serve(options: ServeOptions) -> int:
         click.echo(link)
         sys.stdout.flush()
         click.echo("Open the link in a browser; Ctrl-C ends it and every session.", err=True)
+        if warning:
+            click.echo(warning, err=True)
         return await stop
 
 

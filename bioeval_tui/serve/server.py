@@ -235,7 +235,8 @@ def _listen(options: ServeOptions) -> socket.socket:
     try:
         return socket.create_server((options.host, options.port), family=family)
     except (OSError, OverflowError, UnicodeError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        text = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        why = clean_line(text.partition(" (while")[0])
         raise UsageError(
             f"port {options.port} on {clean_line(options.host, 80)} cannot be used: {why}; "
             "give an address of this machine to --host, and --port 0 to take a free port"

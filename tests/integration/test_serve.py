@@ -1,0 +1,413 @@
+"""`bioeval-tui serve`: what a real browser sees, and what anybody else is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, TimeoutError, async_playwright
+
+from tests.integration.program import run, started, wait_for
+from tests.integration.reports.browser import chromium
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "demo-run.jsonl"
+RUN = "20261120-210356-44c7"
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run",
+)  # fmt: skip
+SEQUENCE = re.compile(r"\x1b(?:\[[0-9;:?$<=>]*[ -/]*[@-~]|[()][0-9A-B]|[=>78])")
+PATIENCE_MS = 10_000
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server: its link, its process, and where its recordings are."""
+
+    link: str
+    process: subprocess.Popen[str]
+    data_dir: Path
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        found = urlsplit(self.link).port
+        assert found is not None
+        return found
+
+    @property
+    def tabs(self) -> set[int]:
+        """The processes that it started."""
+        return children_of(self.process.pid)
+
+
+def children_of(parent: int) -> set[int]:
+    """Return the processes that live and whose parent is `parent`."""
+    listed = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True, check=True
+    )
+    rows = (line.split() for line in listed.stdout.splitlines())
+    return {int(pid) for pid, ppid, state in rows if int(ppid) == parent and not state.startswith("Z")}
+
+
+def alive(pid: int) -> bool:
+    """Say whether a process runs."""
+    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout
+    return bool(found.strip()) and not found.startswith("Z")
+
+
+def recorded(data_dir: Path) -> Path:
+    """Put a recording of a whole run into a data folder."""
+    (data_dir / "runs").mkdir()
+    shutil.copy(GOLDEN, data_dir / "runs" / f"{RUN}.jsonl")
+    return data_dir
+
+
+@contextmanager
+def served(data_dir: Path, *options: str) -> Iterator[Served]:
+    """Serve a data folder's recordings."""
+    with started("serve", *options, data_dir=data_dir) as process:
+        assert process.stdout is not None
+        link = process.stdout.readline().strip()
+        assert link, process.stderr.read() if process.stderr else ""
+        yield Served(link, process, data_dir)
+
+
+# Without a browser
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that is asked over a bare socket."""
+    with served(recorded(tmp_path_factory.mktemp("bare")), "--read-only") as server:
+        yield server
+
+
+def ask(server: Served, path: str, *headers: str, host: str | None = "", method: str = "GET") -> str:
+    """Send a request as it is and return the answer, headers and all."""
+    name = f"127.0.0.1:{server.port}" if host == "" else host
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        *([] if name is None else [f"Host: {name}"]),
+        *headers,
+        "Connection: close",
+    ]
+    with socket.create_connection(("127.0.0.1", server.port), 30) as peer:
+        peer.sendall("\r\n".join([*lines, "", ""]).encode())
+        answer = b""
+        while data := peer.recv(65536):
+            answer += data
+            if b"101 Switching" in answer:
+                break
+    return answer.decode("utf-8", "replace")
+
+
+def status(answer: str) -> int:
+    return int(answer.split(" ", 2)[1])
+
+
+def door(server: Served) -> str:
+    parts = urlsplit(server.link)
+    return f"{parts.path}?{parts.query}"
+
+
+def ticket(server: Served) -> str:
+    found = re.search(r'data-ticket="([\w-]+)"', ask(server, door(server)))
+    assert found is not None
+    return found[1]
+
+
+UPGRADE = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==")  # fmt: skip
+
+
+def test_the_link_opens_a_page_that_may_load_nothing_from_elsewhere(bare: Served) -> None:
+    answer = ask(bare, door(bare))
+    head, _, page = answer.partition("\r\n\r\n")
+    assert status(answer) == 200
+    headers = {
+        name.lower(): value for name, _, value in (line.partition(": ") for line in head.split("\r\n")[1:])
+    }
+    policy = headers["content-security-policy"]
+    assert policy.startswith(
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src 'self';"
+    )
+    assert "unsafe" not in policy
+    assert "*" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
+    assert headers["cache-control"] == "no-store"
+    assert headers["server"] == "bioeval-tui"
+    assert "set-cookie" not in headers
+    assert "access-control-allow-origin" not in headers
+    assert not re.search(r"https?://|\s//", page)
+    for name in re.findall(r'(?:src|href)="(/static/[\w.-]+)"', page):
+        asset = ask(bare, name)
+        assert status(asset) == 200, name
+        assert "default-src 'none'" in asset
+    assert 'url("http' not in ask(bare, "/static/page.css") + ask(bare, "/static/xterm.css")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        None,
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "127.0.0.1:{port}.evil.example",
+    ],
+)
+def test_a_foreign_name_is_refused_so_that_dns_cannot_be_rebound(bare: Served, host: str | None) -> None:
+    named = host.format(port=bare.port) if host else host
+    for path in (door(bare), "/static/boot.js", "/ws/" + ticket(bare)):
+        answer = ask(bare, path, *UPGRADE, f"Origin: http://{named}", host=named)
+        assert status(answer) in (400, 421), answer
+        assert "data-ticket" not in answer
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        None,
+        "null",
+        "http://evil.example",
+        "http://127.0.0.1:1",
+        "http://localhost:{port}",
+        "http://127.0.0.1:{port}.evil.example",
+    ],
+)
+def test_another_page_opens_no_websocket_even_with_a_ticket(bare: Served, origin: str | None) -> None:
+    headers = [f"Origin: {origin.format(port=bare.port)}"] if origin else []
+    answer = ask(bare, "/ws/" + ticket(bare), *UPGRADE, *headers)
+    assert status(answer) == 403, answer
+    assert bare.tabs == set()
+
+
+def test_another_page_reads_nothing(bare: Served) -> None:
+    for headers in (
+        ["Origin: http://evil.example"],
+        ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: script"],
+        ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: iframe"],
+    ):
+        assert status(ask(bare, door(bare), *headers)) == 403
+        assert status(ask(bare, "/static/boot.js", *headers)) == 403
+    # A link in a mail or a chat is followed from another site, and carries its token.
+    assert status(ask(bare, door(bare), "Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document")) == 200
+
+
+def test_what_is_not_the_link_opens_nothing(bare: Served) -> None:
+    own = f"Origin: http://127.0.0.1:{bare.port}"
+    for path in ("/", "/?token=", "/?ping=http://evil.example", door(bare) + "&ping=http://evil.example"):
+        assert status(ask(bare, path)) == 403, path
+    for path in (
+        "/static/",
+        "/static/..%2f..%2fserver.py",
+        "/static/page.html",
+        "/download/x",
+        "/.env",
+        "//evil.example/",
+    ):
+        assert status(ask(bare, path)) == 404, path
+    assert status(ask(bare, door(bare), method="POST")) == 405
+    used = ticket(bare)
+    assert status(ask(bare, f"/ws/{used}", *UPGRADE, own)) == 101
+    assert status(ask(bare, f"/ws/{used}", *UPGRADE, own)) == 403
+    wait_for(lambda: not bare.tabs, "the tab's process ending")
+
+
+def test_guesses_are_slowed_down(tmp_path: Path) -> None:
+    with served(recorded(tmp_path), "--read-only") as server:
+        codes = [status(ask(server, f"/?token=guess{number}")) for number in range(11)]
+        assert codes == [403] * 10 + [429]
+        locked = ask(server, door(server))
+        assert status(locked) == 429
+        assert "Retry-After: " in locked
+
+
+def test_wrong_use_is_one_sentence(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for options, said in (
+            (["--port", port], f"port {port} on 127.0.0.1 cannot be used"),
+            (["--host", "no.such.host.invalid"], "cannot be used"),
+            (["--run", "ffff"], "no such run"),
+            (["nowhere"], "nowhere does not exist"),
+            (["--read-only", "."], "--read-only shows recordings"),
+        ):
+            done = run("serve", *options, data_dir=tmp_path)
+            assert done.returncode == 2, done
+            assert said in done.stderr
+            assert done.stderr.startswith("error: ")
+            assert done.stderr.count("\n") == 1, done.stderr
+
+
+# With a browser
+
+
+@dataclass
+class Tab:
+    """A page, and everything that was written to its terminal."""
+
+    page: Page
+    written: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    logged: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """What was written, without the terminal's sequences."""
+        return SEQUENCE.sub("", "".join(self.written))
+
+    async def until(self, words: str) -> None:
+        """Wait until something was written."""
+        for _ in range(PATIENCE_MS // 20):
+            if words in self.text:
+                return
+            await self.page.wait_for_timeout(20)  # lets the browser's messages in
+        raise AssertionError(f"never written: {words}; but: {self.text[-3000:]}")
+
+    async def press(self, key: str) -> None:
+        """Press a key; what was written before is forgotten."""
+        self.written.clear()
+        await self.page.keyboard.press(key)
+
+    async def close(self) -> None:
+        """Close the tab."""
+        await self.page.close()
+
+
+@asynccontextmanager
+async def browser(profile: Path) -> AsyncIterator[BrowserContext]:
+    """A browser whose every other name resolves to nothing."""
+    async with async_playwright() as playwright:
+        launched: Browser = await playwright.chromium.launch(
+            executable_path=chromium(), args=[*FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+            env={**os.environ, "HOME": str(profile)},
+        )  # fmt: skip
+        try:
+            yield await launched.new_context(viewport={"width": 1180, "height": 700})
+        finally:
+            await launched.close()
+
+
+async def opened(context: BrowserContext, link: str) -> Tab:
+    """Open a tab and wait until it has painted."""
+    tab = Tab(await context.new_page())
+
+    def wrote(data: bytes | str) -> None:
+        if isinstance(data, bytes):
+            tab.written.append(data.decode("utf-8", "replace"))
+
+    tab.page.on("websocket", lambda channel: channel.on("framereceived", wrote))
+    tab.page.on("request", lambda request: tab.asked.append(request.url))
+    tab.page.on("console", lambda message: tab.logged.append(message.text))
+    tab.page.on("pageerror", lambda error: tab.logged.append(str(error)))
+    answer = await tab.page.goto(link)
+    assert answer is not None
+    assert answer.status == 200
+    try:
+        await tab.page.wait_for_selector("body.-loaded.-first-byte", state="attached", timeout=PATIENCE_MS)
+    except TimeoutError:
+        raise AssertionError(f"no terminal: {tab.logged}, {tab.asked}, {tab.written}") from None
+    return tab
+
+
+@pytest.mark.real_server
+async def test_two_tabs_in_a_browser(tmp_path: Path) -> None:
+    with served(recorded(tmp_path), "--read-only", "--max-sessions", "2") as server:
+        async with browser(tmp_path) as context:
+            # A wrong token is refused.
+            page = await context.new_page()
+            answer = await page.goto(server.link[:-1] + ("A" if server.link[-1] != "A" else "B"))
+            assert answer is not None
+            assert answer.status == 403
+            assert "does not open anything" in await page.content()
+            assert server.tabs == set()
+
+            # Keys work, and a replay runs in its own time: the first words come before the last.
+            first = await opened(context, server.link)
+            await first.until("1 run")
+            await first.press("p")
+            await first.until("true to the recorded times")
+            await first.press("Enter")
+            await first.until("Socrates")
+            early = first.text
+            assert "REPLAY" in early
+            await first.until("signed off")
+            assert "signed off" not in early
+            picture = await first.page.screenshot()
+            assert picture.startswith(b"\x89PNG")
+            assert len(picture) > 20_000  # painted text, not an empty page
+
+            # What is done in one tab happens in that one only.
+            second = await opened(context, server.link)
+            assert len(server.tabs) == 2
+            await second.until("1 run")
+            assert await second.page.screenshot() != picture
+            first.written.clear()
+            await second.press("?")
+            await second.until("compare")
+            assert "compare" not in first.text
+
+            # No third tab; nothing was asked of another host, nothing broke the policy.
+            answer = await page.goto(server.link)
+            assert answer is not None
+            assert answer.status == 503
+            asked = {urlsplit(url).netloc for url in first.asked + second.asked}
+            assert asked == {f"127.0.0.1:{server.port}"}
+            assert not [line for line in first.logged + second.logged if "ping=" not in line]
+
+            # A closed tab ends its process; the other one goes on.
+            both = server.tabs
+            await second.close()
+            gone = wait_for(lambda: both - server.tabs, "the tab's process ending")
+            assert len(gone) == 1
+            await first.press("Escape")  # closes the score card
+            await first.until("ENDED")
+            await first.press("3")
+            await first.until("1 run")
+
+            # Leaving the program is said, and a new session can begin.
+            await first.press("q")
+            await first.page.wait_for_selector("text=This session has ended", timeout=PATIENCE_MS)
+            wait_for(lambda: not server.tabs, "the process ending")
+            await first.page.click("text=Start again")
+            await first.until("1 run")
+
+            # Ctrl-C ends everything.
+            tabs = server.tabs
+            assert len(tabs) == 1
+            server.process.send_signal(signal.SIGINT)
+            assert server.process.wait(60) == 130
+            assert not any(map(alive, tabs))
+
+
+@pytest.mark.real_server
+async def test_a_killed_server_leaves_no_session_behind(tmp_path: Path) -> None:
+    with served(recorded(tmp_path)) as server:
+        async with browser(tmp_path) as context:
+            tab = await opened(context, server.link)
+            await tab.until("Jobs")
+            (pid,) = server.tabs
+            server.process.kill()
+            wait_for(lambda: not alive(pid), "the session ending")
+
+
+def test_help_and_list_name_it(tmp_path: Path) -> None:
+    assert "serve" in run("--help", data_dir=tmp_path).stdout
+    assert json.dumps(run("serve", "--help", data_dir=tmp_path).stdout).count("--read-only") >= 1

@@ -1,0 +1,81 @@
+"""Who is let in, without a server."""
+
+from __future__ import annotations
+
+import pytest
+
+from bioeval_tui.serve.access import TICKET_S, TRIES, Access, Attempts, Hosts, is_loopback, same_origin
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "LOCALHOST:8000", "[::1]:8000"])
+def test_a_loopback_server_answers_to_its_own_names(host: str) -> None:
+    assert Hosts.of("127.0.0.1", 8000).allows(host)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example:8000", "127.0.0.1", "127.0.0.1:8001", "localhost.evil.example:8000", "127.0.0.1:8000@evil.example",
+     "192.168.1.4:8000", "127.0.0.1.:8000", "", "[::1]", "[::1]:8000:1", "localhost:8000, evil.example"],
+)  # fmt: skip
+def test_a_loopback_server_answers_to_nothing_else(host: str) -> None:
+    assert not Hosts.of("127.0.0.1", 8000).allows(host)
+
+
+def test_a_server_for_others_takes_addresses_and_named_names_but_no_foreign_name() -> None:
+    hosts = Hosts.of("0.0.0.0", 8000, ["eval.example.org", "eval.example.org:8443"])
+    for host in ("192.168.1.4:8000", "[fe80::1]:8000", "eval.example.org", "eval.example.org:8443"):
+        assert hosts.allows(host), host
+    for host in ("rebound.example:8000", "192.168.1.4", "eval.example.org:9", "evil-eval.example.org"):
+        assert not hosts.allows(host), host
+
+
+def test_only_loopback_is_loopback() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "localhost", "::1", "127.9.9.9")))
+    assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.4", "::", "evil.example", "127.0.0.1.evil")))
+
+
+def test_only_its_own_origin_is_its_own() -> None:
+    assert same_origin("http://127.0.0.1:8000", "127.0.0.1:8000")
+    assert same_origin("https://eval.example.org", "eval.example.org")
+    for origin in ("null", "", "http://127.0.0.1:8001", "http://localhost:8000", "http://evil.example"):
+        assert not same_origin(origin, "127.0.0.1:8000"), origin
+
+
+def test_wrong_tokens_are_counted_by_address_and_then_the_right_one_waits_too() -> None:
+    clock = Clock()
+    access = Access(Hosts.of("127.0.0.1", 1), clock)
+    assert access.try_token(access.token, "10.0.0.1") == "right"
+    assert [access.try_token("guess", "10.0.0.1") for _ in range(TRIES)] == ["wrong"] * TRIES
+    assert access.try_token(access.token, "10.0.0.1") == "wait"
+    assert access.redeem(access.new_ticket(), "10.0.0.1") == "wait"
+    assert access.try_token(access.token, "10.0.0.2") == "right"
+    clock.now += access.attempts.wait_s("10.0.0.1")
+    assert access.try_token(access.token, "10.0.0.1") == "right"
+
+
+def test_every_address_of_an_ipv6_network_is_one_guesser_and_the_table_is_bounded() -> None:
+    attempts = Attempts(Clock())
+    for number in range(TRIES):
+        attempts.wrong(f"2001:db8::{number:x}")
+    assert attempts.wait_s("2001:db8::ffff") > 0
+    assert attempts.wait_s("2001:db8:0:1::1") == 0
+    for number in range(3000):
+        attempts.wrong(f"10.0.{number // 250}.{number % 250}")
+    assert len(attempts._spent) <= 1024
+
+
+def test_a_ticket_opens_once_and_not_for_long() -> None:
+    clock = Clock()
+    access = Access(Hosts.of("127.0.0.1", 1), clock)
+    ticket, other = access.new_ticket(), access.new_ticket()
+    assert access.redeem(ticket, "a") == "right"
+    assert access.redeem(ticket, "a") == "wrong"
+    clock.now += TICKET_S
+    assert access.redeem(other, "a") == "wrong"

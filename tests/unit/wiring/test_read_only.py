@@ -1,0 +1,77 @@
+"""A read-only session: the services refuse, whatever a screen may try."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.recordings.live import LiveInfo, process_start, write_live
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.services import Intent, Services
+from bioeval_tui.wiring.read_only import REFUSED, ReadOnlyServices
+from bioeval_tui.wiring.services import AppServices
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
+RUN = "20261120-210356-44c7"
+GIVEN = {
+    "runs", "open_recording", "compare", "jobs", "benchmarks", "medals", "preferences", "keep",
+}  # fmt: skip
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Services:
+    (tmp_path / "runs").mkdir()
+    shutil.copy(GOLDEN, tmp_path / "runs" / f"{RUN}.jsonl")
+    settings = Settings(data_dir_override=str(tmp_path))
+    return cast("Services", ReadOnlyServices(cast("Services", AppServices(settings))))
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {
+        path: path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "catalogue" not in path.name
+    }
+
+
+async def test_everything_but_looking_is_refused_and_nothing_changes(
+    services: Services, tmp_path: Path
+) -> None:
+    assert [run.run_id for run in await services.runs()] == [RUN]
+    before = files(tmp_path)
+    refused = [name for name in dir(Services) if not name.startswith("_") and name not in GIVEN]
+    assert {"start_run", "edit", "report", "delete_runs", "prepare", "examine", "grade"} <= set(refused)
+    for name in refused:
+        with pytest.raises(UsageError, match=REFUSED):
+            found = getattr(services, name)("anything", "at all")
+            if inspect.isawaitable(found):
+                await found
+    assert (list(await services.jobs()), list(await services.benchmarks())) == ([], [])
+    assert [row async for row in services.medals()] == []
+    services.keep("theme", "light")
+    assert services.preferences["theme"] == "light"
+    assert files(tmp_path) == before
+
+
+async def test_a_recording_is_replayed(services: Services) -> None:
+    view = await services.open_recording(RUN)
+    count = 0
+    async for batch in view.events():
+        count += len(batch)
+    assert (view.mode, count) == ("replay", len(GOLDEN.read_bytes().splitlines()))
+    assert (await services.compare(RUN, RUN)).conditions
+
+
+async def test_a_run_that_goes_on_is_watched_without_a_say(services: Services, tmp_path: Path) -> None:
+    import os
+
+    path = tmp_path / "runs" / f"{RUN}.jsonl"
+    write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 9, "token"))
+    view = await services.open_recording(RUN)
+    assert view.mode == "live"
+    assert await view.send(Intent("cancel")) == REFUSED
