@@ -18,11 +18,10 @@ from bioeval_tui.tui.items import (
 
 if TYPE_CHECKING:  # the first paint waits for no event model
     from bioeval_tui.events import ConditionName, RunEvent
-    from bioeval_tui.task_report import TaskReport
     from bioeval_tui.reviews import Opinions, ReviewedScores
-
+    from bioeval_tui.task_report import TaskReport
     from bioeval_tui.tui.review_items import Given, ReviewItem, ReviewSource
-    from bioeval_tui.tui.view.batch import Glance
+
 __all__ = ["Intent", "IntentKind", "MedalRow", "Playback", "RunRequest", "RunSummary", "RunView", "Services"]
 
 IntentKind = Literal["pause", "resume", "step", "take_over", "say", "give_back", "cancel"]
@@ -91,28 +90,6 @@ class Playback(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    @property
-    def marks(self) -> Sequence[TurnMark]:
-        """The places to go to, in order: the beginning, every turn, the end. Empty before the first event."""
-        ...
-
-    @property
-    def given(self) -> int:
-        """How many events were given so far."""
-        ...
-
-    @property
-    def now_s(self) -> float:
-        """How far the replay is, in recorded seconds."""
-        ...
-
-    def seek(self, count: int) -> bool:
-        """Go to where `count` events are given, and wait there; False when it lies behind.
-
-        Then the next `events` begin there.
-        """
-        ...
-
     """What to run: job files and how. None means the job's own or the setting's."""
 
     jobs: tuple[Path, ...]
@@ -139,6 +116,8 @@ class MedalRow:
     """Scores best first, for the scale and the places around; empty when not known."""
     human: float | None = None
     domain: str = ""
+    folder: Path | None = None
+    """Where its grading report stands, and reviews of it beside; None when it was graded without one."""
 
 
 class Services(Protocol):
@@ -147,8 +126,6 @@ class Services(Protocol):
     async def start_run(self, request: RunRequest) -> RunView:
         """Start an engine for the request and follow its first run."""
         ...
-    folder: Path | None = None
-    """Where its grading report stands, and reviews of it beside; None when it was graded without one."""
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Attach to a run that goes on, or replay one (`speed` 1 is true to the recorded times, None at once)."""
@@ -212,16 +189,6 @@ class Services(Protocol):
         """Grade a file. Cancelling ends the work."""
         ...
 
-    # What people change and find again
-
-    @property
-    def preferences(self) -> Mapping[str, Any]:
-        """What was kept, by name."""
-        ...
-
-    def keep(self, name: str, value: Any) -> None:
-        """Keep a JSON-like value under a name, now and for the next time. Never raises."""
-        ...
     # Reviews
 
     @property
@@ -249,3 +216,13 @@ class Services(Protocol):
         """Return for each submission what reviewers say of it, in the order of the rows."""
         ...
 
+    # What people change and find again
+
+    @property
+    def preferences(self) -> Mapping[str, Any]:
+        """What was kept, by name."""
+        ...
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a JSON-like value under a name, now and for the next time. Never raises."""
+        ...

@@ -20,9 +20,9 @@ from bioeval_tui.wiring import job_list
 from bioeval_tui.wiring.benchmarks import Benchmarks, file_path
 from bioeval_tui.wiring.grading import Grading, grade_row, grade_rows, report_rows
 from bioeval_tui.wiring.preferences import Preferences
+from bioeval_tui.wiring.reviews import ReviewDesk
 from bioeval_tui.wiring.run_list import RunList
 from bioeval_tui.wiring.runs import start_engine
-from bioeval_tui.wiring.reviews import ReviewDesk
 from bioeval_tui.wiring.samples import sample_submissions
 from bioeval_tui.wiring.views import FollowedRun, ReplayedRun, sender_name
 
@@ -40,19 +40,19 @@ class AppServices:
         spec: EngineSpec | None = None,
         reports: Sequence[Path] = (),
         job_places: Sequence[Path] = (),
+        reviewer: str = "",
     ) -> None:
         self._settings = settings
-        reviewer: str = "",
         self._submissions = submissions
         self._reports = reports
+        self._reviewer = reviewer
         self._grading = Grading(settings)
         self._jobs = job_list.JobList(job_places)
-        self._reviewer = reviewer
         self._runs = RunList(settings)
         self._benchmarks = Benchmarks(settings, self._grading)
+        self._desk = ReviewDesk(settings, self._grading)
         self._preferences = Preferences(settings.data_dir)
         self._spec = spec or EngineSpec(runs=())
-        self._desk = ReviewDesk(settings, self._grading)
         self.started: list[FollowedRun] = []
 
     # Runs on the live screen
@@ -163,25 +163,6 @@ class AppServices:
             return report_rows(self._grading, self._reports)
         return grade_rows(self._grading, self._submissions or sample_list())
 
-    # What people change
-
-    @property
-    def preferences(self) -> Mapping[str, Any]:
-        """What was kept, by name."""
-        return self._preferences.values
-
-    def keep(self, name: str, value: Any) -> None:
-        """Keep a value, now and for the next time."""
-        self._preferences.keep(name, value)
-
-    def close(self) -> None:
-        """End the grading workers."""
-        self._grading.close()
-
-
-def sample_list() -> list[tuple[str, Path | None]]:
-    """Return the sample submissions of the demo: good, poor and invalid, for one task."""
-    from bioeval_tui.grading.submissions import read_submissions
     # Reviews
 
     @property
@@ -209,6 +190,25 @@ def sample_list() -> list[tuple[str, Path | None]]:
         """Return what reviewers say of each submission."""
         return await asyncio.to_thread(self._desk.marks, rows)
 
+    # What people change
+
+    @property
+    def preferences(self) -> Mapping[str, Any]:
+        """What was kept, by name."""
+        return self._preferences.values
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a value, now and for the next time."""
+        self._preferences.keep(name, value)
+
+    def close(self) -> None:
+        """End the grading workers."""
+        self._grading.close()
+
+
+def sample_list() -> list[tuple[str, Path | None]]:
+    """Return the sample submissions of the demo: good, poor and invalid, for one task."""
+    from bioeval_tui.grading.submissions import read_submissions
 
     found = read_submissions(sample_submissions() / "submissions.jsonl").submissions
     return [(item.task_id, Path(item.path) if item.path else None) for item in found[:SAMPLES_SHOWN]]
