@@ -12,6 +12,8 @@ from bioeval_tui.run_state import Change, ConversationState, RunState
 from bioeval_tui.text import shorten
 
 CONDITION_TITLES = {"withheld": "facts withheld", "supplied": "facts supplied"}
+NOT_AT_THE_END = "– not checked"
+"""What held during a conversation that was spoilt says nothing of its end."""
 STATUS_SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "not_measured": "· not measured"}
 
 
@@ -67,10 +69,7 @@ def print_score_card(state: RunState, console: Console) -> None:
     if started is None:
         console.print("The run never started.", markup=False)
         return
-    scores = state.scores()
-    heads = [f"{condition} {_number(scores.get(condition))}" for condition in started.conditions]
-    mean = state.ended.mean if state.ended else None
-    console.print(Text("   ".join([*heads, f"mean (published formula) {_number(mean)}"]), style="bold"))
+    console.print(Text(score_line(state), style="bold"))
     rehearsal = "rehearsal · " if started.rehearsal else ""
     console.print(
         Text(
@@ -86,6 +85,14 @@ def print_score_card(state: RunState, console: Console) -> None:
     _print_tasks(talks, console)
     _print_assertions(talks, console)
     console.print(Text(f"run {started.run_id}"))
+
+
+def score_line(state: RunState) -> str:
+    """Return both conditions' scores, then their mean, on one line."""
+    scores = state.scores()
+    heads = [f"{condition} {_number(score)}" for condition, score in scores.items()]
+    mean = state.ended.mean if state.ended else None
+    return "   ".join([*heads, f"mean (published formula) {_number(mean)}"])
 
 
 def _print_parts(talk: ConversationState, console: Console) -> None:
@@ -123,7 +130,7 @@ def _print_assertions(talks: list[ConversationState], console: Console) -> None:
     for place, talk in enumerate(talks):
         for check in talk.latest_checks():
             row = rows.setdefault(f"{check.weight:g}× {check.title}", ["–"] * len(talks))
-            row[place] = STATUS_SIGNS[check.status]
+            row[place] = STATUS_SIGNS[check.status] if check.final else NOT_AT_THE_END
     for title, cells in rows.items():
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))
     if rows:

@@ -222,9 +222,14 @@ class Makers:
         from bioeval_tui.chat.model import ChatLimits
 
         if self.settings.openai_api_key is None:
+            instead = (
+                "leave out --llm"
+                if self.spec.mode == "llm"
+                else "ask for the offline stand-ins with --rehearsal"
+            )
             raise UsageError(
-                "OPENAI_API_KEY is not set, and this job's evaluator or judge is a model; set it, "
-                "or ask for the offline stand-ins with --rehearsal"
+                "OPENAI_API_KEY is not set, and this job's evaluator or judge is a model; set it (and "
+                f"OPENAI_BASE_URL for another server than OpenAI's), or {instead}"
             )
         return _Endpoint(
             api_key=self.settings.openai_api_key.get_secret_value(),

@@ -24,12 +24,15 @@ OnQuit = Literal["cancel", "ask", "leave"]
 
 
 def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbose: bool = False) -> int:
-    """Start an engine, show its run, and return the exit code.
+    """Start an engine, show its run, say how it ended, and return the exit code.
 
     With `leave_running` the engine survives the screen; otherwise it is cancelled when the screen closes,
     however it closes.
     """
     need_terminal()
+    from bioeval_tui.recordings.paths import recording_path
+    from bioeval_tui.wiring.farewell import say_goodbye
+
     # The engine first: it starts on the other core while the screen's modules load here.
     view = start_engine(spec, settings)
     try:
@@ -37,7 +40,7 @@ def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbo
     finally:
         if not leave_running:
             asyncio.run(stop_run(view))
-    return _exit_code(view)
+    return say_goodbye([recording_path(settings.runs_dir, run.run_id) for run in spec.runs])
 
 
 def show_recording(settings: Settings, path: Path, *, speed: float | None = None) -> int:
@@ -115,10 +118,3 @@ def _show(
         BioevalApp(services, open_view, on_quit=on_quit).run()
     finally:
         services.close()
-
-
-def _exit_code(view: FollowedRun) -> int:
-    """Return 0 unless the run ended by itself without a score: leaving early is no failure."""
-    if view.ended is None or view.ended.status == "cancelled" or view.ended.mean is not None:
-        return ExitCode.OK
-    return ExitCode.NOT_MEASURED

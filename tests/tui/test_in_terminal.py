@@ -162,7 +162,10 @@ def test_the_demo_in_a_real_terminal_runs_shows_and_leaves(tmp_path: Path) -> No
         tmux(name, "send-keys", "-t", "s", "m")
         wait_for(name, "all graded")
         tmux(name, "send-keys", "-t", "s", "q")
-        assert "EXIT=0" in wait_for(name, "EXIT=")
+        left = wait_for(name, "EXIT=")
+        assert "EXIT=0" in left
+        assert "mean (published formula)" in left
+        assert f"bioeval-tui runs replay {next(tmp_path.glob('runs/*.jsonl')).stem}" in left
         assert (
             tmux(name, "display-message", "-p", "-t", "s", "#{alternate_on}#{mouse_any_flag}").strip() == "00"
         )
