@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict, SecretStr
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.text import clean_line
@@ -21,22 +20,41 @@ DEFAULT_NEO_URI = "bolt://neo4j@localhost:7687"
 APP_NAME = "bioeval-tui"
 
 
-class Settings(BaseModel):
+class Secret:
+    """A credential that shows itself only when it is asked to: not in a repr, a log or a traceback."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return "Secret('**********')"
+
+    __str__ = __repr__
+
+    def get_secret_value(self) -> str:
+        """Return the credential."""
+        return self._value
+
+
+# A plain dataclass: every command and the first paint of the screens read settings, and pydantic takes longer
+# to import than all else that they need.
+@dataclass(frozen=True)
+class Settings:
     """Everything that the environment decides. `from_environment` reads it."""
 
-    model_config = ConfigDict(frozen=True)
-
-    openai_api_key: SecretStr | None = None
+    openai_api_key: Secret | None = None
     openai_base_url: str | None = None
     neo_uri: str = DEFAULT_NEO_URI
     neo_uri_is_set: bool = False
     neo_username: str = "neo4j"
-    neo_password: SecretStr | None = None
-    graph_uri: SecretStr | None = None
+    neo_password: Secret | None = None
+    graph_uri: Secret | None = None
     """What a plug-in's graph is given; it may hold a password."""
     agent_url: str = DEFAULT_AGENT_URL
     agent_url_is_set: bool = False
-    agent_api_key: SecretStr | None = None
+    agent_api_key: Secret | None = None
     knowledge_url: str = DEFAULT_KNOWLEDGE_URL
     evaluator_model: str = DEFAULT_MODEL
     judge_model: str = DEFAULT_MODEL
@@ -61,9 +79,9 @@ class Settings(BaseModel):
         def text(name: str) -> str | None:
             return (values.get(name) or "").strip() or None
 
-        def secret(name: str) -> SecretStr | None:
+        def secret(name: str) -> Secret | None:
             found = text(name)
-            return SecretStr(found) if found else None
+            return Secret(found) if found else None
 
         def seconds(name: str, usual: float) -> float:
             found = text(name)

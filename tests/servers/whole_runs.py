@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretStr
-
 from bioeval_tui.engine.batch import run_batch
 from bioeval_tui.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.events import RunEvent
@@ -17,7 +15,7 @@ from bioeval_tui.recordings.paths import new_run_id, recording_path
 from bioeval_tui.recordings.reading import read_recording
 from bioeval_tui.reports.result import result_of
 from bioeval_tui.run_state import RunState, apply_all
-from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.settings import Secret, Settings, private_dir
 from bioeval_tui.wiring.parts import prepare_run
 
 PUBLISHED_JOB = """
@@ -113,7 +111,7 @@ async def hold(text: str, folder: Path, *, settings: dict[str, Any] | None = Non
 
 def with_models(url: str, **more: Any) -> dict[str, Any]:
     """Return the settings under which a local server stands in for all models."""
-    return {"openai_api_key": SecretStr("k"), "openai_base_url": url, **more}
+    return {"openai_api_key": Secret("k"), "openai_base_url": url, **more}
 
 
 def uplifts(run: WholeRun) -> tuple[str, float | None]:

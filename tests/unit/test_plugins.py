@@ -10,7 +10,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
@@ -18,6 +17,7 @@ from bioeval_tui.grading.metrics import find_metric
 from bioeval_tui.grading.pool import GraderPool
 from bioeval_tui.jobs.models import TargetConfig
 from bioeval_tui.protocols import Delta, Reply
+from bioeval_tui.settings import Secret
 from tests.servers.whole_runs import hold
 
 TaskFolder = runpy.run_path(str(Path(__file__).parent / "grading" / "conftest.py"))["TaskFolder"]
@@ -114,7 +114,7 @@ async def test_a_job_runs_with_the_agent_of_the_docs_and_a_graph_of_a_plugin(
 ):
     install(site, "sevens", "[bioeval_tui.graphs]\nsevens = sevens:Sevens\n", sevens=GRAPH)
     folder = tmp_path_factory.mktemp("run")
-    settings = {"graph_uri": SecretStr("sevens://u:secret@here")}
+    settings = {"graph_uri": Secret("sevens://u:secret@here")}
     run = await hold(JOB, folder, settings=settings, agent_url=shouting, graph="sevens")
     assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
     assert run.state.started.graph == "sevens"

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from bioeval_tui.agents.sample.service import RunningAgent, run_sample_agent
 from bioeval_tui.graphs.neo4j import Neo4jGraph
+from bioeval_tui.settings import Secret
 from bioeval_tui.wiring import graphs
 from bioeval_tui.wiring.samples import DEMO_JOB, sample_jobs
 from tests.servers import openai_server as srv
@@ -90,7 +90,7 @@ def neo4j(server: Server) -> dict[str, Any]:
         "neo_uri": server.uri,
         "neo_uri_is_set": True,
         "neo_username": server.username,
-        "neo_password": SecretStr(server.password),
+        "neo_password": Secret(server.password),
     }
 
 
@@ -147,7 +147,7 @@ async def test_the_readmes_job_with_a_setup_that_clears_the_graph_is_clean(
 async def test_a_graph_that_refuses_the_password_is_not_measured_and_nobodys_fault_but_the_infrastructures(
     server: Server, agent: RunningAgent, tmp_path: Path
 ) -> None:
-    settings = {**neo4j(server), "neo_password": SecretStr("hunter2"), "knowledge_url": agent.url}
+    settings = {**neo4j(server), "neo_password": Secret("hunter2"), "knowledge_url": agent.url}
     run = await hold(SEEDED_JOB, tmp_path, settings=settings, agent_url=agent.url)
     assert run.state.scores() == {"withheld": None, "supplied": None}
     ended = run.of("conversation_ended")

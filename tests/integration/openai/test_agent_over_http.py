@@ -6,14 +6,13 @@ import asyncio
 
 import pytest
 from aiohttp import web
-from pydantic import SecretStr
 
 from bioeval_tui.agents.answers import Timeouts
 from bioeval_tui.agents.openai_chat import OpenAIChatAgent
 from bioeval_tui.errors import UsageError
 from bioeval_tui.jobs.models import TargetConfig
 from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
-from bioeval_tui.settings import Settings
+from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv
 
 
@@ -135,7 +134,7 @@ async def test_without_such_a_url_there_is_no_context_and_no_place_for_texts(age
 @pytest.mark.parametrize("same", [True, False])
 async def test_the_openai_key_goes_to_the_openai_url_alone(server, same):
     settings = Settings(
-        openai_api_key=SecretStr("sk-one"), openai_base_url=server.url if same else "http://127.0.0.1:1/v1"
+        openai_api_key=Secret("sk-one"), openai_base_url=server.url if same else "http://127.0.0.1:1/v1"
     )
     target = TargetConfig(user="u", chatbot="c", protocol="openai", model="m-target", timeout_ms=5000.0)
     agent = OpenAIChatAgent.from_settings(settings, target, None, server.url)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
 from bioeval_tui.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.errors import UsageError
-from bioeval_tui.settings import Settings
+from bioeval_tui.settings import Secret, Settings
 from bioeval_tui.wiring.estimate import RunEstimate, estimate_batch, total_cost
 from bioeval_tui.wiring.parts import prepare_run
 
@@ -25,7 +24,7 @@ scorer: {model: [gpt-4.1, gpt-4.1-mini], repeats: 3}
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(openai_api_key=SecretStr("k"), data_dir_override=str(tmp_path))
+    return Settings(openai_api_key=Secret("k"), data_dir_override=str(tmp_path))
 
 
 def estimates(tmp_path: Path, settings: Settings, text: str = JOB, **spec: object) -> list[RunEstimate]:

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.events import write_event
 from bioeval_tui.recordings.overlay import judgings, read_overlay
 from bioeval_tui.recordings.reading import read_recording
 from bioeval_tui.run_state import RunState, apply_all
-from bioeval_tui.settings import Settings
+from bioeval_tui.settings import Secret, Settings
 from bioeval_tui.wiring.rescore import Rescorer
 from bioeval_tui.wiring.rescored import rescored_dicts
 from tests.servers import openai_server as srv
@@ -30,7 +29,7 @@ def recording(tmp_path: Path) -> Path:
 
 
 def settings(url: str) -> Settings:
-    return Settings(openai_api_key=SecretStr("k"), openai_base_url=url)
+    return Settings(openai_api_key=Secret("k"), openai_base_url=url)
 
 
 def verdict(body: dict[str, Any]) -> srv.Answer:
