@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bioeval_tui.errors import Problem
 
@@ -42,6 +42,21 @@ class JobItem:
     def errors(self) -> tuple[Problem, ...]:
         """The problems that keep it from running."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
+
+
+class TurnMark(NamedTuple):
+    """A place of a replay: a turn of a conversation, after `given` events and `at_s` recorded seconds.
+
+    Turn 0 is the beginning; without a condition any other place is the end. `failed` says that an
+    assertion turned out failed since the place before.
+    """
+
+    condition: Literal["withheld", "supplied"] | None
+    trial: int
+    turn: int
+    given: int
+    at_s: float
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from bioeval_tui.tui.items import (
     JobItem,
     RunComparison,
     RunSummary,
+    TurnMark,
 )
 
 if TYPE_CHECKING:  # the first paint waits for no event model
@@ -85,6 +86,28 @@ class Playback(Protocol):
 
     def begin_before_last(self) -> None:
         """Let the next `events` begin, waiting, one message before the newest."""
+        ...
+
+    @property
+    def marks(self) -> Sequence[TurnMark]:
+        """The places to go to, in order: the beginning, every turn, the end. Empty before the first event."""
+        ...
+
+    @property
+    def given(self) -> int:
+        """How many events were given so far."""
+        ...
+
+    @property
+    def now_s(self) -> float:
+        """How far the replay is, in recorded seconds."""
+        ...
+
+    def seek(self, count: int) -> bool:
+        """Go to where `count` events are given, and wait there; False when it lies behind.
+
+        Then the next `events` begin there.
+        """
         ...
 
 

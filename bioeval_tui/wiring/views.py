@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
 from typing import Literal
 
 from bioeval_tui.engine.intents import HOW_IS_IT, NO_ANSWER, send_intent, what_helps
@@ -20,8 +21,10 @@ from bioeval_tui.recordings.replay import (
     after_next_failure,
     after_next_message,
     before_last_message,
+    turn_ends,
 )
 from bioeval_tui.text import clean_line
+from bioeval_tui.tui.items import TurnMark
 from bioeval_tui.tui.services import Intent
 
 QUIET_S = 2.0
@@ -122,10 +125,12 @@ class ReplayedRun:
 
     mode: Literal["live", "replay"] = "replay"
 
-    def __init__(self, path: Path, speed: float | None) -> None:
+    def __init__(self, path: Path, speed: float | None, *, clock: Callable[[], float] = monotonic) -> None:
         self.path = path
         self.run_id = path.stem
         self.speed = speed
+        self.marks: Sequence[TurnMark] = ()
+        self._clock = clock
         self._events: Sequence[RunEvent] = ()
         self._player: Player | None = None
         self._begin = 0
@@ -135,7 +140,10 @@ class ReplayedRun:
         """Yield the events at their recorded pace; an interrupted run ends with a `Warned`."""
         recording = await asyncio.to_thread(read_recording, self.path)
         self._events = recording.events
-        self._player = Player(self._events, self.speed, begin=self._begin, paused=self._paused)
+        self.marks = [TurnMark(*place) for place in turn_ends(self._events)]
+        self._player = Player(
+            self._events, self.speed, begin=self._begin, paused=self._paused, clock=self._clock
+        )
         self._begin = 0
         async for batch in self._player.play():
             yield batch
@@ -174,6 +182,25 @@ class ReplayedRun:
         """Let the next `events` begin, waiting, one message before the newest."""
         self._begin = before_last_message(self._events, self._player.at if self._player else 0)
         self._paused = True
+
+    @property
+    def given(self) -> int:
+        """How many events were given so far."""
+        return self._player.at if self._player else 0
+
+    @property
+    def now_s(self) -> float:
+        """How far the replay is, in recorded seconds."""
+        return self._player.now_s if self._player else 0.0
+
+    def seek(self, count: int) -> bool:
+        """Go to where `count` events are given, and wait there; False when `events` must begin anew for that."""
+        self._paused = True
+        if self._player is not None and count >= self._player.at < len(self._events):
+            self._player.go_to(count)
+            return True
+        self._begin = count
+        return False
 
     def _go_to(self, find: Callable[[Sequence[RunEvent], int], int | None]) -> bool:
         player = self._player

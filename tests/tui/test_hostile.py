@@ -13,8 +13,8 @@ from bioeval_tui.tui.line_filter import SafeLines
 UNSAFE = {*range(0x20), 0x7F, *range(0x80, 0xA0), 0x202E, 0x2066, 0x2069, 0x200B, 0xFEFF, 0x2028}
 PATHS = (
     (None, ()),  # the score card
-    (None, ("escape", "tab", "home", "enter", "p", "enter")),
-    (None, ("escape", "p", "p", "p", "enter")),
+    (None, ("escape", "tab", "home", "enter", "i", "enter")),
+    (None, ("escape", "i", "i", "i", "enter")),
     (None, ("escape", "slash", "a")),
     ("medals", ("down", "enter")),
     ("medals", ("g",)),

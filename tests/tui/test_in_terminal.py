@@ -35,7 +35,7 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.services import RunRequest
 BioevalApp(hostile_services({text!r}), RunRequest(jobs=()), on_quit="leave").run()
 """
-KEYS = (b"\x1b", b"\t", b"e", b"p", b"5", b"g", b"g", b"\r", b"\x1b", b"1", b"3", b"4", b"?", b"\x1b")
+KEYS = (b"\x1b", b"\t", b"e", b"i", b"5", b"g", b"g", b"\r", b"\x1b", b"1", b"3", b"4", b"?", b"\x1b")
 
 
 def printed(text: str) -> bytes:

@@ -49,7 +49,7 @@ async def test_y_copies_the_message_looked_at_or_the_row_of_a_panel() -> None:
         await until(pilot, lambda: app.clipboard != "")
         talk = app.live.state.conversation(app.live.active)
         assert app.clipboard == talk.messages[-1].text
-        await pilot.press("p", "y")
+        await pilot.press("i", "y")
         await until(pilot, lambda: "Set a reminder" in app.clipboard)
 
 

@@ -1,79 +1,36 @@
-"""A replay's keys: pause, step, back, speed, next failed assertion."""
+"""A replay's keys: pause, step, back, turns, speed, next failed assertion; and the presentation."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from driving import opened, screen_text, until
+import pytest
+from driving import NARROW, WIDE, opened, screen_text, until
 from fakes import FakeServices, FakeView
-from run_script import scripted_run
+from run_script import run_of_trials, scripted_run
 
-from bioeval_tui.events import RunEvent
-from bioeval_tui.recordings.replay import (
-    Player,
-    after_next_failure,
-    after_next_message,
-    before_last_message,
-)
+from bioeval_tui.events import write_event
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.services import Intent, RunView
+from bioeval_tui.tui.services import RunView
+from bioeval_tui.tui.widgets.scrubber import Scrubber
+from bioeval_tui.wiring.views import ReplayedRun
 
 
-class PlayedView:
-    """A replay of the scripted run that waits at its beginning."""
-
-    mode: Any = "replay"
-    run_id = "7f3a2c91"
-
-    def __init__(self, begin: int = 3) -> None:
-        self.speed: float | None = 1.0
-        self.script = scripted_run()
-        self.begin = begin
-        self.player: Player | None = None
-
-    async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
-        self.player = Player(self.script, self.speed, begin=self.begin, paused=True, clock=lambda: 0.0)
-        async for batch in self.player.play():
-            yield batch
-
-    @property
-    def paused(self) -> bool:
-        return self.player is None or self.player.paused
-
-    def set_paused(self, paused: bool) -> None:
-        assert self.player
-        self.player.paused = paused
-
-    def set_speed(self, speed: float) -> None:
-        assert self.player
-        self.speed = self.player.speed = speed
-
-    def step(self) -> bool:
-        return self._go(after_next_message)
-
-    def to_next_failure(self) -> bool:
-        return self._go(after_next_failure)
-
-    def begin_before_last(self) -> None:
-        assert self.player
-        self.begin = before_last_message(self.script, self.player.at)
-
-    def _go(self, find: Any) -> bool:
-        assert self.player
-        place = find(self.script, self.player.at)
-        if place is not None:
-            self.player.go_to(place)
-        return place is not None
-
-    async def send(self, intent: Intent) -> str | None:
-        return "this is a replay"
-
-    async def aclose(self) -> None:
-        pass
+@pytest.fixture
+def view(tmp_path: Path) -> ReplayedRun:
+    """A replay of the scripted run that waits at its beginning; its clock stands still."""
+    return replay_of(tmp_path / "7f3a2c91.jsonl", scripted_run())
 
 
-def replayed(view: PlayedView) -> dict[str, Any]:
+def replay_of(path: Path, script: Any) -> ReplayedRun:
+    path.write_bytes(b"".join(map(write_event, script)))
+    found = ReplayedRun(path, 1.0, clock=lambda: 0.0)
+    found.seek(3)
+    return found
+
+
+def replayed(view: ReplayedRun) -> dict[str, Any]:
     async def open_view() -> RunView:
         return view
 
@@ -85,8 +42,7 @@ def messages(app: BioevalApp) -> int:
     return sum(m.done for talk in state.conversations.values() for m in talk.messages) if state else 0
 
 
-async def test_steps_go_forward_and_back_by_one_message() -> None:
-    view = PlayedView()
+async def test_steps_go_forward_and_back_by_one_message(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         assert "‖ REPLAY" in screen_text(app)
         await pilot.press("n")
@@ -100,8 +56,7 @@ async def test_steps_go_forward_and_back_by_one_message() -> None:
         assert "‖ REPLAY" in screen_text(app)
 
 
-async def test_x_goes_to_the_next_assertion_that_fails() -> None:
-    view = PlayedView()
+async def test_x_goes_to_the_next_assertion_that_fails(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await pilot.press("x")
         await until(pilot, lambda: messages(app) == 2)
@@ -112,8 +67,7 @@ async def test_x_goes_to_the_next_assertion_that_fails() -> None:
         await until(pilot, lambda: "No further assertion fails" in screen_text(app))
 
 
-async def test_speed_has_steps_and_ends_and_is_shown() -> None:
-    view = PlayedView()
+async def test_speed_has_steps_and_ends_and_is_shown(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await pilot.press("full_stop", "full_stop")
         assert view.speed == 4
@@ -126,8 +80,7 @@ async def test_speed_has_steps_and_ends_and_is_shown() -> None:
         assert view.speed == 0.5
 
 
-async def test_space_plays_and_waits() -> None:
-    view = PlayedView()
+async def test_space_plays_and_waits(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (_, pilot):
         await pilot.press("space")
         assert not view.paused
@@ -141,3 +94,75 @@ async def test_a_live_run_has_none_of_these_keys() -> None:
         await pilot.press("b", "x", "full_stop")
         assert view.sent == []
         assert all(not app.live.check_action(action, ()) for action in ("hold", "play", "play_step", "speed"))
+
+
+async def test_brackets_go_from_turn_to_turn_and_back(view: ReplayedRun) -> None:
+    async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: "start   00:0" in screen_text(app))
+        for turn in (1, 2, 3):
+            await pilot.press("]")
+            await until(pilot, lambda turn=turn: f"withheld, turn {turn} of" in screen_text(app))
+        assert messages(app) == 6
+        assert len(app.live.state.conversation("withheld").checks[0]) == 3  # the turn's checks came with it
+        await pilot.press("[")
+        await until(pilot, lambda: "withheld, turn 2 of" in screen_text(app))
+        await until(pilot, lambda: messages(app) == 4)
+        assert "‖ REPLAY" in screen_text(app)
+        await pilot.press("E")
+        await until(pilot, lambda: app.live.state.ended is not None)
+        await pilot.press("escape", "[")  # the score card is closed; the run goes back before its end
+        await until(pilot, lambda: app.live.state is not None and "supplied, turn" in screen_text(app))
+        assert app.live.state.ended is None
+        await pilot.press("B")
+        await until(pilot, lambda: messages(app) == 0)
+
+
+async def test_the_bar_takes_clicks_and_with_the_focus_arrows(view: ReplayedRun) -> None:
+    async with opened(None, NARROW, services=FakeServices(), **replayed(view)) as (app, pilot):
+        bar = app.live.query_one(Scrubber)
+        await until(pilot, lambda: bar.display and bar.region.height == 1)
+        await pilot.click(Scrubber, offset=(20, 0))
+        await until(pilot, lambda: messages(app) > 2)
+        before = messages(app)
+        assert bar.has_focus
+        await pilot.press("left")
+        await until(pilot, lambda: 0 < messages(app) < before)
+        await pilot.press("end")
+        await until(pilot, lambda: app.live.state.ended is not None)
+
+
+async def test_a_turn_of_another_trial_brings_that_trial(tmp_path: Path) -> None:
+    view = replay_of(tmp_path / "7f3a2c91.jsonl", run_of_trials(3))
+    async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
+        second = next(mark for mark in view.marks if mark.trial == 2)
+        await app.live.seek(second)
+        await until(pilot, lambda: app.live.trial == 2 and "trial 2, turn 1 of" in screen_text(app))
+        await pilot.press("{")
+        assert app.live.trial == 1
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_a_presentation_shows_conversation_scores_and_one_chart_alone(
+    size: tuple[int, int], view: ReplayedRun
+) -> None:
+    async with opened(None, size, services=FakeServices(), **replayed(view)) as (app, pilot):
+        for _ in range(3):
+            await pilot.press("]")
+        await until(pilot, lambda: messages(app) == 6)
+        await pilot.press("p")
+        await until(pilot, lambda: "response time by turn" in screen_text(app))
+        shown = screen_text(app)
+        assert "REPLAY" in shown
+        assert "facts withheld" in shown
+        assert "ASSERTIONS" not in shown.upper()
+        assert "end presentation" in shown
+        assert "find" not in shown
+        await pilot.press("]")
+        await until(pilot, lambda: messages(app) == 8)
+        await pilot.press("E")  # no score card falls over the presentation
+        await until(pilot, lambda: app.live.state.ended is not None)
+        await pilot.pause()
+        assert app.screen is app.live
+        await pilot.press("escape")
+        await until(pilot, lambda: "response time by turn" not in screen_text(app))

@@ -73,10 +73,10 @@ async def test_narrow_shows_one_conversation_and_tab_goes_to_the_other() -> None
 async def test_narrow_panels_are_tabs() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
         assert "Set a reminder" in screen_text(app)
-        await pilot.press("p", "p")
+        await pilot.press("i", "i")
         await pilot.pause()
         assert "first token" in screen_text(app)
-        await pilot.press("p")
+        await pilot.press("i")
         await pilot.pause()
         assert "reminder exists" in screen_text(app)
         await pilot.press("escape")
@@ -189,7 +189,7 @@ async def test_events_fold_in_both_conversations() -> None:
 async def test_enter_on_an_assertion_shows_what_was_asked_and_what_changed(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID + 20), size) as (app, pilot):
         app.live.steered = True
-        await pilot.press("p", "p", "p", "enter")
+        await pilot.press("i", "i", "i", "enter")
         await until(pilot, lambda: isinstance(app.screen, AssertionDetail))
         await loaded(app, pilot)
         text = screen_text(app)
@@ -203,7 +203,7 @@ async def test_enter_on_an_assertion_shows_what_was_asked_and_what_changed(size:
 
 async def test_enter_on_a_latency_goes_to_that_turn() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
-        await pilot.press("tab", "p", "p", "home", "enter")
+        await pilot.press("tab", "i", "i", "home", "enter")
         await loaded(app, pilot)
         assert "Hello, I keep reminders" in screen_text(app)
 
@@ -312,7 +312,7 @@ async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view, size) as (app, pilot):
         await pilot.press(
-            "tab", "p", "p", "p", "enter", "escape", "question_mark", "escape", "slash", "a", "escape"
+            "tab", "i", "i", "i", "enter", "escape", "question_mark", "escape", "slash", "a", "escape"
         )
         view.give(500)
         await until(pilot, lambda: app.live.state.ended is not None)

@@ -23,6 +23,8 @@ from bioeval_tui.tui.view import heads, notices
 from bioeval_tui.tui.widgets.ask_line import AskLine
 from bioeval_tui.tui.widgets.live_panels import Look
 from bioeval_tui.tui.widgets.panel_deck import PanelDeck
+from bioeval_tui.tui.widgets.scrubber import Scrubber
+from bioeval_tui.tui.widgets.stage import STAGE_CSS, Stage
 from bioeval_tui.tui.widgets.tab_line import TabLine
 
 if TYPE_CHECKING:
@@ -44,7 +46,8 @@ class LiveScreen(LiveKeys, BaseScreen):
         "Supplied: it may give them when asked."
     )
     BINDINGS = LIVE_KEYS
-    DEFAULT_CSS = """
+    DEFAULT_CSS = (
+        """
     LiveScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & #banner { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
@@ -70,6 +73,8 @@ class LiveScreen(LiveKeys, BaseScreen):
         &.-short PanelDeck { display: none; }
     }
     """
+        + STAGE_CSS
+    )
 
     def __init__(self, opener: Opener | None, *, clock: Callable[[], float] = monotonic) -> None:
         super().__init__()
@@ -92,7 +97,9 @@ class LiveScreen(LiveKeys, BaseScreen):
         yield TabLine(id="talk-tabs")
         yield Static(id="notice", markup=False)
         yield Horizontal(id="talks")
+        yield Stage()
         yield PanelDeck()
+        yield Scrubber()
         yield AskLine("find", "text in this conversation; enter next, esc close", id="find")
         yield AskLine("you, as the user", "enter sends, esc leaves the line", id="say")
 
@@ -166,12 +173,20 @@ class LiveScreen(LiveKeys, BaseScreen):
         changes = event.changes
         for key, change in changes.talks.items():
             if "conversation_started" in change.kinds and not self.steered:
-                self.trial, self.active = max(self.trial, key.trial), key.condition
+                self.show_talks_of(max(self.trial, key.trial), key.condition)
         running = self.has_class("-running")
         self._show_conversations(changes.talks)
         if not changes.only_text or not running:
             self._show_all()
         self._show_end()
+
+    def show_talks_of(self, trial: int, condition: ConditionName) -> None:
+        """Look at this conversation; whether somebody chose it is left as it is."""
+        self.active = condition
+        if trial != self.trial:
+            self.trial = trial
+            for name, talk in self.talks.items():
+                talk.show_talk(self.state.conversation(name, trial) if self.state else None, None)
 
     def _show_end(self) -> None:
         """Show the score card, once, when there is something to lay it over."""
@@ -193,6 +208,7 @@ class LiveScreen(LiveKeys, BaseScreen):
         if not self.is_current or self.link.status in ("failed", "interrupted"):
             return
         self._show_title()
+        self.show_scrubber()
         if state is None or not state.conversations:
             self._show_notice()
         elif state.ended is None:
@@ -203,6 +219,7 @@ class LiveScreen(LiveKeys, BaseScreen):
                     talk.transcript.tick(now)
             if any(conversation.phase == "agent" for conversation in state.conversations.values()):
                 self.query_one(PanelDeck).show_latency(state, self.look)
+                self.show_stage()
         self.refresh_keys()
 
     # Drawing
@@ -214,6 +231,8 @@ class LiveScreen(LiveKeys, BaseScreen):
         self.set_class(begun, "-running")
         self._show_title()
         self._show_notice()
+        self.show_scrubber()
+        self.show_stage()
         if state is not None:
             self._show_heads(state)
             self.query_one(PanelDeck).show(state, self.look)
@@ -244,7 +263,7 @@ class LiveScreen(LiveKeys, BaseScreen):
             self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
         sentence = notices.banner(state, link.status, link.failure) if state else ""
         banner = self.query_one("#banner", Static)
-        banner.display = bool(sentence)
+        banner.display = bool(sentence) and not self.presenting
         banner.update(Content(sentence))
 
     def _show_heads(self, state: RunState) -> None:

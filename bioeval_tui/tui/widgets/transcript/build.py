@@ -22,6 +22,8 @@ class Choices:
     show_events: bool = True
     dense: bool = False
     """No empty line between turns."""
+    roomy: bool = False
+    """An empty line between all messages, for people who look from afar."""
 
 
 def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[Block]:
@@ -42,7 +44,9 @@ def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[
 
 
 def _parted(message: MessageState, choices: Choices) -> bool:
-    return message.role == "user" and message.message > 1 and not choices.dense
+    if message.message <= 1:
+        return False
+    return choices.roomy or (message.role == "user" and not choices.dense)
 
 
 def folds_of(message: MessageState, choices: Choices) -> list[Fold]:

@@ -207,11 +207,14 @@ class Transcript(PageView, can_focus=True):
         self._settle()
         self.refresh()
 
-    def set_choices(self, *, show_events: bool | None = None, dense: bool | None = None) -> None:
-        """Show or hide what the agent did, and the empty lines between turns."""
+    def set_choices(
+        self, *, show_events: bool | None = None, dense: bool | None = None, roomy: bool | None = None
+    ) -> None:
+        """Show or hide what the agent did, and the empty lines between turns (`roomy`: between messages)."""
         choices = self._page.choices
         choices.show_events = choices.show_events if show_events is None else show_events
         choices.dense = choices.dense if dense is None else dense
+        choices.roomy = choices.roomy if roomy is None else roomy
         self._rebuild_all()
 
     @property
