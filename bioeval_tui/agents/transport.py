@@ -5,7 +5,6 @@ httpx over aiohttp's transport: httpx's own pool collapses when many conversatio
 
 from __future__ import annotations
 
-import functools
 import math
 import ssl
 import time
@@ -18,6 +17,7 @@ import httpx
 from httpx_aiohttp import AiohttpTransport
 
 from bioeval_tui import __version__
+from bioeval_tui.chat.tls import no_tls_context, not_trusted, tls_context
 from bioeval_tui.protocols import Peer, PeerError
 from bioeval_tui.text import clean, clean_line
 
@@ -57,12 +57,12 @@ async def _send_once(
 
 
 def make_client(urls: Sequence[str], connect_s: float, headers: dict[str, str]) -> httpx.AsyncClient:
-    """Return a client of its own connections; no proxy, no redirect, no environment. Needs a running loop.
+    """Return a client of its own connections; no proxy, no redirect. Needs a running loop. Raises `PeerError`.
 
     Timeouts other than connecting are the caller's: they bound whole answers, not single reads.
     """
     needs_tls = any(url.lower().startswith("https:") for url in urls)
-    context = _tls_context() if needs_tls else _no_tls_context()
+    context = tls_context("agent") if needs_tls else no_tls_context()
 
     def session() -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(limit=10, keepalive_timeout=_KEEPALIVE_S, ssl=context)
@@ -82,26 +82,15 @@ def make_client(urls: Sequence[str], connect_s: float, headers: dict[str, str]) 
     )
 
 
-@functools.cache
-def _tls_context() -> ssl.SSLContext:
-    """Return the context that every conversation shares: making one reads hundreds of certificates."""
-    return httpx.create_ssl_context()
-
-
-@functools.cache
-def _no_tls_context() -> ssl.SSLContext:
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
 def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
     """Return what a failed exchange means. Everything but a wrong address or certificate may be tried again."""
     cause = error.__cause__ or error
     unreachable = isinstance(cause, _NO_CONNECTION)
     match cause:
-        case aiohttp.ClientConnectorCertificateError():
-            return PeerError(
-                peer, f"the TLS certificate of {host} is not trusted: {_detail(cause)}", unreachable=True
-            )
+        case aiohttp.ClientConnectorCertificateError(
+            certificate_error=ssl.SSLCertVerificationError() as untrusted
+        ):
+            return PeerError(peer, not_trusted(host, untrusted), unreachable=True)
         case aiohttp.ClientSSLError() | ssl.SSLError():
             message = f"no TLS connection to {host}: {_detail(cause)}"
         case (

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import ssl
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from bioeval_tui.chat.tls import not_trusted
 from bioeval_tui.protocols import Peer, PeerError
 from bioeval_tui.text import clean_line
 
@@ -49,6 +51,9 @@ def as_peer_error(problem: Exception, peer: Peer, host: str, key: str | None) ->
     too_long = next((link for link in chain if isinstance(link, TooLongError)), None)
     if too_long is not None:
         return PeerError(peer, f"{host} sent {too_long}")
+    untrusted = next((link for link in chain if isinstance(link, ssl.SSLCertVerificationError)), None)
+    if untrusted is not None:
+        return PeerError(peer, not_trusted(host, untrusted))
     names = {type(link).__name__ for link in chain}
     if "APITimeoutError" in names:
         return PeerError(peer, f"{host} went silent: nothing came in time", retryable=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import AsyncIterator
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.chat.errors import TooLongError
+from bioeval_tui.chat.tls import no_tls_context, tls_context
+from bioeval_tui.protocols import Peer
 
 if TYPE_CHECKING:
     from bioeval_tui.chat.model import ChatLimits
@@ -16,23 +16,15 @@ MAX_BYTES = 16_000_000
 """Most bytes of one answer; a streamed one carries some 200 bytes for each token."""
 
 
-def limited_client(openai: Any, limits: ChatLimits, url: str) -> Any:
-    """Return an HTTP client for `openai.AsyncOpenAI` with these time limits, to call `url`."""
+def limited_client(openai: Any, limits: ChatLimits, peer: Peer, url: str) -> Any:
+    """Return an HTTP client for `openai.AsyncOpenAI` with these time limits, to call `url`. Raises `PeerError`."""
     timeout = openai.Timeout(limits.silence_s, connect=limits.connect_s)
     return openai.DefaultAsyncHttpxClient(
-        verify=_tls_context(url.lower().startswith("https:")),
+        verify=tls_context(peer) if url.lower().startswith("https:") else no_tls_context(),
         timeout=timeout,
         follow_redirects=False,
         event_hooks={"response": [_limit]},
     )
-
-
-@cache
-def _tls_context(needed: bool) -> ssl.SSLContext:
-    """Return the context that all clients share: making one reads hundreds of certificates."""
-    import httpx2
-
-    return httpx2.create_ssl_context() if needed else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 async def _limit(response: Any) -> None:

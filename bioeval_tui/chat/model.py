@@ -155,7 +155,7 @@ class ChatModel:
                 api_key=self._key or "none",
                 base_url=self._url,
                 max_retries=0,
-                http_client=limited_client(openai, self.limits, self._url),
+                http_client=limited_client(openai, self.limits, self.peer, self._url),
                 default_headers={"Accept-Encoding": "identity"},
             )
         return self._client
