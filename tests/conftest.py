@@ -2,11 +2,15 @@
 
 Hypothesis tries the same examples in every run, so that a red run means a change and not luck, and sets no
 deadline, as time is measured in benchmarks/ only. `HYPOTHESIS_PROFILE=search` looks for new examples.
+
+With BIOEVAL_REQUIRE_REAL=1 a skipped test is a failed one: nothing goes unproved because a server, a browser or a
+package was not there.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 
 import hypothesis
 import pytest
@@ -14,6 +18,8 @@ import pytest
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=5_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+REQUIRED = os.environ.get("BIOEVAL_REQUIRE_REAL") == "1"
 
 SHARED_SERVERS = {"tests/integration/neo4j/": "neo4j", "tests/contract/test_knowledge_graph.py": "neo4j"}
 
@@ -24,3 +30,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for path, group in SHARED_SERVERS.items():
             if item.nodeid.startswith(path):
                 item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a test that was skipped."""
+    report = yield
+    if REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome, report.longrepr = "failed", f"skipped, but required here: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Fail a module that was skipped as a whole."""
+    report = yield
+    if REQUIRED and report.skipped:
+        report.outcome, report.longrepr = "failed", f"skipped, but required here: {report.longrepr}"
+    return report
