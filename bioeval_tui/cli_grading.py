@@ -76,6 +76,17 @@ def _pool(registry: Registry, options: dict[str, Any], workers: int | None = 1) 
     return GraderPool(registry, workers=workers, **limits)
 
 
+def _need_file(path: Path, what: str) -> None:
+    """Say that a file is missing before anything else is looked at."""
+    from bioeval_tui.text import clean_line
+
+    shown = clean_line(str(path), 300)
+    if not path.exists():
+        raise UsageError(f"there is no file {shown}; give {what}")
+    if path.is_dir():
+        raise UsageError(f"{shown} is a folder; give {what}")
+
+
 def _talk(sentence: str) -> None:
     click.echo(sentence, err=True)
 
@@ -100,7 +111,7 @@ def _ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
 @click.command(epilog="\b\nExample:\n  bioeval-tui grade submissions.jsonl --output-dir results")
 @click.argument("submissions", type=click.Path(path_type=Path))
 @click.option(
-    "--output-dir", required=True, type=click.Path(file_okay=False, path_type=Path), help="Where reports go."
+    "--output-dir", type=click.Path(file_okay=False, path_type=Path), help="Where reports go.  [required]"
 )
 @_where
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes that grade [one a core].")
@@ -108,11 +119,14 @@ def _ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
 @click.option("--scheduler", metavar="URL", help="Grade on a Dask cluster, such as tcp://host:8786.")
 @click.option("--resume", is_flag=True, help="Go on with a batch that was cut short.")
 @_json
-def grade(submissions: Path, output_dir: Path, as_json: bool, **options: Any) -> int:
+def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: Any) -> int:
     """Grade the submissions that a JSONL file lists, and write the reports.
 
     Exit 0: all graded and valid. 1: some are invalid. 2: wrong use. 3: some could not be graded.
     """
+    _need_file(submissions, "a JSONL file with one submission a line")
+    if output_dir is None:
+        raise UsageError("say where the reports go: --output-dir DIR")
     from bioeval_tui.grading.batch import run_batch
     from bioeval_tui.grading.submissions import read_submissions
 
@@ -160,6 +174,7 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int
 
     Exit 0: valid. 1: invalid. 2: wrong use. 3: could not be graded.
     """
+    _need_file(file, "a CSV or h5ad file")
     registry = _registry(options)
     task_id = registry.entry(task_id).id
     _ready_shipped(registry, [task_id])
@@ -193,6 +208,7 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
 
     Exit 0: valid. 1: invalid. 2: wrong use. 3: the grader could not be run.
     """
+    _need_file(file, "a CSV or h5ad file")
     registry = _registry(options)
     task_id = registry.entry(task_id).id
     _ready_shipped(registry, [task_id])

@@ -232,7 +232,9 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
             table.add_row(Text(entry.id), Text("broken config", style="red"), "", "", "", "")
             continue
         words = (row[key] or NOTHING for key in ("domain", "task_type", "difficulty", "data_source"))
-        table.add_row(Text(entry.id), *(Text(str(word)) for word in words), _yes(row["prepared"]))
+        # Not prepared yet is nothing wrong: no cross.
+        ready = Text("✓ yes", style="green") if row["prepared"] else Text(NOTHING, style="dim")
+        table.add_row(Text(entry.id), *(Text(str(word)) for word in words), ready)
     console = plain_console()
     console.print(table)
     for entry in broken:

@@ -248,10 +248,21 @@ def _configs(root: Path) -> Iterator[tuple[str, str, Path]]:
                 yield folder.name, task.name, task / "config.yaml"
 
 
-def _suggestion(task_id: str, known: Iterable[str]) -> str:
-    import difflib
+LIKE = 0.6
+MUCH_LIKE = 0.1
+"""A name is suggested that is this much like the one that was asked for, and nearly as much as the nearest."""
 
-    close = difflib.get_close_matches(task_id, list(known), n=3, cutoff=0.5)
+
+def _suggestion(task_id: str, known: Iterable[str]) -> str:
+    from difflib import SequenceMatcher
+
+    def likeness(name: str) -> float:
+        whole = SequenceMatcher(None, task_id, name).ratio()
+        bare = SequenceMatcher(None, task_id.rpartition("/")[2], name.rpartition("/")[2]).ratio()
+        return max(whole, bare)
+
+    found = sorted(((likeness(name), name) for name in known), reverse=True)
+    close = [name for like, name in found[:3] if like >= max(LIKE, found[0][0] - MUCH_LIKE)]
     return f"; did you mean {' or '.join(close)}?" if close else "; `bioeval-tui tasks list` shows all"
 
 

@@ -15,6 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bioeval_tui.cli_grading import COMMANDS
+from bioeval_tui.errors import UsageError
+from bioeval_tui.grading.task_registry import UnknownTaskError
 
 
 @pytest.fixture
@@ -65,9 +67,29 @@ def test_grade_sample_prints_a_card_or_the_published_report(tasks, run: Any) -> 
     assert "would place 6 of 11, better than 45.5 % of the leaderboard" in card.stdout
     report = json.loads(run("grade-sample", file, "numbers", "--json").stdout)
     assert (report["task_id"], report["score"], report["valid_submission"]) == (task, 0.5, True)
-    missing = run("grade-sample", tasks.submissions / "nothing.csv", task)
-    assert missing.return_value == 1
-    assert "does not exist" in missing.stdout
+
+
+def test_a_file_that_is_not_there_is_said_once_before_anything_else(tasks, run: Any) -> None:
+    missing = tasks.submissions / "nothing.csv"
+    for words in (
+        ("grade-sample", missing, "lab/nope"),
+        ("validate", missing, "lab/nope"),
+        ("grade", missing),
+    ):
+        with pytest.raises(UsageError, match=f"there is no file {missing}; give a") as problem:
+            run(*words)
+        assert problem.value.exit_code == 2
+    with pytest.raises(UsageError, match=r"say where the reports go: --output-dir DIR"):
+        run("grade", tasks.submit("", "empty.jsonl"))
+
+
+def test_a_misspelt_task_names_what_is_near_and_nothing_else(tasks, run: Any) -> None:
+    for name in ("lab/numbers", "lab/labels", "other/lambs"):
+        tasks.add(name)
+    with pytest.raises(UnknownTaskError, match=r"did you mean lab/numbers\?$"):
+        run("tasks", "show", "lab/nmbers")
+    table = run("tasks", "list").stdout
+    assert "✗" not in table
 
 
 def test_validate_says_everything(tasks, run: Any) -> None:
