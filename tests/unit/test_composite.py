@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,14 +13,15 @@ from hypothesis import strategies as st
 from bioeval_tui import composite
 from bioeval_tui.composite import assertion_part, compose, task_part, timing_part
 
+DOCS = Path(__file__).parents[2] / "docs" / "scoring.md"
 unit = st.floats(0, 1)
 
 
 @given(
     aspirational=st.floats(1, 1e6),
     latencies=st.lists(st.floats(0.1, 1e6), min_size=1, max_size=20),
-    tasks=st.lists(unit, min_size=1, max_size=8),
-    assertions=st.lists(st.tuples(st.floats(0.1, 10), st.booleans()), min_size=1, max_size=8),
+    tasks=st.lists(unit, max_size=8),
+    assertions=st.lists(st.tuples(st.floats(0.1, 10), st.booleans()), max_size=8),
     failures=st.integers(0, 5),
 )
 def test_the_formula_agrees_with_its_one_line_oracle(
@@ -31,10 +36,10 @@ def test_the_formula_agrees_with_its_one_line_oracle(
         0,
         (
             min(1, aspirational / (sum(latencies) / len(latencies)))
-            + 2 * sum(tasks) / len(tasks)
-            + 4 * sum(w for w, ok in assertions if ok) / sum(w for w, _ in assertions)
+            + (2 * sum(tasks) / len(tasks) if tasks else 0)
+            + (4 * sum(w for w, ok in assertions if ok) / sum(w for w, _ in assertions) if assertions else 0)
         )
-        / 7
+        / (1 + 2 * bool(tasks) + 4 * bool(assertions))
         - min(0.3 * failures, 0.5),
     )
     score = compose(parts, failures).score
@@ -42,23 +47,29 @@ def test_the_formula_agrees_with_its_one_line_oracle(
     assert score == pytest.approx(oracle, abs=0.005 + 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("timing", "tasks", "assertions", "failures", "score"),
-    [
-        (1.0, [1.0], [(1, True)], 0, 1.0),
-        (0.5, [0.5], [(1, True), (1, False)], 0, 0.5),
-        (1.0, [0.9, 0.8], [(3, True), (2, True), (1, False)], 0, 0.86),
-        (1.0, [1.0], [(1, True)], 1, 0.7),
-        (1.0, [1.0], [(1, True)], 2, 0.5),
-        (1.0, [1.0], [(1, True)], 9, 0.5),
-        (0.0, [0.0], [(1, False)], 1, 0.0),
-    ],
-)
-def test_worked_examples(
-    timing: float, tasks: list[float], assertions: list[tuple[float, bool]], failures: int, score: float
-) -> None:
-    parts = [timing_part(timing, [1.0]), task_part(tasks, len(tasks)), assertion_part(assertions)]
-    assert compose(parts, failures).score == score
+def worked_examples() -> list[tuple[str, ...]]:
+    """Return the rows of the table in docs/scoring.md."""
+    text = DOCS.read_text(encoding="utf-8")
+    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in text.splitlines()]
+    head = rows.index(("timing", "tasks", "assertions (weight: holds)", "failures", "score"))
+    return list(itertools.takewhile(lambda row: len(row) == 5, rows[head + 2 :]))
+
+
+@pytest.mark.parametrize("row", worked_examples(), ids=" | ".join)
+def test_the_worked_examples_of_the_docs(row: tuple[str, ...]) -> None:
+    timing, tasks, assertions, failures, result = row
+    scores = [float(score) for score in re.findall(r"[\d.]+", tasks)]
+    checks = [(float(w), holds == "yes") for w, holds in re.findall(r"([\d.]+): (yes|no)", assertions)]
+    parts = [timing_part(float(timing), [1.0]), task_part(scores, len(scores)), assertion_part(checks)]
+    sum_, _, score = result.partition(" (")[0].rpartition("= ")
+    assert compose(parts, int(failures)).score == float(score)
+    if sum_:
+        worked = eval(sum_.rstrip("= ").replace("−", "-"))  # the docs' own arithmetic
+        assert round(worked, 2) == pytest.approx(float(score), abs=0.0051)
+
+
+def test_the_docs_have_examples() -> None:
+    assert len(worked_examples()) >= 8
 
 
 def test_a_part_that_the_job_does_not_have_is_left_out_with_its_weight_and_said() -> None:
