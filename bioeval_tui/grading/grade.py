@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from bioeval_tui.grading.task import Task
 
+LARGE_BYTES = 300_000_000
+"""A submission may have as many bytes, or a hundred times as many as the answers."""
+
 
 class TaskGrading:
     """A task made ready to grade many files: leaderboard, human baselines and answers loaded once.
@@ -71,7 +74,9 @@ class TaskGrading:
         """
         shown = shown if shown is not None else "" if path is None else str(path)
         started = time.perf_counter()
-        reason = "nothing was handed in" if path is None else why_not_a_file(path, shown)
+        reason = (
+            "nothing was handed in" if path is None else why_not_a_file(path, shown) or self._too_large(path)
+        )
         problems: tuple[Problem, ...] = ()
         score: float | None = None
         if path is not None and reason is None:
@@ -102,6 +107,16 @@ class TaskGrading:
         from bioeval_tui.grading.doctor import examine
 
         return examine(self, path)
+
+    def _too_large(self, path: Path) -> str | None:
+        try:
+            most = max(LARGE_BYTES, 100 * self.task.answers.stat().st_size)
+            size = path.stat().st_size
+        except OSError:
+            return None  # reading it says why
+        if size <= most:
+            return None
+        return f"submission file {clean_line(path.name, 200)} has {size:,} bytes; {most:,} is the most for this task"
 
     def _not_graded(self, shown: str, reason: str) -> NotGraded:
         return NotGraded(self.task.id, shown, reason)

@@ -25,6 +25,11 @@ SUMMED = frozenset({"mean_absolute_error", "mse", "rmse"})
 """Metrics that are a sum over elements: taken in blocks, without a dense copy of a sparse matrix."""
 
 _BLOCK = 1 << 18
+_SPARE = 64_000_000
+_EACH = 32
+"""One element of a submission may unpack to `_SPARE` bytes and `_EACH` more for each value of the answers."""
+_MOST_OBJECTS = 5_000
+"""Most groups and datasets in a submission."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +97,8 @@ class H5adScorer:
         return metric.function(_flat(true), _flat(values))
 
     def _aligned(self, path: Path, *, look_at_values: bool = True) -> tuple[Any, list[Problem]]:
-        element, problems = read_element(path, self.kind, self.key)
+        size = math.prod(self.true.values.shape)
+        element, problems = read_element(path, self.kind, self.key, most_bytes=_SPARE + _EACH * size)
         if element is None:
             return None, problems
         cells, found = _place(element.cells, self.true.cells, "cell")
@@ -106,7 +112,7 @@ class H5adScorer:
             problems += found
             return (None if problems else _take(values, cells)), problems
         name = "X" if self.kind == "X" else f"{self.kind} {self.key}"
-        problems += _shape_problems(element.values, self.true.values.shape, name)
+        problems += _shape_problems(element, self.true.values.shape, name)
         if look_at_values and not problems:
             problems += _value_problems(element.values, name)
         if problems:
@@ -134,12 +140,18 @@ def _place(found: pd.Index, expected: pd.Index, noun: str) -> tuple[Any, list[Pr
     return alignment.compare_names(found, expected, noun)
 
 
-def _shape_problems(values: Any, shape: tuple[int, ...], name: str) -> list[Problem]:
+def _shape_problems(element: Element, shape: tuple[int, ...], name: str) -> list[Problem]:
     from scipy import sparse
 
+    values = element.values
+    if not (sparse.issparse(values) or isinstance(values, np.ndarray)):
+        return [Problem(f"{name} must be a matrix, not {clean_line(type(values).__name__, 40)}")]
     if values.ndim != 2 or (name.startswith("obsm") and values.shape[1] != shape[1]):
         wanted = f"{shape[1]:,} columns" if len(shape) > 1 else "two dimensions"
         return [Problem(f"{name} has shape {values.shape}; {wanted} are expected")]
+    named = (len(element.cells), values.shape[1] if element.genes is None else len(element.genes))
+    if values.shape != named:
+        return [Problem(f"{name} has shape {values.shape}; the file's names make it {named}")]
     data = values.data if sparse.issparse(values) else values
     if data.dtype.kind not in "iufb":
         return [Problem(f"{name} must hold numbers, not {clean_line(str(data.dtype), 40)}")]
@@ -202,87 +214,148 @@ def _difference(true: Any, values: Any, start: int, stop: int) -> Any:
     return np.subtract(left, right, dtype=np.float64).reshape(-1)
 
 
-def read_element(path: Path, kind: str, key: str) -> tuple[Element | None, list[Problem]]:
+def read_element(
+    path: Path, kind: str, key: str, *, most_bytes: int | None = None
+) -> tuple[Element | None, list[Problem]]:
     """Read the names and one element of an h5ad file; None and a problem if the element is not there.
 
+    A few kB can unpack to gigabytes: what would be larger than `most_bytes` is refused before it is read.
+
     Raises:
-        InvalidSubmissionError: the file is no h5ad file, or is damaged.
+        InvalidSubmissionError: the file is no h5ad file, is damaged, links to other files or is too large.
     """
     import h5py
 
     try:
         with h5py.File(path, "r") as file:
-            return _element(file, kind, key)
-    except InvalidSubmissionError:
+            refuse_links(file)
+            return _element(file, kind, key, most_bytes)
+    except (InvalidSubmissionError, MemoryError):
         raise
-    except (OSError, KeyError, ValueError, TypeError, RuntimeError, AttributeError) as error:
-        reason = clean_line(str(error), 160)
+    except Exception as error:  # anndata and HDF5 raise what they like on a damaged file
+        reason = clean_line(str(error) or type(error).__name__, 160)
         raise InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}") from None
 
 
-def _element(file: Any, kind: str, key: str) -> tuple[Element | None, list[Problem]]:
+def refuse_links_in(path: Path) -> None:
+    """Refuse an h5ad file that points at other files, before a grader's code opens it. Other faults are the code's to find.
+
+    Raises:
+        InvalidSubmissionError: it does.
+    """
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            refuse_links(file)
+    except (InvalidSubmissionError, MemoryError):
+        raise
+    except Exception:  # HDF5 raises what it likes on a damaged file
+        return
+
+
+def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[Element | None, list[Problem]]:
     for axis in ("obs", "var") if kind in ("X", "layers") else ("obs",):
         if axis not in file:
             return None, [Problem(f"the file has no `{axis}`: it is not an AnnData file")]
-    _refuse_links(file, kind, key)
-    cells = _names(file["obs"])
-    genes = _names(file["var"]) if kind in ("X", "layers") else None
+    cells = _names(file["obs"], most_bytes)
+    genes = _names(file["var"], most_bytes) if kind in ("X", "layers") else None
     holder = file if kind == "X" else file.get(kind, {})
     name = "X" if kind == "X" else key
     if name not in holder:
         has = ", ".join(clean_line(item, 40) for item in list(holder)[:10]) or "nothing"
         what = "`X`" if kind == "X" else f"`{kind}` key `{clean_line(key, 60)}`"
         return None, [Problem(f"{what} is missing; the file has {has}", field=key)]
-    values = _read(holder[name])
+    values = _read(holder[name], most_bytes)
+    if hasattr(values, "to_numpy") and kind != "obs":
+        values = values.to_numpy()
     if kind == "obs":
         import pandas as pd
 
         values = pd.Series(values)
+        if len(values) != len(cells):
+            return None, [Problem(f"`{name}` has {len(values):,} values for {len(cells):,} cells", field=key)]
     return Element(cells, genes, values), []
 
 
-def _refuse_links(file: Any, kind: str, key: str) -> None:
-    # A link could point at another file, the answers among them.
+def refuse_links(file: Any) -> None:
+    """Refuse links and data kept in other files (the answers could be one), without following any.
+
+    Raises:
+        InvalidSubmissionError: one was found, or the file has too many parts to look at.
+    """
     import h5py
 
-    def check(group: Any, name: str) -> None:
-        link = group.get(name, getlink=True)
-        if isinstance(link, (h5py.ExternalLink, h5py.SoftLink)):
-            raise InvalidSubmissionError(
-                f"the file's `{clean_line(name, 60)}` is a link; links are not followed"
-            )
-        item = group.get(name)
-        if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
-            raise InvalidSubmissionError(
-                f"the file's `{clean_line(name, 60)}` keeps its data in another file"
-            )
-        if isinstance(item, h5py.Group) and not (name == kind and kind in ("obsm", "layers")):
-            for child in list(item)[:10_000]:
-                check(item, child)
+    waiting, seen = [file], {h5py.h5o.get_info(file.id).addr}
+    found = 0
+    while waiting:
+        group = waiting.pop()
+        for name in group:
+            found += 1
+            if found > _MOST_OBJECTS:
+                raise InvalidSubmissionError(f"the file has more than {_MOST_OBJECTS:,} parts")
+            shown = clean_line(name, 60)
+            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                raise InvalidSubmissionError(f"the file's `{shown}` is a link; links are not followed")
+            place = h5py.h5o.get_info(group.id, name.encode("utf-8", "surrogateescape")).addr
+            if place in seen:
+                continue
+            seen.add(place)
+            item = group[name]
+            if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
+                raise InvalidSubmissionError(f"the file's `{shown}` keeps its data in another file")
+            if isinstance(item, h5py.Group):
+                waiting.append(item)
 
-    for name in {"obs", "var", "X" if kind == "X" else kind} & set(file):
-        check(file, name)
-    if kind in ("obsm", "layers") and kind in file and key in file[kind]:
-        check(file[kind], key)
 
-
-def _names(axis: Any) -> pd.Index:
+def _names(axis: Any, most_bytes: int | None) -> pd.Index:
     import pandas as pd
 
     name = axis.attrs.get("_index", "_index")
-    return pd.Index(_read(axis[name])).astype(str)
+    if not isinstance(name, str) or "/" in name or name not in axis:
+        raise InvalidSubmissionError("the names of cells or genes are not where `_index` says")
+    return pd.Index(_read(axis[name], most_bytes)).astype(str)
 
 
-def _read(item: Any) -> Any:
+def _read(item: Any, most_bytes: int | None) -> Any:
     import h5py
+    from scipy import sparse
 
+    size = _unpacked(item)
+    if most_bytes is not None and size > most_bytes:
+        name = clean_line(item.name.rpartition("/")[2], 60)
+        raise InvalidSubmissionError(
+            f"`{name}` would unpack to {size / 1e6:,.0f} MB; {most_bytes / 1e6:,.0f} MB is the most for this task"
+        )
     if isinstance(item, h5py.Dataset) and item.ndim == 2 and item.dtype.kind in "iuf":
         return _mapped(item)
     if isinstance(item, h5py.Dataset) and item.ndim == 1 and h5py.check_string_dtype(item.dtype) is not None:
         return item.asstr()[()]
     from anndata.io import read_elem
 
-    return read_elem(item)
+    values = read_elem(item)
+    if sparse.issparse(values):
+        values.check_format(full_check=True)  # positions outside the matrix are written to without a look
+    return values
+
+
+def _unpacked(item: Any) -> int:
+    """Return the bytes that a dataset, or all below a group, takes when it is read."""
+    import h5py
+
+    waiting, seen = [item], set()
+    # A sparse matrix declares its shape beside its values.
+    total = math.prod(int(side) for side in np.atleast_1d(item.attrs.get("shape", 0)))
+    while waiting:
+        part = waiting.pop()
+        place = h5py.h5o.get_info(part.id).addr
+        if isinstance(part, h5py.Dataset) and part.shape is not None:
+            chunk = math.prod(part.chunks) if part.chunks else 0
+            total += max(int(part.size or 0), chunk) * max(part.dtype.itemsize, 1)
+        elif isinstance(part, h5py.Group) and place not in seen:
+            seen.add(place)
+            waiting.extend(part.values())
+    return total
 
 
 def _mapped(dataset: Any) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv as csv_module
+import io
 import json
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +21,12 @@ _MISSING = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
     "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
+MAX_COLUMNS = 30_000
+"""Most columns of a CSV file."""
+
+MAX_SURPLUS = 100
+"""Most fields by which the first row may be longer than the header; pandas takes them for row names."""
+
 _EXACT_INTEGER = 2.0**53
 # Arrow reads hexadecimal and signed numbers in other types than pandas does.
 _ARROW_DIFFERS = (b"0x", b"0X", b",+", b"\n+", b'"+', b" +", b"\t+")
@@ -33,11 +42,10 @@ def read_frame(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     data = path.read_bytes()
+    _refuse_columns(path, data)
     frame = _by_arrow(data)
     if frame is not None:
         return frame
-    import io
-
     try:
         return pd.read_csv(io.BytesIO(data), float_precision="round_trip")
     except pd.errors.EmptyDataError:
@@ -51,6 +59,24 @@ def read_frame(path: Path) -> pd.DataFrame:
         raise InvalidSubmissionError(
             f"{path.name} is not a CSV file: {clean_line(str(error), 200)}"
         ) from None
+
+
+def _refuse_columns(path: Path, data: bytes) -> None:
+    # pandas takes milliseconds for a column of the header, or of a first row that is longer than the header.
+    limit = csv_module.field_size_limit(1 << 30)
+    try:
+        text = io.TextIOWrapper(io.BytesIO(data), "latin-1", newline="")
+        most = MAX_COLUMNS
+        for row in islice(filter(None, csv_module.reader(text)), 2):
+            if len(row) > most:
+                raise InvalidSubmissionError(
+                    f"{path.name} has a row of {len(row):,} columns; {most:,} is the most"
+                )
+            most = len(row) + MAX_SURPLUS
+    except csv_module.Error:
+        return  # what is wrong, pandas says
+    finally:
+        csv_module.field_size_limit(limit)
 
 
 def _by_arrow(data: bytes) -> pd.DataFrame | None:
@@ -70,9 +96,14 @@ def _by_arrow(data: bytes) -> pd.DataFrame | None:
             parse_options=csv.ParseOptions(newlines_in_values=b'"' in data),
             convert_options=csv.ConvertOptions(null_values=list(_MISSING), strings_can_be_null=True),
         )
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError):
+        names_are_text = bool(table.column_names)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, UnicodeDecodeError):
         return None
-    if not table.num_rows or not all(_same_as_pandas(column) for column in table.itercolumns()):
+    if (
+        not names_are_text
+        or not table.num_rows
+        or not all(_same_as_pandas(column) for column in table.itercolumns())
+    ):
         return None
     frame: pd.DataFrame = table.to_pandas()
     for name, column in zip(table.column_names, table.itercolumns(), strict=True):

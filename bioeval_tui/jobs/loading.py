@@ -19,7 +19,9 @@ from bioeval_tui.jobs.positions import Document, Place, read_yaml, show_path
 from bioeval_tui.jobs.positions import Path as FieldPath
 from bioeval_tui.text import clean_line, clean_value
 
-MAX_BYTES = 5_000_000
+MAX_BYTES = 2_000_000
+MAX_PROBLEMS = 500
+"""Most problems of one file that are told."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,10 @@ def parse_job(text: str, path: Path, sha256: str = "") -> LoadedJob:
             problems += _problems_of(error, document, file)
     if job is None or any(problem.severity == "error" for problem in problems):
         problems.sort(key=lambda problem: (problem.line, problem.column))
+        if len(problems) > MAX_PROBLEMS:
+            problems[MAX_PROBLEMS:] = [
+                Problem(f"more than {MAX_PROBLEMS} problems; the rest is not listed", file)
+            ]
         raise JobError("\n".join(map(str, problems)), tuple(problems))
     return LoadedJob(job, path, sha256, document, tuple(_warnings(job, document, file)))
 
@@ -129,6 +135,8 @@ def _problems_of(error: ValidationError, document: Document, file: str) -> list[
         path = _path_of(detail, document)
         if path in problems:
             continue
+        if len(problems) > MAX_PROBLEMS:
+            break
         place = document.place(path, key=detail["type"] == "extra_forbidden")
         if detail["type"] == "missing":
             place = document.place(path[:-1])
@@ -140,10 +148,12 @@ def _path_of(detail: ErrorDetails, document: Document) -> FieldPath:
     path: FieldPath = tuple(detail["loc"])
     if len(path) > 2 and path[0] in ("seeds", "assertions"):
         path = (*path[:2], *path[3:])  # pydantic names the kind of a union's member after the index
-    known = path[:-1] if detail["type"] == "missing" else path
+    # A key that is missing, or has been cleaned, stands nowhere in the file; where it belongs does.
+    has_no_value = detail["type"] in ("missing", "extra_forbidden")
+    known = path[:-1] if has_no_value else path
     while known and known not in document.values:
         known = known[:-1]
-    return (*known, path[-1]) if detail["type"] == "missing" else known
+    return (*known, path[-1]) if has_no_value else known
 
 
 def _message(detail: ErrorDetails, path: FieldPath) -> str:

@@ -13,6 +13,8 @@ from bioeval_tui.events import RunEnded, RunEvent, RunResumed, read_event
 FRAME_S = 1 / 60
 CHUNK = 1 << 20
 MAX_LINE = 16 << 20
+MAX_DAMAGED = 10_000
+"""Damaged lines after which the rest of a file is left out: telling what is wrong with a line takes time."""
 
 
 @dataclass(slots=True)
@@ -22,6 +24,7 @@ class LineReader:
     name: str
     problems: list[Problem] = field(default_factory=list)
     line: int = 0
+    _damaged: int = 0
     _rest: bytes = b""
 
     def feed(self, data: bytes) -> list[RunEvent]:
@@ -43,12 +46,16 @@ class LineReader:
 
     def _read(self, line: bytes) -> RunEvent | None:
         self.line += 1
-        if not line.strip():
+        if self._damaged > MAX_DAMAGED or not line.strip():
             return None
         try:
             return read_event(line)
         except ValueError:
-            self.problems.append(Problem("damaged line, left out", self.name, self.line))
+            self._damaged += 1
+            message = "damaged line, left out"
+            if self._damaged > MAX_DAMAGED:
+                message = f"more than {MAX_DAMAGED:,} damaged lines; the rest is left out"
+            self.problems.append(Problem(message, self.name, self.line))
             return None
 
 

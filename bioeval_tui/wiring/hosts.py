@@ -15,11 +15,11 @@ def host_of(url: str) -> str:
     Raises:
         UsageError: it is no http or https URL.
     """
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        port = None
+        parts, port = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"not an http or https URL: {clean_line(url.rpartition('@')[2], 200)}")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
