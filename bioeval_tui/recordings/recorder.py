@@ -51,6 +51,7 @@ class Recorder:
         self._lines: list[bytes] = []
         self._lock = threading.Lock()
         self._wake = threading.Event()
+        self._hurry = threading.Event()
         self._appended = 0
         self._flushed = 0
         self._waiters: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
@@ -78,6 +79,7 @@ class Recorder:
                 return
             waiter = loop.create_future()
             self._waiters.append((self._appended, loop, waiter))
+        self._hurry.set()
         await waiter
 
     def move_to(self, folder: Path) -> None:
@@ -103,6 +105,7 @@ class Recorder:
         """Flush, sync and close. Raises `RecordingError` when the disk still refuses after `timeout_s`."""
         with self._lock:
             self._closing = True
+        self._hurry.set()
         self._wake.set()
         await asyncio.to_thread(self._thread.join, timeout_s)
         if self._thread.is_alive():
@@ -116,8 +119,9 @@ class Recorder:
             woken = self._wake.is_set()
             self._wake.clear()
             if woken and not self._closing:
-                # A short wait joins what arrives together; flushing stays within FLUSH_S.
-                time.sleep(FLUSH_S / 4)
+                # A short wait joins what arrives together, unless somebody waits; flushing stays within FLUSH_S.
+                self._hurry.wait(FLUSH_S / 4)
+            self._hurry.clear()
             self._move()
             unsynced = self._write_batch() or unsynced
             if unsynced and (self._closing or time.monotonic() - synced >= SYNC_S):
