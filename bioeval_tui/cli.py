@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run", "Evaluate an agent: hold the conversations of one or more jobs."),
     "watch": ("run", "Attach this terminal to a run that goes on elsewhere."),
     "serve": ("serve", "Open the application in a browser, for you or for an audience."),
+    "review": ("review", "Accept or correct judged scores and graded submissions; judges against people."),
     "runs": ("runs", "List, show and replay recorded runs."),
     "new": ("new", "Write a commented job file from a few questions."),
     "check": ("check", "Check job files before anything runs."),

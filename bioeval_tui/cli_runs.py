@@ -111,7 +111,7 @@ def replay(run_id: str, speed: float) -> int:
     return show_recording(settings, Catalogue(settings.runs_dir).find(run_id), speed=speed)
 
 
-for _name in ("cli_report", "cli_runs_change"):
+for _name in ("cli_report", "cli_runs_change", "cli_runs_review"):
     for _command in import_module(f"bioeval_tui.{_name}").COMMANDS:
         runs.add_command(_command)
 

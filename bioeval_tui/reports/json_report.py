@@ -32,6 +32,7 @@ def json_report(runs: Sequence[LoadedRun]) -> dict[str, Any]:
                 "versions": dict(versions(run)),
                 "cost": cost_dict(spent((run, talk) for talk in run.state.conversations.values())),
                 "judged_again": judged_again_dicts(run.judged_again),
+                "reviewed": run.reviewed.to_dict() if run.reviewed else None,
                 "reviews": [asdict(review) for review in run.reviews],
                 "problems": [str(problem) for problem in run.problems],
             }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bioeval_tui.errors import Problem, RecordingError
-from bioeval_tui.events import RunStarted, TranscriptScored
+from bioeval_tui.events import ConditionName, RunStarted, TranscriptScored
 from bioeval_tui.prices import Prices, shipped_prices
 from bioeval_tui.recordings.catalogue import Catalogue
 from bioeval_tui.recordings.overlay import read_overlay
@@ -16,6 +16,15 @@ from bioeval_tui.recordings.reading import read_recording
 from bioeval_tui.reports.judged_again import KINDS, JudgedAgain, judge_again
 from bioeval_tui.reports.mask import Mask
 from bioeval_tui.reports.reviews import Review, read_reviews
+from bioeval_tui.reviews import (
+    ReviewedScores,
+    Reviews,
+    TaskKey,
+    fold_reviews,
+    reviewed_scores,
+    score_of,
+    with_reviews,
+)
 from bioeval_tui.run_state import ConversationKey, ConversationState, RunState, apply_all
 
 
@@ -34,6 +43,8 @@ class LoadedRun:
     reviews: tuple[Review, ...] = ()
     judged_again: Mapping[ConversationKey, JudgedAgain] = field(default_factory=dict)
     prices: Prices = field(default_factory=shipped_prices)
+    people: Reviews = field(default_factory=Reviews)
+    """What people said that stands. `state` has the judge's scores; `with_people` puts theirs in."""
 
     @property
     def run_id(self) -> str:
@@ -52,6 +63,20 @@ class LoadedRun:
             return (self.started.judge,)
         held = (talk.verdict for talk in self.state.conversations.values())
         return tuple(sorted({verdict.judge for verdict in held if verdict is not None}))
+
+    @property
+    def reviewed(self) -> ReviewedScores | None:
+        """The scores after people's reviews; None without any."""
+        return reviewed_scores(self.state, self.people)
+
+    def people_score(self, condition: ConditionName, trial: int, task: int) -> float | None:
+        """Return what people score a task; None when nobody did."""
+        key = TaskKey(ConversationKey(condition, trial), task)
+        return score_of(self.people.tasks.get(key, {}))
+
+    def with_people(self) -> LoadedRun:
+        """Return the run with people's scores and faults in the place of the judge's, where there are any."""
+        return replace(self, state=with_reviews(self.state, self.people))
 
     def recorded_verdict(self, talk: ConversationState) -> TranscriptScored | None:
         """Return the verdict that was given when the run was held."""
@@ -99,4 +124,5 @@ def load_run(
         tuple(review for review in reviews if review.kind.replace(" ", "_") not in KINDS),
         again,
         prices or shipped_prices(),
+        fold_reviews(mask.events(overlay.events), state),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from bioeval_tui import reviews
+from bioeval_tui.events import ConditionName, TaskScored
 from bioeval_tui.reports import words
 from bioeval_tui.reports.gate import GateResult
 from bioeval_tui.reports.loading import LoadedRun
@@ -123,6 +125,7 @@ def _page(page: Page) -> list[str]:
         "",
         " · ".join([*heads, f"mean (published formula) **{words.number(page.mean)}**"]),
         "",
+        *([f"Reviewed: {escape(line)}", ""] if (line := words.reviewed_words(page.run)) else []),
         escape(page.lead),
         "",
     ]
@@ -135,22 +138,22 @@ def _page(page: Page) -> list[str]:
     for trial in page.trials:
         if len(page.trials) > 1:
             lines += [f"## Trial {trial.trial}", ""]
-        lines += _trial(trial)
+        lines += _trial(page.run, trial)
     lines += _times(page) + _costs(page) + _judged_again(page) + _reviews(page)
     lines += ["## About this run", ""]
     lines += [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]
     return [*lines, ""]
 
 
-def _trial(trial: TrialView) -> list[str]:
+def _trial(run: LoadedRun, trial: TrialView) -> list[str]:
     heads = [f"facts {condition}" for condition in trial.conditions]
     lines: list[str] = []
     if trial.tasks:
         rows = []
         for task in trial.tasks:
             cells = [
-                words.DASH if v is None else f"{'✓' if v.passed else '✗'} {v.score:.2f} {escape(v.reason)}"
-                for v in task.verdicts
+                f"{_verdict(v)}{_people(run, condition, trial.trial, task.number, v)}"
+                for v, condition in zip(task.verdicts, trial.conditions, strict=True)
             ]
             rows.append([escape(task.title), *cells, words.signed(task.uplift)])
         lines += ["## Tasks", "", *_table(["task", *heads, "uplift"], rows), ""]
@@ -176,6 +179,19 @@ def _trial(trial: TrialView) -> list[str]:
                 lines.append(f"- facts {card.condition}: {escape(card.report.task_id)}: {escape(said)}")
         lines.append("")
     return lines + _conversations(trial)
+
+
+def _verdict(verdict: TaskScored | None) -> str:
+    if verdict is None:
+        return words.DASH
+    return f"{'✓' if verdict.passed else '✗'} {verdict.score:.2f} {escape(verdict.reason)}"
+
+
+def _people(
+    run: LoadedRun, condition: ConditionName, trial: int, task: int, verdict: TaskScored | None
+) -> str:
+    score = run.people_score(condition, trial, task)
+    return "" if score is None else f" **{reviews.words(verdict.score if verdict else None, score)}**"
 
 
 def _conversations(trial: TrialView) -> list[str]:
@@ -250,4 +266,4 @@ def _reviews(page: Page) -> list[str]:
         for r in page.run.reviews
     ]  # fmt: skip
     head = ["who", "when", "about", "what", "before", "after", "why"]
-    return ["## Reviews and later scores", "", *_table(head, rows), ""]
+    return ["## Reviews and later scores", "", *table(head, rows), ""]

@@ -79,8 +79,12 @@ def _review(row: dict[str, Any], mask: Mask) -> Review:
                 return float(value)
         return None
 
+    said = text("action") or text("kind").replace("_", " ")
+    for name in ("fault", "mark"):
+        if row.get(name):
+            said += f" {text(name)}"
     return Review(
-        kind=text("kind").replace("_", " ") or "entry",
+        kind=f"{said}, blind" if row.get("blind") is True else said or "entry",
         author=text("author", "judge") or "unknown",
         at=text("at"),
         condition=text("condition") or None,

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
+from typing import TYPE_CHECKING
 
+from bioeval_tui import composite, reviews
 from bioeval_tui.events import AssertionChecked, ConversationEnded
 from bioeval_tui.reports.costs import PeerCost, Spent
 from bioeval_tui.run_state import ConversationState
 from bioeval_tui.statistics.estimates import signed as signed_number
 from bioeval_tui.statistics.passk import PassK
 from bioeval_tui.task_report import TaskReport
-from bioeval_tui.text import clean_line, compact_json, shorten
+from bioeval_tui.text import clean_line, compact_json, plural, shorten
+
+if TYPE_CHECKING:
+    from bioeval_tui.reports.loading import LoadedRun
 
 DASH = "–"
 SHOWN_K = 5
@@ -33,6 +38,19 @@ ENDS = {
     "cancelled": "cancelled",
 }
 MEDALS = {"gold": "● Gold", "silver": "◐ Silver", "bronze": "◔ Bronze"}
+
+
+def reviewed_words(run: LoadedRun) -> str:
+    """Return what people made of the scores, in one line; empty without reviews."""
+    found = run.reviewed
+    if found is None:
+        return ""
+    before = run.state.scores()
+    told = [f"{name} {reviews.words(before.get(name), score)}" for name, score in found.scores.items()]
+    told.append(f"mean {reviews.words(composite.mean_of(before.values()), found.mean)}")
+    differ = f"; reviewers differ on {found.disputed}" if found.disputed else ""
+    who = ", ".join(found.reviewers)
+    return f"{', '.join(told)}; by {who}, {found.tasks} of {plural(found.of_tasks, 'task')}{differ}"
 
 
 def number(value: float | None) -> str:
@@ -181,3 +199,13 @@ def standing(report: TaskReport) -> str:
     if report.extra and report.extra.next_medal and report.extra.score_needed is not None:
         parts.append(f"{report.extra.next_medal} begins at {report.extra.score_needed:g}")
     return "; ".join(parts) or "no score"
+
+
+def next_words(report: TaskReport) -> str:
+    """Return what is missing: why a submission is invalid, or where the next medal begins."""
+    extra = report.extra
+    if extra is not None and extra.error:
+        return extra.error
+    if extra is None or not extra.next_medal or extra.score_needed is None:
+        return ""
+    return f"{extra.next_medal} begins at {extra.score_needed:g}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
 GRADES = 10
 """Weighted kappa has this many steps from 0 to 1."""
@@ -75,9 +75,7 @@ def cohen_kappa(
     return float(value)
 
 
-def krippendorff_alpha(
-    ratings: Mapping[str, Mapping[Hashable, float]], level: Level = "interval"
-) -> float | None:
+def krippendorff_alpha(ratings: Mapping[str, Mapping[Any, float]], level: Level = "interval") -> float | None:
     """Return Krippendorff's alpha over all raters; units that fewer than two rated say nothing.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -16,6 +16,7 @@ from bioeval_tui.reports.json_report import json_report
 from bioeval_tui.reports.junit import junit_xml
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.markdown import gate_markdown
+from bioeval_tui.reports.words import reviewed_words
 
 SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 
@@ -39,13 +40,14 @@ class Gate:
             if path is not None and path.is_dir():
                 raise UsageError(f"{path} is a folder; give the name of a file")
 
-    def hold(self, runs: Sequence[LoadedRun]) -> GateResult:
-        """Check the runs and write the files.
+    def hold(self, runs: Sequence[LoadedRun], notes: tuple[str, ...] = ()) -> GateResult:
+        """Check the runs and write the files; `notes` stand beside what the gate has to note itself.
 
         Raises:
             UsageError: a file cannot be written.
         """
         result = evaluate(runs, self.rules)
+        result = replace(result, notes=(*notes, *result.notes))
         if self.junit is not None:
             write_private(self.junit, junit_xml(runs, self.rules))
         if self.json is not None:
@@ -54,6 +56,14 @@ class Gate:
         if self.markdown is not None:
             write_private(self.markdown, gate_markdown(result, runs))
         return result
+
+
+def with_people(runs: Sequence[LoadedRun]) -> tuple[list[LoadedRun], tuple[str, ...]]:
+    """Return the runs with people's scores where somebody reviewed, and what that made of each run's mean."""
+    notes = tuple(
+        f"{run.run_id}: {reviewed_words(run) or 'no reviews, the judge’s scores count'}" for run in runs
+    )
+    return [run.with_people() for run in runs], notes
 
 
 def print_checks(result: GateResult, console: Console) -> None:

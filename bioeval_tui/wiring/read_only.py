@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.reviews import ReviewedScores
 from bioeval_tui.tui.items import BenchmarkItem, JobItem, RunComparison, RunSummary
+from bioeval_tui.tui.review_items import ReviewItem, ReviewSource
 from bioeval_tui.tui.services import Intent, MedalRow, RunView, Services
 from bioeval_tui.wiring.views import FollowedRun
 
@@ -36,6 +38,17 @@ class ReadOnlyServices:
     async def compare(self, a: str, b: str) -> RunComparison:
         """Compare run B with run A."""
         return await self._inner.compare(a, b)
+
+    reviewer = ""
+    """Nobody: reviews are shown, not given."""
+
+    async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
+        """Return what was reviewed."""
+        return await self._inner.review_queue(source)
+
+    async def reviewed(self, run_id: str) -> ReviewedScores | None:
+        """Return a run's scores after its reviews."""
+        return await self._inner.reviewed(run_id)
 
     async def jobs(self) -> Sequence[JobItem]:
         """No job files."""

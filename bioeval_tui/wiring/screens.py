@@ -64,6 +64,33 @@ def show_medals(settings: Settings, reports: Sequence[Path]) -> None:
         services.close()
 
 
+def show_review(settings: Settings, what: Sequence[str], *, reviewer: str = "", blind: bool = False) -> int:
+    """Open the review screen on runs (ids or recordings) and grading reports (files or folders).
+
+    Raises:
+        UsageError: something of these is neither, or there is no terminal.
+    """
+    need_terminal()
+    from bioeval_tui.reports.loading import find_recording
+    from bioeval_tui.text import clean_line
+    from bioeval_tui.tui.review_app import ReviewApp
+    from bioeval_tui.tui.review_items import ReviewSource
+    from bioeval_tui.wiring.services import AppServices
+
+    reports = [text for text in what if Path(text).is_dir() or text.endswith(".json")]
+    runs = [text for text in what if text not in reports]
+    for text in runs:
+        find_recording(text, settings.runs_dir)
+    services = AppServices(settings, reviewer=clean_line(reviewer, 80))
+    if blind:
+        services.keep("review.blind", True)
+    try:
+        ReviewApp(services, ReviewSource(tuple(runs), reports=tuple(map(Path, reports)))).run()
+    finally:
+        services.close()
+    return ExitCode.OK
+
+
 def show_app(settings: Settings, places: Sequence[Path] = ()) -> None:
     """Open the application on the screen of jobs; `places` are folders with job files, or job files."""
     need_terminal()
