@@ -233,8 +233,8 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
             continue
         words = (row[key] or NOTHING for key in ("domain", "task_type", "difficulty", "data_source"))
         # Not prepared yet is nothing wrong: no cross.
-        ready = Text("✓ yes", style="green") if row["prepared"] else Text(NOTHING, style="dim")
-        table.add_row(Text(entry.id), *(Text(str(word)) for word in words), ready)
+        prepared = Text("✓ yes", style="green") if row["prepared"] else Text(NOTHING, style="dim")
+        table.add_row(Text(entry.id), *(Text(str(word)) for word in words), prepared)
     console = plain_console()
     console.print(table)
     for entry in broken:

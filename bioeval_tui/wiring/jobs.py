@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from bioeval_tui import cypher_guard, plugins
 from bioeval_tui.assertions.expressions import parse
 from bioeval_tui.errors import ExpressionError, JobError, Problem, QueryError, UsageError
-from bioeval_tui.jobs.loading import LoadedJob, load_job
-from bioeval_tui.jobs.models import CypherAssertion, ExpressionAssertion
+from bioeval_tui.jobs.loading import MAX_BYTES, LoadedJob, load_job
+from bioeval_tui.jobs.positions import Document, read_yaml, show_path
 from bioeval_tui.jobs.positions import Path as FieldPath
-from bioeval_tui.jobs.positions import show_path
 from bioeval_tui.patterns import pattern_problem
 from bioeval_tui.prompting import find_prompt
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, clean_value
+
+MAX_PROBLEMS = 500
+"""Most problems of one file's texts that are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +38,16 @@ class CheckedJob:
 def check_job(path: Path, *, embedded: bool = False) -> CheckedJob:
     """Load and check a job; every problem is listed, with file, line, column and field.
 
-    Where Cypher would be asked of the `embedded` graph, what that refuses is a warning.
+    Where Cypher would be asked of the `embedded` graph, what that refuses is a warning. A key that is missing or of the wrong kind hides no problem of an expression elsewhere in the file.
     """
     try:
         loaded = load_job(path)
     except JobError as error:
-        return CheckedJob(path, None, error.problems)
-    found = [
-        *loaded.problems,
-        *_assertion_problems(loaded),
-        *_setup_problems(loaded),
-        *(_refused_by_embedded(loaded) if embedded else ()),
-        *_evaluator_problems(loaded),
-        *_pattern_problems(loaded),
-        *_name_problems(loaded),
-    ]
-    return CheckedJob(path, loaded, tuple(found))
+        source = _unloaded(path)
+        found = _problems_in(source, embedded) if source is not None else []
+        return CheckedJob(path, None, _in_order([*error.problems, *found]))
+    source = _Source(loaded.path, loaded.document)
+    return CheckedJob(path, loaded, _in_order([*loaded.problems, *_problems_in(source, embedded)]))
 
 
 def require_job(path: Path) -> LoadedJob:
@@ -60,123 +58,154 @@ def require_job(path: Path) -> LoadedJob:
     return checked.loaded
 
 
-def _assertion_problems(loaded: LoadedJob) -> list[Problem]:
+class _Source:
+    """What stands in a job file, whether or not it makes a job. What is of the wrong kind reads as absent."""
+
+    def __init__(self, path: Path, document: Document) -> None:
+        self.path = path
+        self.document = document
+        value = clean_value(document.value)
+        self.data: dict[str, Any] = value if isinstance(value, dict) else {}
+
+    def part(self, name: str) -> dict[str, Any]:
+        """Return the mapping of that name."""
+        found = self.data.get(name)
+        return found if isinstance(found, dict) else {}
+
+    def problem(self, path: FieldPath, text: str, message: str, column: int = 0) -> Problem:
+        """Return a problem of the field; `column` counts in its `text`, from 1."""
+        place = self.document.place(path)
+        line, at = place.inside(text, column) if column else (place.line, place.column)
+        return Problem(clean_line(message), clean_line(str(self.path)), line, at, show_path(path))
+
+
+def _items(value: object) -> list[tuple[int, dict[str, Any]]]:
+    """Return the mappings of a list, each with its index."""
+    listed = value if isinstance(value, list) else []
+    return [(index, item) for index, item in enumerate(listed) if isinstance(item, dict)]
+
+
+def _unloaded(path: Path) -> _Source | None:
+    """Return what can be read of a file that makes no job; None when it is no YAML text."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return None
+        document = read_yaml(path.read_text("utf-8-sig"), clean_line(str(path)))
+    except (OSError, UnicodeDecodeError):
+        return None
+    return _Source(path, document)
+
+
+def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
+
+
+def _problems_in(source: _Source, embedded: bool) -> list[Problem]:
+    return [
+        *_query_problems(source),
+        *(_refused_by_embedded(source) if embedded else ()),
+        *_evaluator_problems(source),
+        *_pattern_problems(source),
+        *_name_problems(source),
+    ][:MAX_PROBLEMS]
+
+
+def _query_problems(source: _Source) -> list[Problem]:
+    """Return what is wrong with expressions and Cypher."""
+    readers: list[tuple[str, str, Callable[[str], object]]] = [
+        ("assertions", "expression", parse),
+        ("assertions", "cypher", cypher_guard.check_read_only),
+        ("setups", "cypher", cypher_guard.check_setup),
+    ]
     found = []
-    for index, assertion in enumerate(loaded.job.assertions):
-        try:
-            if isinstance(assertion, ExpressionAssertion):
-                parse(assertion.expression)
-            elif isinstance(assertion, CypherAssertion):
-                cypher_guard.check_read_only(assertion.cypher)
-        except ExpressionError as error:
-            path = ("assertions", index, "expression")
-            found.append(
-                _problem(loaded, path, assertion.model_dump()["expression"], error.message, error.column)
-            )
-        except QueryError as error:
-            path = ("assertions", index, "cypher")
-            found.append(
-                _problem(loaded, path, assertion.model_dump()["cypher"], error.message, error.column)
-            )
+    for part, key, read in readers:
+        for index, item in _items(source.data.get(part)):
+            text = item.get(key)
+            if not isinstance(text, str):
+                continue
+            try:
+                read(text)
+            except (ExpressionError, QueryError) as error:
+                found.append(source.problem((part, index, key), text, error.message, error.column))
     return found
 
 
-def _setup_problems(loaded: LoadedJob) -> list[Problem]:
-    found = []
-    for index, setup in enumerate(loaded.job.setups):
-        try:
-            cypher_guard.check_setup(setup.cypher)
-        except QueryError as error:
-            found.append(
-                _problem(loaded, ("setups", index, "cypher"), setup.cypher, error.message, error.column)
-            )
-    return found
-
-
-def _refused_by_embedded(loaded: LoadedJob) -> list[Problem]:
+def _refused_by_embedded(source: _Source) -> list[Problem]:
     """Return what Neo4j would answer and the embedded graph refuses, as warnings."""
-    texts: list[tuple[FieldPath, str]] = [
-        (("assertions", index, "cypher"), assertion.cypher)
-        for index, assertion in enumerate(loaded.job.assertions)
-        if isinstance(assertion, CypherAssertion)
-    ]
-    texts += [(("setups", index, "cypher"), setup.cypher) for index, setup in enumerate(loaded.job.setups)]
     found = []
-    for path, text in texts:
-        try:
-            cypher_guard.check_setup(text)  # what is refused everywhere has been said
-        except QueryError:
-            continue
-        try:
-            cypher_guard.check_embedded(text)
-        except QueryError as error:
-            message = f"refused unless Neo4j is set: {error.message}"
-            problem = _problem(loaded, path, text, message, error.column)
-            found.append(replace(problem, severity="warning"))
+    for part in ("setups", "assertions"):
+        for index, item in _items(source.data.get(part)):
+            text = item.get("cypher")
+            if not isinstance(text, str):
+                continue
+            try:
+                cypher_guard.check_setup(text)
+            except QueryError:
+                continue  # what is refused everywhere has been said
+            try:
+                cypher_guard.check_embedded(text)
+            except QueryError as error:
+                message = f"refused unless Neo4j is set: {error.message}"
+                problem = source.problem((part, index, "cypher"), text, message, error.column)
+                found.append(replace(problem, severity="warning"))
     return found
 
 
-def _evaluator_problems(loaded: LoadedJob) -> list[Problem]:
-    job, found = loaded.job, []
-    if job.evaluator.kind == "scripted" and not job.evaluator.lines:
+def _evaluator_problems(source: _Source) -> list[Problem]:
+    evaluator, found = source.part("evaluator"), []
+    facts, lines = source.data.get("facts"), evaluator.get("lines")
+    if evaluator.get("kind") == "scripted" and not lines:
         message = "a scripted evaluator needs lines to say"
-        found.append(_problem(loaded, ("evaluator", "kind"), "", message))
-    for index, line in enumerate(job.evaluator.lines):
-        if line.fact is not None and line.fact > len(job.facts):
-            message = f"there is no fact {line.fact}; the job has {len(job.facts)}"
-            found.append(_problem(loaded, ("evaluator", "lines", index, "fact"), "", message))
-    if job.scorer.kind == "rules":
-        for index, task in enumerate(job.tasks):
-            if not task.rules:
+        found.append(source.problem(("evaluator", "kind"), "", message))
+    for index, line in _items(lines):
+        fact = line.get("fact")
+        if isinstance(fact, int) and isinstance(facts, list) and fact > len(facts):
+            message = f"there is no fact {fact}; the job has {len(facts)}"
+            found.append(source.problem(("evaluator", "lines", index, "fact"), "", message))
+    if source.part("scorer").get("kind") == "rules":
+        for index, task in _items(source.data.get("tasks")):
+            if not task.get("rules"):
                 message = "the rules judge needs rules for every task"
-                found.append(_problem(loaded, ("tasks", index), "", message))
+                found.append(source.problem(("tasks", index), "", message))
     return found
 
 
-def _pattern_problems(loaded: LoadedJob) -> list[Problem]:
-    patterns: list[tuple[FieldPath, str]] = [
-        (("evaluator", "lines", index, "when"), line.when)
-        for index, line in enumerate(loaded.job.evaluator.lines)
-        if line.when is not None
+def _pattern_problems(source: _Source) -> list[Problem]:
+    patterns: list[tuple[FieldPath, object]] = [
+        (("evaluator", "lines", index, "when"), line.get("when"))
+        for index, line in _items(source.part("evaluator").get("lines"))
     ]
-    for number, task in enumerate(loaded.job.tasks):
+    for number, task in _items(source.data.get("tasks")):
         patterns += [
-            (("tasks", number, "rules", i, "pattern"), rule.pattern) for i, rule in enumerate(task.rules)
+            (("tasks", number, "rules", index, "pattern"), rule.get("pattern"))
+            for index, rule in _items(task.get("rules"))
         ]
     return [
-        _problem(loaded, path, pattern, problem)
+        source.problem(path, pattern, problem)
         for path, pattern in patterns
-        if (problem := pattern_problem(pattern)) is not None
+        if isinstance(pattern, str) and (problem := pattern_problem(pattern)) is not None
     ]
 
 
-def _name_problems(loaded: LoadedJob) -> list[Problem]:
-    """Return what is wrong with the names of prompts and of the agent's protocol."""
-    job, found = loaded.job, []
-    prompts = (
-        ("evaluator", job.evaluator.kind, job.evaluator.prompt),
-        ("scorer", job.scorer.kind, job.scorer.prompt),
-    )
-    for part, kind, name in prompts:
+def _name_problems(source: _Source) -> list[Problem]:
+    """Return what is wrong with the names of prompts, kinds and the agent's protocol."""
+    found = []
+    for part in ("evaluator", "scorer"):
+        name = source.part(part).get("prompt")
         try:
-            if kind == "llm":
-                find_prompt(name, loaded.path.parent)
+            if isinstance(name, str) and source.part(part).get("kind", "llm") == "llm":
+                find_prompt(name, source.path.parent)
         except UsageError as error:
-            found.append(_problem(loaded, (part, "prompt"), "", str(error)))
-    named: tuple[tuple[plugins.Group, FieldPath, str, str], ...] = (
-        ("agents", ("target", "protocol"), "protocol", job.target.protocol),
-        ("evaluators", ("evaluator", "kind"), "kind of evaluator", job.evaluator.kind),
-        ("judges", ("scorer", "kind"), "kind of judge", job.scorer.kind),
+            found.append(source.problem((part, "prompt"), "", str(error)))
+    named: tuple[tuple[plugins.Group, str, str, str], ...] = (
+        ("agents", "target", "protocol", "protocol"),
+        ("evaluators", "evaluator", "kind", "kind of evaluator"),
+        ("judges", "scorer", "kind", "kind of judge"),
     )
-    for group, path, what, name in named:
+    for group, part, key, what in named:
+        name = source.part(part).get(key)
         known = (*plugins.BUILT_IN[group], *(plugin.name for plugin in plugins.installed(group)))
-        if name not in known:
+        if isinstance(name, str) and name not in known:
             message = f"there is no {what} `{name}`; known are: {', '.join(known)}"
-            found.append(_problem(loaded, path, "", message))
+            found.append(source.problem((part, key), "", message))
     return found
-
-
-def _problem(loaded: LoadedJob, path: FieldPath, text: str, message: str, column: int = 0) -> Problem:
-    place = loaded.place(path)
-    line, at = place.inside(text, column) if column else (place.line, place.column)
-    return Problem(clean_line(message), clean_line(str(loaded.path)), line, at, show_path(path))

@@ -67,9 +67,9 @@ def test_what_the_embedded_graph_refuses_is_a_warning_where_it_would_be_asked(tm
     found = check_job(path, embedded=True)
     assert found.errors == ()
     assert [(problem.line, problem.column, problem.field) for problem in found.problems] == [
-        (9, 37, "assertions[0].cypher"),
         (7, 31, "setups[0].cypher"),
+        (9, 37, "assertions[0].cypher"),
     ]
-    assert found.problems[0].message.startswith(
+    assert found.problems[1].message.startswith(
         "refused unless Neo4j is set: the embedded graph finds a pattern of =~ anywhere in the text; use ="
     )

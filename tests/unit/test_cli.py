@@ -51,6 +51,8 @@ def test_a_misspelt_command_names_the_nearest(tmp_path: Path) -> None:
 def test_a_wrong_job_lists_every_problem_and_exits_2(tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text(
         "target: {user: a, chatbot: b}\naspirationalAverage: 1\ntaks: []\nfacts: no\n"
+        "evaluator: {kind: scripted, lines: [{say: a, when: '['}]}\n"
+        "assertions:\n  - expression: 1 +\n  - {cypher: CREATE (n)}\n"
     )
     done = run("check", "job.yml", data_dir=tmp_path)
     assert done.returncode == 2
@@ -58,6 +60,10 @@ def test_a_wrong_job_lists_every_problem_and_exits_2(tmp_path: Path) -> None:
         "job.yml:1:1: tasks: required key is missing",
         "job.yml:3:1: taks: unknown key, did you mean tasks?",
         "job.yml:4:8: facts: must be a list, not the yes/no value false",
+        "job.yml:5:52: evaluator.lines[0].when: the pattern `[` cannot be read: unterminated character set (column 2)",
+        "job.yml:7:20: assertions[0].expression: the expression ends too early",
+        "job.yml:8:5: assertions[1].expected: required key is missing",
+        "job.yml:8:14: assertions[1].cypher: CREATE writes; only reading is allowed here",
     ]
     assert run("run", "job.yml", "--headless", data_dir=tmp_path).returncode == 2
 
