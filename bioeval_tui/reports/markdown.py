@@ -76,7 +76,7 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
             ]
             for check in result.checks
         ]
-        lines += ["", *_table(["", "job", "facts", "rule", "bar", "value", ""], rows)]
+        lines += ["", *table(["", "job", "facts", "rule", "bar", "value", ""], rows)]
     lines += ["", f"{escape(result.counted.words)}.", ""]
     rows = []
     for run in runs:
@@ -89,11 +89,12 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
         cost = escape(words.cost_words(page.summary.spent))
         rows.append([escape(job), *conditions, words.number(page.mean), cost, escape(run.run_id)])
     head = ["job", "facts withheld", "facts supplied", "mean (published formula)", "cost", "run"]
-    lines += _table(head, rows)
+    lines += table(head, rows)
     return "\n".join([*lines, ""])
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table; the cells are escaped already."""
     return [
         "| " + " | ".join(head) + " |",
         "|" + "---|" * len(head),
@@ -156,7 +157,7 @@ def _trial(run: LoadedRun, trial: TrialView) -> list[str]:
                 for v, condition in zip(task.verdicts, trial.conditions, strict=True)
             ]
             rows.append([escape(task.title), *cells, words.signed(task.uplift)])
-        lines += ["## Tasks", "", *_table(["task", *heads, "uplift"], rows), ""]
+        lines += ["## Tasks", "", *table(["task", *heads, "uplift"], rows), ""]
     if trial.assertions:
         rows = []
         for assertion in trial.assertions:
@@ -165,10 +166,10 @@ def _trial(run: LoadedRun, trial: TrialView) -> list[str]:
                 turns = "".join({"passed": "●", "failed": "○"}.get(check.status, "?") for check in checks)
                 cells.append(f"{turns} {words.FINAL[final.status if final else '']}".strip())
             rows.append([escape(assertion.title), f"{assertion.weight:g}×", *cells])
-        lines += ["## Assertions", "", *_table(["assertion", "weight", *heads], rows), ""]
+        lines += ["## Assertions", "", *table(["assertion", "weight", *heads], rows), ""]
     if trial.facts:
         rows = [[f"{f.number}. {escape(f.text)}", *f.given] for f in trial.facts]
-        lines += ["## Facts ledger", "", *_table(["fact", *heads], rows), ""]
+        lines += ["## Facts ledger", "", *table(["fact", *heads], rows), ""]
     if trial.medals:
         lines += ["## Graded submissions", ""]
         for card in trial.medals:
@@ -225,7 +226,7 @@ def _times(page: Page) -> list[str]:
         )
         rows.append([f"facts {condition.condition}", *map(words.seconds, values), str(condition.failures)])
     head = ["", "average", "median", "p90", "p95", "longest", "first token", "failures"]
-    return ["## Response times", "", f"{page.concurrency}.", "", *_table(head, rows), ""]
+    return ["## Response times", "", f"{page.concurrency}.", "", *table(head, rows), ""]
 
 
 def _costs(page: Page) -> list[str]:
@@ -241,7 +242,7 @@ def _costs(page: Page) -> list[str]:
         )
     why = escape(words.why_unknown(page.summary.spent))
     head = ["", "", "tokens in", "tokens out", "cost"]
-    return ["## Tokens and cost", "", *_table(head, rows), "", *([f"{why}.", ""] if why else [])]
+    return ["## Tokens and cost", "", *table(head, rows), "", *([f"{why}.", ""] if why else [])]
 
 
 def _judged_again(page: Page) -> list[str]:
@@ -254,7 +255,7 @@ def _judged_again(page: Page) -> list[str]:
         for row in again.rows
     ]  # fmt: skip
     head = ["conversation", "judge", "prompt", "by whom", "when", "tasks", "score", ""]
-    return ["## Judged again", "", *_table(head, rows), ""]
+    return ["## Judged again", "", *table(head, rows), ""]
 
 
 def _reviews(page: Page) -> list[str]:
