@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from bioeval_tui.agents.sample.service import run_sample_agent
 from bioeval_tui.graphs.embedded import EmbeddedGraph, available
@@ -23,6 +25,7 @@ from tests.servers.whole_runs import (
     with_models,
 )
 
+DOCS = Path(__file__).parents[2] / "docs" / "evaluate-your-agent.md"
 pytestmark = pytest.mark.skipif(bool(available()), reason=str(available()))
 
 
@@ -97,3 +100,14 @@ async def test_with_a_setup_that_clears_the_graph_it_is_clean(tmp_path: Path) ->
     assert run.result["clean"], run.result["warnings"]
     assert run.state.scores() == {"withheld": 0.29, "supplied": 0.86}
     assert uplifts(run)[0] == "+0.57"
+
+
+async def test_the_job_of_evaluate_your_agent_runs_as_a_rehearsal(tmp_path: Path) -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    job, offline = (yaml.safe_load(block) for block in blocks)
+    async with sample_agent(tmp_path) as options:
+        run = await hold(yaml.safe_dump({**job, **offline}), tmp_path, **options)
+    assert run.result["clean"], run.result["warnings"]
+    # withheld: timing alone holds, 1 / 7
+    assert run.state.scores() == {"withheld": 0.14, "supplied": 1.0}
+    assert run.result["rehearsal"]
