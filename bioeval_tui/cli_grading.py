@@ -14,6 +14,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from bioeval_tui.grading import GraderPool, Outcome, Registry
+    from bioeval_tui.reports.medal_pages import MedalFormat
 
 DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
@@ -372,18 +373,36 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
     return ExitCode.BELOW if any(row["problem"] for row in rows) else ExitCode.OK
 
 
-@click.command(epilog="\b\nExample:\n  bioeval-tui medals results/")
-@click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui medals results/\n  bioeval-tui medals results/ --output medals.html"
+)
+@click.argument("reports", metavar="REPORT...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print a list of reports.")
 @click.option("--table", is_flag=True, help="Print a table even in a terminal.")
-def medals(reports: tuple[Path, ...], as_json: bool, table: bool) -> int:
+@click.option(
+    "--format", "kind", type=click.Choice(["html", "md", "csv", "json"]),
+    help="What to write [by the name of --output].",
+)  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
+def medals(
+    reports: tuple[Path, ...], as_json: bool, table: bool, kind: MedalFormat | None, output: Path | None
+) -> int:
     """Show graded reports (of this program, BioML-bench or MLE-bench; files or folders) as a medal table.
 
-    In a terminal this opens the medal screen.
+    In a terminal this opens the medal screen; with --format or --output it writes one HTML file, Markdown, CSV or
+    JSON.
     """
     from bioeval_tui.grading import load_reports
 
+    if output is not None and kind is None:
+        kind = _kind_by_name(output)
     loaded = [report for path in reports for report in load_reports(path)]
+    if kind is not None:
+        from bioeval_tui.reports.files import write_or_print
+        from bioeval_tui.reports.medal_pages import medals_text
+
+        write_or_print(medals_text(loaded, kind), output)
+        return ExitCode.OK
     if as_json:
         click.echo(json.dumps([report.to_dict() for report in loaded], ensure_ascii=False))
         return ExitCode.OK
@@ -397,6 +416,15 @@ def medals(reports: tuple[Path, ...], as_json: bool, table: bool) -> int:
 
     medal_table(loaded)
     return ExitCode.OK
+
+
+def _kind_by_name(output: Path) -> MedalFormat:
+    kinds: dict[str, MedalFormat] = {
+        ".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".json": "json",
+    }  # fmt: skip
+    if output.suffix not in kinds:
+        raise UsageError(f"{output}: end the name in .html, .md, .csv or .json, or give --format")
+    return kinds[output.suffix]
 
 
 COMMANDS: list[click.Command] = [grade, grade_sample, validate, tasks, medals]

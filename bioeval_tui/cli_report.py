@@ -199,14 +199,9 @@ def _kind_by_name(output: Path | None) -> str:
 
 
 def _write(text: str, output: Path | None) -> None:
-    """Write to a file that only its owner reads (transcripts can hold patients' data), or to stdout."""
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    from bioeval_tui.reports.files import write_private
+    from bioeval_tui.reports.files import write_or_print
 
-    write_private(output, text)
-    click.echo(f"wrote {output}", err=True)
+    write_or_print(text, output)
 
 
 COMMANDS: list[click.Command] = [report, compare, explain, export]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.text import clean_line
 
 
 def write_private(path: Path, text: str) -> None:
@@ -25,3 +27,16 @@ def write_private(path: Path, text: str) -> None:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def write_or_print(text: str, output: Path | None) -> None:
+    """Write to a file and say so on stderr; without one print to stdout.
+
+    Raises:
+        UsageError: the folder is missing or cannot be written.
+    """
+    if output is None:
+        sys.stdout.write(text)
+        return
+    write_private(output, text)
+    sys.stderr.write(f"wrote {clean_line(str(output), 300)}\n")

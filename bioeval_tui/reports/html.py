@@ -25,7 +25,7 @@ from bioeval_tui.reports.view import TARGET
 def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bool = False) -> str:
     """Return the document for these runs. `masked` says so at its end."""
     return (
-        _environment()
+        environment()
         .get_template("report.html.jinja")
         .render(
             policy=policy(),
@@ -41,13 +41,14 @@ def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bo
 @lru_cache(maxsize=1)
 def policy() -> str:
     """Return the Content-Security-Policy: nothing may load or run; only our own stylesheet applies."""
-    style = _environment().get_template("report.css").render()
+    style = environment().get_template("report.css").render()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return what renders the templates: everything is escaped, and a missing name is an error."""
     environment = Environment(
         loader=PackageLoader("bioeval_tui.reports", "templates"),
         autoescape=True,
@@ -77,6 +78,7 @@ def _environment() -> Environment:
         "final_tone": words.TONES.__getitem__,
         "final_words": words.FINAL.__getitem__,
         "medal_word": words.medal_word,
+        "next_words": words.next_words,
         "standing": words.standing,
         "medal_scale": charts.medal_scale,
         "latency_chart": charts.latency_chart,

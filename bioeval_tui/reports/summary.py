@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bioeval_tui.events import ConditionName
 from bioeval_tui.reports import samples
@@ -93,7 +93,15 @@ def groups(runs: Sequence[LoadedRun]) -> list[tuple[LoadedRun, ...]]:
 
 def summarise_runs(runs: Sequence[LoadedRun]) -> list[Summary]:
     """Return one summary for each agent and model among the runs."""
-    return [_summary(group) for group in groups(runs)]
+    found = [_summary(group) for group in groups(runs)]
+    labels = [summary.label for summary in found]
+    return [
+        # Two groups that would read the same differ in the model that was asked for.
+        replace(summary, label=f"{summary.label} · asked for {summary.runs[0].started.model or 'no model'}")
+        if labels.count(summary.label) > 1
+        else summary
+        for summary in found
+    ]
 
 
 def _summary(runs: tuple[LoadedRun, ...]) -> Summary:

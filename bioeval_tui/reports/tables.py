@@ -50,7 +50,7 @@ def turns_csv(runs: Sequence[LoadedRun]) -> str:
     for run, key, talk in _conversations(runs):
         first = [run.run_id, run.started.job_name, run.started.model, key.condition, key.trial]
         for turn in sorted({message.turn for message in talk.messages}):
-            writer.writerow([_cell(value) for value in (*first, turn, *_turn(talk, turn))])
+            writer.writerow([cell(value) for value in (*first, turn, *_turn(talk, turn))])
     return file.getvalue()
 
 
@@ -86,7 +86,8 @@ def _facts(said: Sequence[MessageState]) -> str:
     return " ".join(str(fact.fact) for message in said for fact in message.facts)
 
 
-def _cell(value: object) -> object:
+def cell(value: object) -> object:
+    """Return a value as a cell: None empty, fractions with three decimals, a would-be formula made harmless."""
     match value:
         case None:
             return ""
