@@ -11,6 +11,11 @@ from bioeval_tui.guards.specifics import specifics
 from bioeval_tui.guards.words import WORD, stems
 from bioeval_tui.protocols import EvaluatorView
 
+MAX_WORDS = 400
+"""So many words of a text are compared with another's."""
+MAX_KEPT = 10_000
+"""Longer texts, in characters, are not kept for the next message; no more of a text is compared."""
+
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -62,39 +67,57 @@ def whole_job_text(view: EvaluatorView) -> str:
 
 def new_specifics(text: str, known: str) -> list[Specific]:
     """Return the specifics of `text` that do not stand in `known`."""
+    said = specifics(text)
+    if not said:
+        return []
     known_specifics, known_stems = specifics(known), stems(known)
     return [
         one
-        for one in specifics(text)
+        for one in said
         if not any(one.same_as(other) for other in known_specifics)
         and not (one.kind in ("name", "word") and one.key in known_stems)
         and not (one.kind == "code" and one.key in known.casefold())
     ]
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of `text`."""
-    return [part.strip() for part in _SENTENCES.split(text) if part.strip()]
+    return _sentences(text) if len(text) <= MAX_KEPT else _sentences.__wrapped__(text)
+
+
+# A conversation is read again with every message of it, here and below.
+@functools.lru_cache(maxsize=1024)
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in _SENTENCES.split(text) if part.strip())
 
 
 def are_alike(one: str, other: str, share: float) -> bool:
     """Say whether two texts are alike word by word, at least by `share` (0 to 1)."""
+    one, other = one[:MAX_KEPT], other[:MAX_KEPT]
     first, second = _words(one), _words(other)
     if not first or not second:
         return False
-    matcher = SequenceMatcher(None, first[:400], second[:400], autojunk=False)
-    # The first two are bounds from above, and cost little.
-    return matcher.real_quick_ratio() >= share and matcher.quick_ratio() >= share and matcher.ratio() >= share
+    ours, theirs = _different(one), _different(other)
+    # Words that only one of them has can match nothing: a bound from above that costs little.
+    matches = min(len(first) - len(ours - theirs), len(second) - len(theirs - ours))
+    if 2 * matches < share * (len(first) + len(second)):
+        return False
+    return SequenceMatcher(None, first, second, autojunk=False).ratio() >= share
 
 
 def word_count(text: str) -> int:
     """Return the number of words."""
-    return len(_words(text))
+    return len(_words(text[:MAX_KEPT]))
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=4096)
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.lower() for word in WORD.findall(text))
+    return tuple(word.lower() for word in WORD.findall(text))[:MAX_WORDS]
+
+
+@functools.lru_cache(maxsize=4096)
+def _different(text: str) -> frozenset[str]:
+    return frozenset(_words(text))
 
 
 def _seed_texts(view: EvaluatorView) -> list[str]:

@@ -39,7 +39,22 @@ def stem(word: str) -> str:
 
 def stems(text: str) -> frozenset[str]:
     """Return the stems of all words of `text`."""
-    return frozenset(stem(word) for word in WORD.findall(text))
+    return frozenset().union(
+        *(
+            (_stems_of_line if len(line) <= _MAX_KEPT else _stems_of_line.__wrapped__)(line)
+            for line in text.split("\n")
+        )
+    )
+
+
+_MAX_KEPT = 10_000
+"""Longer lines, in characters, are not kept for the next message."""
+
+
+# A conversation is read again with every message of it, so its lines come back many times.
+@lru_cache(maxsize=4096)
+def _stems_of_line(line: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in WORD.findall(line))
 
 
 def is_common(word: str) -> bool:
