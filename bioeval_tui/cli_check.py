@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval_tui.errors import ExitCode, ExpressionError, QueryError, UsageError
+from bioeval_tui.text import clean_line, compact_json, shorten
+
+if TYPE_CHECKING:
+    from bioeval_tui.assertions.expressions import Part
 
 
 @click.command(epilog="\b\nExample:\n  bioeval-tui check sample_jobs/*.yml")
@@ -74,7 +79,7 @@ def schema() -> int:
 @click.option("--expected", help="What the query must give, as JSON (a bare word is text).")
 @click.option("--graph", metavar="NAME", help="embedded, neo4j or a plug-in [Neo4j when NEO_URI is set].")
 def assert_(expression: str | None, cypher: str | None, **options: Any) -> int:
-    """Evaluate one assertion and print its value as JSON.
+    """Evaluate one assertion and print its value as JSON; one that does not hold says on stderr what it compared.
 
     Exit 0: true or equal. 1: not. 2: the text is wrong, with a caret under the column.
     """
@@ -100,16 +105,33 @@ def assert_(expression: str | None, cypher: str | None, **options: Any) -> int:
 
 
 def _expression(text: str, options: dict[str, Any]) -> int:
-    from bioeval_tui.assertions.expressions import evaluate, parse, scope
+    from bioeval_tui.assertions.expressions import evaluate, explain, parse, scope
     from bioeval_tui.wiring.contexts import read_context
 
     parsed = parse(text)
     if options["context"] is None:
         raise UsageError("an expression needs --context: a JSON file, or a recording's id")
     context, evaluation = read_context(options["context"], options["condition"], options["after_turn"])
-    value = evaluate(parsed, scope(context, evaluation))
+    names = scope(context, evaluation)
+    value = evaluate(parsed, names)
     click.echo(json.dumps(value, ensure_ascii=False, default=str))
-    return ExitCode.OK if value is True else ExitCode.BELOW
+    if value is True:
+        return ExitCode.OK
+    _say_why(explain(parsed, names))
+    return ExitCode.BELOW
+
+
+def _say_why(parts: Sequence[Part]) -> None:
+    """Say on stderr what each condition compared: stdout is the value alone."""
+    for part in parts:
+        if len(parts) > 1 or part.sides:
+            click.echo(f"{_shown(part.value)}: {clean_line(part.text, 200)}", err=True)
+        for text, value in part.sides:
+            click.echo(f"  {clean_line(text, 200)} is {_shown(value)}", err=True)
+
+
+def _shown(value: object) -> str:
+    return shorten(clean_line(compact_json(value), 2_000), 300)
 
 
 def _cypher(query: str, options: dict[str, Any]) -> int:
@@ -123,9 +145,10 @@ def _cypher(query: str, options: dict[str, Any]) -> int:
             expected = options["expected"]
     value, passed = ask_graph(query, expected, options["graph"])
     click.echo(json.dumps(value, ensure_ascii=False, default=str))
-    if options["expected"] is None:
+    if options["expected"] is None or passed:
         return ExitCode.OK
-    return ExitCode.OK if passed else ExitCode.BELOW
+    click.echo(f"  the query gave {_shown(value)}, expected is {_shown(expected)}", err=True)
+    return ExitCode.BELOW
 
 
 COMMANDS: list[click.Command] = [check, schema, assert_]

@@ -126,6 +126,17 @@ def test_assert_evaluates_one_expression_against_a_saved_state(tmp_path: Path) -
         data_dir=tmp_path,
     )
     assert (no.returncode, no.stdout) == (1, "false\n")
+    assert "objectContext.entities is [{" in no.stderr
+    both = "(objectContext.resources.size >= 1 && objectContext.resources.size == 2 + 1) || 1 > 2"
+    why = run("assert", both, "--context", "state.json", data_dir=tmp_path)
+    assert (why.returncode, json.loads(why.stdout)) == (1, False)
+    assert why.stderr.splitlines() == [
+        "true: objectContext.resources.size >= 1",
+        "  objectContext.resources.size is 1",
+        "false: objectContext.resources.size == 2 + 1",
+        "  objectContext.resources.size is 1",
+        "false: 1 > 2",
+    ]
     wrong = run("assert", "objectContext.resources.siez == 1", "--context", "state.json", data_dir=tmp_path)
     assert wrong.returncode == 2
     assert "^" in wrong.stderr

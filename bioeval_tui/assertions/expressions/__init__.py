@@ -17,6 +17,7 @@ from typing import Any
 from bioeval_tui.assertions.expressions import stdlib
 from bioeval_tui.assertions.expressions.checks import check
 from bioeval_tui.assertions.expressions.evaluator import Evaluation
+from bioeval_tui.assertions.expressions.explain import Part, explain
 from bioeval_tui.assertions.expressions.limits import LimitError, Limits
 from bioeval_tui.assertions.expressions.parser import parse_tree
 from bioeval_tui.assertions.expressions.results import caret, to_json
@@ -28,9 +29,11 @@ __all__ = [
     "Expression",
     "LimitError",
     "Limits",
+    "Part",
     "Scope",
     "caret",
     "evaluate",
+    "explain",
     "parse",
     "scope",
     "stdlib",
