@@ -146,12 +146,16 @@ class MessageCompleted(EventBase):
 
 
 class RequestFailed(EventBase):
-    """One attempt failed. `counted` says whether it counts as the agent's failure; `wait_ms` follows it."""
+    """One attempt failed. `counted` says whether it counts as the agent's failure; `wait_ms` follows it.
+
+    `received` is the beginning of what came instead of an answer.
+    """
 
     kind: Literal["request_failed"] = "request_failed"
     peer: PeerName
     request_attempt: int
     error: str
+    received: str | None = None
     status: int | None = None
     wait_ms: float | None = None
     counted: bool = False

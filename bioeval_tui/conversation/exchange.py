@@ -16,6 +16,7 @@ from bioeval_tui.protocols import Delta, Generation, Peer, PeerError, Reply, Utt
 from bioeval_tui.text import clean, clean_line, clean_value
 
 JOIN_S = 0.033
+MAX_RECEIVED = 500
 Answer = TypeVar("Answer")
 
 
@@ -139,6 +140,7 @@ async def with_retries(
                 peer=error.peer,
                 request_attempt=tried,
                 error=clean_line(str(error)),
+                received=clean(error.received, MAX_RECEIVED) or None,
                 status=error.status,
                 wait_ms=_wait_s(error, limits, throttled) * 1000 if again else None,
                 counted=counts(error),

@@ -25,7 +25,7 @@ from bioeval_tui.protocols import (
     Utterance,
     Violation,
 )
-from bioeval_tui.text import clean, clean_line, clean_value
+from bioeval_tui.text import clean, clean_line, clean_value, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +298,7 @@ class Talk:
 
     def outcome_of(self, error: PeerError) -> Outcome:
         """Return what a peer's last failure makes of the conversation."""
-        detail = clean_line(str(error))
+        detail = _with_received(error)
         if self.is_our_doing(error):
             return Outcome("cancelled", "infrastructure", detail)
         if error.peer == "agent":
@@ -322,6 +322,12 @@ class Talk:
             raise
         if not task.cancelled():
             task.result()
+
+
+def _with_received(error: PeerError) -> str:
+    """Return what went wrong and, where the sentence does not say it, what came instead of an answer."""
+    said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
+    return f"{said}; it sent: {came}" if came and came.rstrip("…") not in said else said
 
 
 def for_evaluator(job: EvaluationJob, facts: tuple[str, ...]) -> EvaluationJob:

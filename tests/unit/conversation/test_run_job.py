@@ -115,6 +115,27 @@ async def test_another_4xx_is_not_tried_again() -> None:
     assert len(talk.request_failures) == 1
 
 
+async def test_what_came_instead_of_an_answer_is_shown_cut_and_cleaned() -> None:
+    page = "<html>Sign in\x1b[2J " + "x" * 10_000
+    html = PeerError("agent", "answered HTML where JSON was expected", received=page)
+    stage = Stage(
+        job(), agents={"withheld": FakeAgent(["hi", html])}, evaluators={"withheld": FakeEvaluator(["x"])}
+    )
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.ended.reason == "agent_failed"
+    assert talk.ended.detail.startswith(
+        "answered HTML where JSON was expected; it sent: <html>Sign in␛ xxx"
+    )
+    assert len(talk.ended.detail) < 200
+    (failed,) = talk.request_failures
+    assert failed.received is not None
+    assert failed.received.startswith("<html>Sign in␛ ")
+    assert len(failed.received) < 600
+
+
 async def test_an_agent_that_never_answers_scores_zero_without_asking_the_judge() -> None:
     agents = {name: FakeAgent([broken(500) for _ in range(4)]) for name in ("withheld", "supplied")}
     stage = Stage(job(), agents=agents)
