@@ -68,10 +68,11 @@ def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any
 def show(run_id: str, as_json: bool) -> int:
     """Show a run's score card. RUN_ID is the id, or the beginning or end of it."""
     from bioeval_tui.recordings.catalogue import Catalogue
-    from bioeval_tui.recordings.overlay import judgings, read_overlay
+    from bioeval_tui.recordings.overlay import in_force, judgings, read_overlay
     from bioeval_tui.recordings.reading import read_recording
     from bioeval_tui.reports.console import print_score_card
     from bioeval_tui.reports.result import result_of
+    from bioeval_tui.reviews import fold_reviews, reviewed_scores, words
     from bioeval_tui.run_state import RunState, apply_all
     from bioeval_tui.settings import Settings
     from bioeval_tui.terminal import plain_console
@@ -81,14 +82,20 @@ def show(run_id: str, as_json: bool) -> int:
     recording, overlay = read_recording(path), read_overlay(path)
     later = judgings(overlay)
     state = apply_all(RunState(), recording.events)
+    now = in_force(state, overlay)
+    reviewed, before = reviewed_scores(now, fold_reviews(overlay.events, now)), now.scores()
     for problem in (*recording.problems, *overlay.problems):
         click.echo(f"note: {problem}", err=True)
     if as_json:
-        result = {**result_of(state), "rescored": rescored_dicts(state, later)}
+        scores = reviewed.to_dict() if reviewed else None
+        result = {**result_of(state), "rescored": rescored_dicts(state, later), "reviewed": scores}
         click.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:
         print_score_card(state, plain_console())
         print_rescored(state, later, plain_console())
+        if reviewed is not None:
+            told = [f"{name} {words(before.get(name), score)}" for name, score in reviewed.scores.items()]
+            click.echo(f"\nreviewed by {', '.join(reviewed.reviewers)}: {', '.join(told)}")
     return ExitCode.OK
 
 

@@ -62,11 +62,16 @@ def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
 @click.option("--rules", is_flag=True, help="Let the job's rules judge.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, old and new scores in each.")
 def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool, as_json: bool) -> int:
-    """Judge recorded transcripts again, without talking to the agent. The recording itself never changes."""
+    """Judge recorded transcripts again, without talking to the agent. The recording itself never changes.
+
+    Where people reviewed the scores, it says whether the new verdicts agree better with them.
+    """
     import asyncio
     import json
 
     from bioeval_tui.recordings.overlay import judgings, read_overlay
+    from bioeval_tui.reports.agreement import change, rated_tasks
+    from bioeval_tui.reports.agreement_words import change_dict, change_words
     from bioeval_tui.terminal import plain_console
     from bioeval_tui.wiring.rescore import Rescorer
     from bioeval_tui.wiring.rescored import print_rescored, rescored_dicts
@@ -92,11 +97,16 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
             code = ExitCode.NOT_MEASURED
         later = judgings(read_overlay(rescorer.path))
         if as_json:
-            printed.append({"run_id": rescorer.run_id, "rescored": rescored_dicts(rescorer.state, later)})
+            closer = change_dict(change(rated_tasks([rescorer.path])[0]))
+            shown = rescored_dicts(rescorer.state, later)
+            printed.append({"run_id": rescorer.run_id, "rescored": shown, "agreement": closer})
         else:
             print_rescored(rescorer.state, later, plain_console())
     if as_json:
         click.echo(json.dumps(printed, indent=2, ensure_ascii=False))
+    elif (found_closer := change(rated_tasks(paths)[0])) is not None:
+        for line in ("", *change_words(found_closer)):
+            click.echo(line)
     return code
 
 

@@ -62,9 +62,9 @@ def agreement(
             write_private(output, text if as_csv else f"{text}\n")
             click.echo(f"wrote {output}", err=True)
     else:
-        from rich.console import Console
+        from bioeval_tui.terminal import plain_console
 
-        print_agreement(report, Console(highlight=False))
+        print_agreement(report, plain_console())
     return ExitCode.OK
 
 
@@ -102,10 +102,9 @@ def gate(
     The judge's scores count; with --reviewed, people's do where somebody reviewed. RUN is an id, the beginning or
     end of it, or a recording's file.
     """
-    from rich.console import Console
-
     from bioeval_tui.reports.gate import GateRules
     from bioeval_tui.reports.loading import load_run
+    from bioeval_tui.terminal import plain_console
     from bioeval_tui.wiring.gate import Gate, print_checks, with_people
 
     rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
@@ -118,7 +117,7 @@ def gate(
     if reviewed:
         runs, notes = with_people(runs)
     result = held.hold(runs, notes)
-    print_checks(result, Console(highlight=False))
+    print_checks(result, plain_console())
     return result.exit_code
 
 

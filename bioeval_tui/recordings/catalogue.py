@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.recordings.live import is_live
-from bioeval_tui.recordings.paths import SUFFIX, is_run_id, recording_path
+from bioeval_tui.recordings.paths import OVERLAY, SUFFIX, is_run_id, overlay_path, recording_path
 
 if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its modules load slowly
     from bioeval_tui.run_state import RunState
@@ -30,7 +30,7 @@ STATUSES: tuple[Status, ...] = ("running", "completed", "cancelled", "failed", "
 TRUSTED_AFTER_NS = 2_000_000_000
 """A folder's time of change is trusted when it is older than this: clocks of file systems tick coarsely."""
 
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = """
 create table runs (
     run_id text primary key, size integer, modified integer, ended integer,
@@ -39,10 +39,22 @@ create table runs (
 ) without rowid;
 create index runs_started on runs (started);
 create index runs_open on runs (ended);
+create table overlays (run_id text primary key, size integer, modified integer, reviewed text) without rowid;
 create table folder (modified integer);
 insert into folder values (0);
 """
-_COLUMNS = "run_id, job, status, started_at, score, fault, scores, messages, model, rehearsal, batch_id"
+_COLUMNS = (
+    "run_id, job, status, started_at, score, fault, scores, messages, model, rehearsal, batch_id, reviewed"
+)
+
+_AS_JSON = """
+json_object(
+    'run_id', run_id, 'job', job, 'status', status, 'started_at', started_at, 'score', score, 'fault', fault,
+    'scores', json(scores), 'messages', messages, 'model', model,
+    'rehearsal', json(case rehearsal when 1 then 'true' else 'false' end), 'batch_id', batch_id,
+    'reviewed', json(reviewed), 'path', ? || run_id || ?
+)
+"""
 
 
 class CataloguedRun(NamedTuple):
@@ -60,6 +72,8 @@ class CataloguedRun(NamedTuple):
     rehearsal: bool
     batch_id: str | None
     folder: Path
+    reviewed: dict[str, Any] | None = None
+    """The scores after people's reviews, as `reviews.ReviewedScores.to_dict` gives them; None without any."""
 
     @property
     def path(self) -> Path:
@@ -80,6 +94,7 @@ class CataloguedRun(NamedTuple):
             "model": self.model,
             "rehearsal": self.rehearsal,
             "batch_id": self.batch_id,
+            "reviewed": self.reviewed,
             "path": f"{self.folder}{os.sep}{self.run_id}{SUFFIX}",
         }
 
@@ -172,7 +187,29 @@ class Catalogue:
                     if entry.name.endswith(SUFFIX) and is_run_id(entry.name[: -len(SUFFIX)]):
                         yield entry
 
-    def _list(self, wanted: RunFilter, limit: int | None) -> list[CataloguedRun]:
+    def json_lines(self, wanted: RunFilter | None = None, limit: int | None = None) -> list[str]:
+        """Return what `runs` does, each run as the JSON of its `to_dict`: ten thousand cost a third of the time."""
+        if not self.runs_dir.is_dir():
+            return []
+        beside = [f"{self.runs_dir}{os.sep}", SUFFIX]
+        return [row[0] for row in self._select(_AS_JSON, beside, wanted or RunFilter(), limit)]
+
+    def _select(
+        self, columns: str, given: Sequence[object], wanted: RunFilter, limit: int | None
+    ) -> list[Any]:
+        clause, values = wanted.clause()
+        query = (
+            f"select {columns} from runs left join overlays using (run_id) where {clause} "  # noqa: S608
+            "order by started desc, run_id desc limit ?"
+        )
+        values = [*given, *values, -1 if limit is None else limit]
+        try:
+            return self._fetch(query, values)
+        except sqlite3.DatabaseError:
+            self._file.unlink(missing_ok=True)
+            return self._fetch(query, values)
+
+    def _fetch(self, query: str, values: Sequence[object]) -> list[Any]:
         with contextlib.closing(self._open()) as database:
             with database:
                 self._refresh(database)
@@ -196,8 +233,9 @@ class Catalogue:
                 rehearsal == 1,
                 batch,
                 folder,
+                loads(said) if said else None,
             )
-            for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch in rows
+            for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch, said in rows
         ]
 
     def _open(self) -> sqlite3.Connection:
@@ -205,7 +243,7 @@ class Catalogue:
         # No journal file: creating one would change the folder, and what is lost here can be made again.
         database.execute("pragma journal_mode = memory").fetchone()
         if database.execute("pragma user_version").fetchone()[0] != _VERSION:
-            script = f"drop table if exists runs; drop table if exists folder; {_SCHEMA} pragma user_version = {_VERSION};"
+            script = f"drop table if exists runs; drop table if exists folder; drop table if exists overlays; {_SCHEMA} pragma user_version = {_VERSION};"
             database.executescript(script)
         return database
 
@@ -219,6 +257,7 @@ class Catalogue:
             database.execute("update folder set modified = ?", (trusted,))
         else:
             self._refresh_open(database)
+            self._refresh_overlays(database)
 
     def _refresh_all(self, database: sqlite3.Connection) -> None:
         known = {
@@ -235,6 +274,30 @@ class Catalogue:
                     self._take_in(database, run_id, _File(Path(entry.path), stat.st_size, stat.st_mtime_ns))
                 elif not seen[2]:
                     self._note_status(database, run_id)
+        database.executemany("delete from overlays where run_id = ?", gone)
+        with os.scandir(self.runs_dir) as entries:
+            beside = {entry.name.removesuffix(OVERLAY) for entry in entries if entry.name.endswith(OVERLAY)}
+        for run_id in beside & present.keys():
+            self._take_overlay(database, run_id)
+        self._refresh_overlays(database)
+
+    def _refresh_overlays(self, database: sqlite3.Connection) -> None:
+        for (run_id,) in database.execute("select run_id from overlays").fetchall():
+            self._take_overlay(database, run_id)
+
+    def _take_overlay(self, database: sqlite3.Connection, run_id: str, *, anew: bool = False) -> None:
+        """Read what people said of a run, when its overlay has changed or, with `anew`, the recording has."""
+        path = recording_path(self.runs_dir, run_id)
+        try:
+            stat = overlay_path(path).stat()
+        except FileNotFoundError:
+            database.execute("delete from overlays where run_id = ?", (run_id,))
+            return
+        found = (stat.st_size, stat.st_mtime_ns)
+        seen = database.execute("select size, modified from overlays where run_id = ?", (run_id,)).fetchone()
+        if anew or seen != found:
+            row = (run_id, *found, _reviewed(path))
+            database.execute("insert or replace into overlays values (?, ?, ?, ?)", row)
 
     def _refresh_open(self, database: sqlite3.Connection) -> None:
         still_open = database.execute("select run_id, size, modified from runs where not ended").fetchall()
@@ -282,6 +345,26 @@ class Catalogue:
                 run.batch_id,
             ),
         )
+        self._take_overlay(database, run_id, anew=True)
+
+
+def _reviewed(path: Path) -> str | None:
+    """Return a run's reviewed scores as JSON; None when nobody reviewed it or nothing can be read."""
+    from bioeval_tui.events import Reviewed
+    from bioeval_tui.recordings.overlay import in_force, read_overlay
+    from bioeval_tui.recordings.reading import read_recording
+    from bioeval_tui.reviews import fold_reviews, reviewed_scores
+    from bioeval_tui.run_state import RunState, apply_all
+
+    try:
+        overlay = read_overlay(path)
+        if not any(isinstance(event, Reviewed) for event in overlay.events):
+            return None
+        state = in_force(apply_all(RunState(), read_recording(path).events), overlay)
+    except RecordingError:
+        return None
+    found = reviewed_scores(state, fold_reviews(overlay.events, state))
+    return json.dumps(found.to_dict()) if found else None
 
 
 def summarise(run_id: str, path: Path, state: RunState) -> CataloguedRun:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 
 SUFFIX = ".jsonl"
+OVERLAY = ".overlay.jsonl"
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,8}")
 
 
 def new_run_id(now: datetime | None = None) -> str:
     """Return an id that sorts by time and ends in a short random tag, such as 20261120-195407-7f3a."""
-    return f"{(now or datetime.now(UTC)):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    return f"{(now or datetime.now(UTC)):%Y%m%d-%H%M%S}-{os.urandom(2).hex()}"
 
 
 def new_run_ids(count: int, runs_dir: Path) -> list[str]:
@@ -22,7 +23,7 @@ def new_run_ids(count: int, runs_dir: Path) -> list[str]:
     found: dict[str, None] = {}
     while len(found) < count:
         # In a large batch two of the short tags would often be the same.
-        run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2 if count < 50 else 4)}"
+        run_id = f"{now:%Y%m%d-%H%M%S}-{os.urandom(2 if count < 50 else 4).hex()}"
         if not recording_path(runs_dir, run_id).exists():
             found[run_id] = None
     return list(found)
@@ -45,4 +46,4 @@ def live_path(recording: Path) -> Path:
 
 def overlay_path(recording: Path) -> Path:
     """Return the path of later scores and reviews."""
-    return recording.with_suffix(".overlay.jsonl")
+    return recording.with_suffix(OVERLAY)

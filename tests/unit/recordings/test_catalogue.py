@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.events import RunEvent, RunResumed, write_event
+from bioeval_tui.events import Reviewed, RunEvent, RunResumed, write_event
 from bioeval_tui.recordings.catalogue import Catalogue, RunFilter
 from bioeval_tui.recordings.live import LiveInfo, process_start, write_live
+from bioeval_tui.recordings.overlay import append_reviews
 from bioeval_tui.recordings.paths import is_run_id, new_run_id, new_run_ids
 from bioeval_tui.recordings.reading import Recording, read_recording
 from tests.unit.test_run_state import recorded
@@ -91,9 +92,9 @@ def test_a_finished_run_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     first = catalogue.runs()
     read: list[Path] = []
 
-    def counting(path: Path) -> Recording:
+    def counting(path: Path, *, as_written: bool) -> Recording:
         read.append(path)
-        return read_recording(path)
+        return read_recording(path, as_written=as_written)
 
     monkeypatch.setattr("bioeval_tui.recordings.reading.read_recording", counting)
     assert catalogue.runs() == first
@@ -153,3 +154,37 @@ def test_many_new_ids_differ_from_each_other_and_from_what_is_there(tmp_path: Pa
     ids = new_run_ids(500, tmp_path)
     assert len(set(ids)) == 500
     assert all(map(is_run_id, ids))
+
+
+def test_reviews_stand_beside_the_score_and_are_read_again_only_when_they_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, ID, list(recorded()))
+    catalogue = Catalogue(tmp_path)
+    assert catalogue.runs()[0].reviewed is None
+    where = {
+        "run_id": ID,
+        "seq": 0,
+        "at": datetime(2026, 1, 2, tzinfo=UTC),
+        "condition": "withheld",
+        "trial": 1,
+    }
+    given = Reviewed(
+        **where, author="ada", review="1", action="fault", fault="evaluator", why="it gave the answer away"
+    )
+    append_reviews(path, [given])
+    (run,) = catalogue.runs()
+    assert run.reviewed is not None
+    assert (run.reviewed["score"], run.reviewed["reviewers"]) == (None, ["ada"])
+    assert (run.reviewed["scores"]["withheld"], run.score) == (None, catalogue.runs()[0].score)
+    assert run.to_dict()["reviewed"] == run.reviewed
+
+    def never(*_: object, **__: object) -> Recording:
+        raise AssertionError("nothing has changed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bioeval_tui.recordings.reading.read_recording", never)
+        assert catalogue.runs() == [run]
+    undo = Reviewed(**where, author="ada", review="2", action="undo", undoes="1")
+    append_reviews(path, [undo])
+    assert catalogue.runs()[0].reviewed is None
