@@ -26,12 +26,15 @@ _LOOKED_AT = frozenset(("SUM", "MIN", "MAX", "REVERSE", "COLLECT", *_CASES, *_RE
 _LISTS = frozenset(["COLLECT", "NODES", "RELATIONSHIPS", "RANGE", "KEYS", "LABELS", "TAIL"])
 _QUANTIFIERS = frozenset(("ALL", "ANY", "NONE", "SINGLE"))
 _COUNTS = ("SKIP", "LIMIT", "OFFSET")
+MAX_TOKEN = 2_000
+"""Most characters of one text, name or space: graphqlite's lexer ends the process at some 10,000 bytes."""
 
 Rule = Callable[[Query, list[Clause]], None]
 
 
 def check(query: Query, parameters: Mapping[str, Any]) -> None:
     """Raise `QueryError` for the first thing that the embedded graph would answer wrong."""
+    _lengths(query)
     _parameters(query, parameters)
     found = clauses(query)
     for rule in (*_RULES, *embedded_patterns.RULES):
@@ -41,6 +44,18 @@ def check(query: Query, parameters: Mapping[str, Any]) -> None:
 def refuse(query: Query, index: int, what: str) -> NoReturn:
     """Raise the error for token `index`."""
     raise QueryError(f"the embedded graph {what}", query.tokens[index].column)
+
+
+def _lengths(query: Query) -> None:
+    last = 1
+    for index, token in enumerate(query.tokens):
+        if token.column - last > MAX_TOKEN:
+            refuse(
+                query,
+                max(0, index - 1),
+                f"reads no text, name, comment or space of more than {MAX_TOKEN:,} characters",
+            )
+        last = token.column
 
 
 def _parameters(query: Query, parameters: Mapping[str, Any]) -> None:

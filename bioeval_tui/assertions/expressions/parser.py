@@ -192,7 +192,11 @@ class _Parser:
 
     def operator(self) -> tuple[str, int] | None:
         token = self.token
-        if token.first and not self.enclosed and token.value not in _MAY_START_A_LINE:
+        if (
+            token.first
+            and not self.enclosed
+            and (token.kind != "symbol" or token.value not in _MAY_START_A_LINE)
+        ):
             return None
         if token.kind == "symbol":
             if token.value in ("===", "!==", "!is"):

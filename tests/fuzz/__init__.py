@@ -1,0 +1,1 @@
+"""Broken and hostile files, texts and answers, thousands of each: nothing but a sentence may come of them."""

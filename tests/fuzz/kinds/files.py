@@ -1,0 +1,179 @@
+"""Job files and recordings."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import shutil
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import strategies as st
+from rich.console import Console
+
+from bioeval_tui.errors import BioevalError, UsageError
+from bioeval_tui.text import clean
+from tests.fuzz.kinds.base import ROOT, Kind
+from tests.fuzz.mutate import bytes_of, to_json, tokens_of, trees_of
+from tests.fuzz.watch import Watch
+
+
+def _to_yaml(value: Any) -> bytes:
+    try:
+        return yaml.safe_dump(value, allow_unicode=True).encode("utf-8", "surrogatepass")
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return to_json(value)
+
+
+class _Files(Kind):
+    def close(self) -> None:
+        """Nothing was started."""
+
+
+class Jobs(_Files):
+    """A job file is checked and, where nothing is wrong with it, its prompts are written and its assertions asked."""
+
+    def __init__(self, folder: Path, watch: Watch) -> None:
+        super().__init__(folder, watch)
+        self.path = folder / "job.yml"
+        self.files = [path.read_bytes() for path in sorted((ROOT / "sample_jobs").glob("*.yml"))]
+
+    def cases(self) -> st.SearchStrategy[bytes]:
+        tokens = tokens_of(
+            "!!python/object/apply:os.system [id]", "&a [*a]", "*a", "<<: *a", "? [", "- - - -", "!!binary aGk=", "|\n", ">-\n",
+            "%YAML 9.9\n", "---\n", "...\n", "{a: b", "\t", "!!set {a}", "2026-02-30", "0o17", "1_000", "~", "!!timestamp 1-1-1",
+            "!!float .nan", "!!int 1:2:3:4", "{{", "#", "'", '"\\x', '"\\ud800"', "<<", "=",
+        )  # fmt: skip
+        trees = [yaml.safe_load(data) for data in self.files]
+        return bytes_of(self.files, tokens) | trees_of(trees, _to_yaml)
+
+    def always(self) -> Sequence[bytes]:
+        laughs = b"a: &a [x, x, x, x, x, x, x, x, x]\n" + b"".join(
+            b"%c: &%c [%s]\n" % (n, n, b", ".join([b"*%c" % (n - 1)] * 9)) for n in range(ord("b"), ord("m"))
+        )
+        return [
+            *self.files, laughs, b"- " * 20_000, b"{" * 50_000, b"[" * 50_000, b"a: &a {b: *a}\n", b"? " * 5_000,
+            b"tasks:\n" + b"- {}\n" * 99_000, b"x" * 5_000_001, b"\xff\xfe", b"a: !!python/name:os.system x\n",
+            b"&a " * 5000, b"!!int " + b"9" * 5_000, b"a: " + b"9" * 5_000, b"? |\n a\n: b\n", b"<<: {a: 1}\n",
+        ]  # fmt: skip
+
+    def prepare(self, case: bytes) -> None:
+        self.path.write_bytes(case)
+
+    def run(self, case: bytes) -> str:
+        from bioeval_tui.assertions.checker import holds_on_nothing
+        from bioeval_tui.jobs.loading import job_from_data, job_snapshot
+        from bioeval_tui.prompting import evaluator_prompt, find_prompt, judge_prompt
+        from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
+        from bioeval_tui.wiring.hosts import host_of, without_credentials
+        from bioeval_tui.wiring.jobs import check_job
+
+        checked = check_job(self.path)
+        for problem in checked.problems:
+            assert clean(str(problem)) == str(problem), "an uncleaned message"
+        if checked.loaded is None or checked.errors:
+            return "refused"
+        job = checked.loaded.job
+        assert job_from_data(json.loads(json.dumps(job_snapshot(job)))) == job
+        for assertion in job.assertions:
+            holds_on_nothing(assertion)
+        transcript = [TranscriptMessage(1, "user", "hello")]
+        try:
+            evaluator = find_prompt(job.evaluator.prompt, self.folder)
+            evaluator_prompt(evaluator, EvaluatorView(job, "supplied", 1, tuple(job.facts), transcript))
+            judge_prompt(find_prompt(job.scorer.prompt, self.folder), JudgeView(job, "supplied", transcript))
+            for url in filter(None, [job.target.url, job.target.knowledge_url]):
+                host_of(url)
+                without_credentials(url)
+        except UsageError:
+            return "prompt refused"
+        return "fine"
+
+
+class Recordings(_Files):
+    """A recording is listed, folded, reported in every format, played, imported."""
+
+    ID = "20260102-030405-abcd"
+
+    def __init__(self, folder: Path, watch: Watch) -> None:
+        super().__init__(folder, watch)
+        self.runs = folder / "runs"
+        self.runs.mkdir()
+        self.path = self.runs / f"{self.ID}.jsonl"
+        demo = (ROOT / "tests/golden/demo-run.jsonl").read_bytes().split(b"\n")[:-1]
+        old = (ROOT / "tests/golden/recordings/version-1.jsonl").read_bytes()
+        # Every kind of event, and few of each: a case is read in milliseconds.
+        kinds: dict[str, int] = {}
+        kept = []
+        for line in demo:
+            kind = json.loads(line)["kind"]
+            kinds[kind] = kinds.get(kind, 0) + 1
+            if kinds[kind] <= 4 or kind in ("conversation_scored", "conversation_ended", "run_ended"):
+                kept.append(line)
+        self.files = [b"\n".join([*kept, b""]), old]
+
+    def cases(self) -> st.SearchStrategy[bytes]:
+        tokens = tokens_of(
+            '{"kind":"run_started"}\n', "}\n{", '"seq":', "\n\n", '{"kind":"x"}\n', "NaN", "Infinity", "1e999"
+        )
+        trees = [[json.loads(line) for line in data.split(b"\n") if line] for data in self.files]
+        lines = trees_of(trees, lambda events: b"".join(to_json(event) + b"\n" for event in events))
+        return bytes_of(self.files, tokens) | lines | lines
+
+    def always(self) -> Sequence[bytes]:
+        return [*self.files, b"", b"\n" * 10_000, b"[" * 100_000 + b"\n", b'{"kind":"run_started"}\n' * 5_000, b"\x00" * 100_000,
+                b"x" * 17_000_000]  # fmt: skip
+
+    def prepare(self, case: bytes) -> None:
+        for path in self.runs.iterdir():
+            path.unlink()
+        shutil.rmtree(self.folder / "imported", ignore_errors=True)
+        self.path.write_bytes(case)
+
+    def run(self, case: bytes) -> str:
+        try:
+            return self._read(case)
+        except BioevalError as error:
+            return type(error).__name__
+
+    def _read(self, case: bytes) -> str:
+        from bioeval_tui.recordings.catalogue import Catalogue
+        from bioeval_tui.recordings.replay import Player
+        from bioeval_tui.recordings.transfer import import_recording
+        from bioeval_tui.reports import explanation
+        from bioeval_tui.reports.comparison import compare
+        from bioeval_tui.reports.console import print_score_card
+        from bioeval_tui.reports.html import html_report
+        from bioeval_tui.reports.inspect_log import inspect_log
+        from bioeval_tui.reports.json_report import comparison_dict, json_report
+        from bioeval_tui.reports.junit import junit_xml
+        from bioeval_tui.reports.loading import load_run
+        from bioeval_tui.reports.markdown import markdown_report
+        from bioeval_tui.reports.result import result_of
+        from bioeval_tui.reports.tables import openai_lines, turns_csv
+
+        json.dumps([run.to_dict() for run in Catalogue(self.runs).runs()])
+        loaded = load_run(self.path)
+        json.dumps(result_of(loaded.state))
+        reports: list[Callable[[], object]] = [
+            lambda: html_report([loaded]),
+            lambda: (markdown_report([loaded]), turns_csv([loaded]), openai_lines([loaded])),
+            lambda: (json.dumps(json_report([loaded])), junit_xml([loaded]), inspect_log(loaded)),
+            lambda: json.dumps(comparison_dict(compare(loaded, loaded))),
+            lambda: print_score_card(loaded.state, Console(file=io.StringIO(), width=100)),
+            lambda: explanation.explain(loaded, 0.8, explanation.parse_weights("")),
+            lambda: asyncio.run(_played(Player, self.path)),
+            lambda: import_recording(self.path, self.folder / "imported"),
+        ]
+        reports[zlib.crc32(case) % len(reports)]()  # one a case: all of them would take 0.2 s
+        return "damaged" if loaded.problems else "read"
+
+
+async def _played(player: Any, path: Path) -> int:
+    from bioeval_tui.recordings.reading import read_recording
+
+    return sum([len(batch) async for batch in player(read_recording(path).events, None).play()])
