@@ -84,6 +84,7 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
         click.echo(f"transcripts go to: {', '.join(hosts)}", err=True)
     printed: list[dict[str, Any]] = []
     code = ExitCode.OK
+    paths = list(dict.fromkeys(rescorer.path for rescorer in rescorers))
     for rescorer in rescorers:
         judged = asyncio.run(rescorer.judge_again(sender_name()))
         for item in judged:
