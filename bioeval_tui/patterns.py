@@ -7,6 +7,8 @@ standard library's `re` cannot give.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,6 +31,8 @@ class Found:
 
     start: int
     end: int
+    partial: bool = False
+    """Whether the text ended in the middle of a match."""
 
 
 def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> Found | None:
@@ -37,8 +41,27 @@ def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> Found
     Raises `InputError` when the pattern cannot be read and `NotMeasuredError` when the search takes
     longer than `limit_s` seconds.
     """
-    try:
+    with _bounded(pattern, limit_s):
         match = _compiled(pattern).search(text, timeout=limit_s)
+    return Found(match.start(), match.end()) if match else None
+
+
+def find_all(
+    pattern: str, text: str, *, partial: bool = False, limit_s: float = SEARCH_LIMIT_S
+) -> list[Found]:
+    """Return every place where `pattern` is found in `text`, in order; with `partial` also where a match has begun.
+
+    Raises as `search` does; `limit_s` holds for all of them together.
+    """
+    with _bounded(pattern, limit_s):
+        found = _compiled(pattern).finditer(text, partial=partial, timeout=limit_s)
+        return [Found(match.start(), match.end(), match.partial) for match in found]
+
+
+@contextmanager
+def _bounded(pattern: str, limit_s: float) -> Iterator[None]:
+    try:
+        yield
     except TimeoutError:
         raise NotMeasuredError(
             f"the pattern {_shown(pattern)} took longer than {limit_s:g} s on a message; write it with fewer nested repeats"
@@ -47,7 +70,6 @@ def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> Found
         raise NotMeasuredError(
             f"the pattern {_shown(pattern)} needs too much memory; make it simpler"
         ) from None
-    return Found(match.start(), match.end()) if match else None
 
 
 def pattern_problem(pattern: str) -> str | None:

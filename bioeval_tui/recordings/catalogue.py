@@ -321,7 +321,7 @@ class Catalogue:
         from bioeval_tui.run_state import RunState, apply_all
 
         try:
-            state = apply_all(RunState(), read_recording(file.path).events)
+            state = apply_all(RunState(), read_recording(file.path, as_written=True).events)
         except RecordingError:
             state = RunState()
         run = summarise(run_id, file.path, state)

@@ -14,6 +14,7 @@ from pathlib import Path
 from bioeval_tui import events
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.events import RunEvent, write_event
+from bioeval_tui.masking.current import current
 from bioeval_tui.recordings.locks import lock
 from bioeval_tui.recordings.paths import overlay_path
 from bioeval_tui.recordings.reading import LineReader
@@ -103,7 +104,8 @@ def _read(path: Path) -> Overlay:
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
     reader.finish()
-    return Overlay(tuple(found), tuple(reader.problems))
+    masked = current().events(found) if current().active else found
+    return Overlay(tuple(masked), tuple(reader.problems))
 
 
 def last_seq(overlay: Overlay) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.events import RunEnded, RunEvent, RunResumed, read_event
+from bioeval_tui.masking.current import current
 
 FRAME_S = 1 / 60
 CHUNK = 1 << 20
@@ -68,8 +69,8 @@ class Recording:
     problems: tuple[Problem, ...] = ()
 
 
-def read_recording(path: Path) -> Recording:
-    """Read a recording from start to end.
+def read_recording(path: Path, *, as_written: bool = False) -> Recording:
+    """Read a recording from start to end, masked if this process masks; `as_written` is for what goes on from it.
 
     Raises:
         RecordingError: the file cannot be read or holds not one event.
@@ -79,7 +80,8 @@ def read_recording(path: Path) -> Recording:
     reader.finish()
     if not events:
         raise RecordingError(f"{path}: not a recording: no event could be read", tuple(reader.problems))
-    return Recording(path, tuple(events), tuple(reader.problems))
+    masked = events if as_written or not current().active else current().events(events)
+    return Recording(path, tuple(masked), tuple(reader.problems))
 
 
 def _batches(path: Path, reader: LineReader) -> Iterator[list[RunEvent]]:
@@ -91,20 +93,27 @@ def _batches(path: Path, reader: LineReader) -> Iterator[list[RunEvent]]:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-async def follow(
+def follow(
     path: Path,
     *,
     from_seq: int = 0,
     ends: int = 0,
     still_written: Callable[[], bool] = lambda: True,
     frame_s: float = FRAME_S,
-) -> AsyncIterator[Sequence[RunEvent]]:
-    """Yield batches of events, one look a frame, until the run has ended.
+) -> AsyncGenerator[Sequence[RunEvent], None]:
+    """Yield batches of events, one look a frame, until the run has ended; masked if this process masks.
 
     Ends as well when nobody writes the file any more (`still_written` is asked when nothing new came).
     Events up to `from_seq` are left out. The file may not exist yet. `ends` is how often the run ended
     before: those ends, which a resumed run has behind it, are passed over.
     """
+    batches = _follow(path, from_seq, ends, still_written, frame_s)
+    return current().follow(batches) if current().active else batches
+
+
+async def _follow(
+    path: Path, from_seq: int, ends: int, still_written: Callable[[], bool], frame_s: float
+) -> AsyncGenerator[Sequence[RunEvent], None]:
     reader = LineReader(path.name)
     offset = 0
     quiet = 0

@@ -34,7 +34,7 @@ def import_recording(file: Path, runs_dir: Path) -> Imported:
     Raises:
         RecordingError: the file is no recording, or another run has its id.
     """
-    recording = read_recording(file)
+    recording = read_recording(file, as_written=True)
     started = next((event for event in recording.events if isinstance(event, RunStarted)), None)
     if started is None:
         raise RecordingError(

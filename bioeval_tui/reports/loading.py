@@ -8,13 +8,14 @@ from pathlib import Path
 
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.events import ConditionName, RunStarted, TranscriptScored
+from bioeval_tui.masking.current import current
+from bioeval_tui.masking.mask import Mask
 from bioeval_tui.prices import Prices, shipped_prices
 from bioeval_tui.recordings.catalogue import Catalogue
 from bioeval_tui.recordings.overlay import read_overlay
 from bioeval_tui.recordings.paths import SUFFIX
 from bioeval_tui.recordings.reading import read_recording
 from bioeval_tui.reports.judged_again import KINDS, JudgedAgain, judge_again
-from bioeval_tui.reports.mask import Mask
 from bioeval_tui.reports.reviews import Review, read_reviews
 from bioeval_tui.reviews import (
     ReviewedScores,
@@ -106,9 +107,9 @@ def load_run(
     Raises:
         RecordingError: the file cannot be read, or its first event is missing.
     """
-    mask = mask or Mask()
+    mask = mask or current()
     recording = read_recording(path)
-    state = mask.finish(apply_all(RunState(), mask.events(recording.events)))
+    state = apply_all(RunState(), mask.events(recording.events))
     if state.started is None:
         raise RecordingError(
             f"{path.name}: the first event is missing; a report needs it to know the job", recording.problems

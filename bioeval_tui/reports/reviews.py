@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import Problem, RecordingError
+from bioeval_tui.masking.mask import Mask
 from bioeval_tui.recordings.paths import overlay_path
-from bioeval_tui.reports.mask import Mask
 
 MAX_ROWS = 10_000
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from collections.abc import Callable
+
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
@@ -24,3 +27,32 @@ class SafeLines(LineFilter):
             else segment
             for segment in segments
         ]
+
+
+class MaskedLines(LineFilter):
+    """Masks what got past everything else, such as a file's path: within a line, and in as many cells as before."""
+
+    def __init__(self, spans: Callable[[str], list[tuple[int, int, str]]]) -> None:
+        """`spans` finds what to replace in a line: start, end, and what stands there instead."""
+        super().__init__()
+        self._spans = spans
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments with names replaced; untouched if there are none."""
+        line = "".join(segment.text for segment in segments if not segment.control)
+        spans = self._spans(line)
+        if not spans:
+            return segments
+        letters = list(line)
+        for start, end, instead in spans:
+            fitted = set_cell_size(instead, cell_len(line[start:end]))
+            letters[start:end] = [fitted, *[""] * (end - start - 1)]
+        found, at = [], 0
+        for segment in segments:
+            if segment.control:
+                found.append(segment)
+                continue
+            text = "".join(letters[at : at + len(segment.text)])
+            at += len(segment.text)
+            found.append(Segment(text, segment.style))
+        return found

@@ -55,7 +55,7 @@ class Rescorer:
             UsageError: the judge cannot be made, or would take a sensitive job's transcripts elsewhere.
         """
         self.path = path
-        self.state = apply_all(RunState(), read_recording(path).events)
+        self.state = apply_all(RunState(), read_recording(path, as_written=True).events)
         started = self.state.started
         if started is None:
             raise RecordingError(f"{path.name}: the first event is missing; a judge needs the job")

@@ -109,7 +109,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
 
 
 def _folded(path: Path) -> tuple[RunState, RunStarted]:
-    recording = read_recording(path)
+    recording = read_recording(path, as_written=True)
     state = apply_all(RunState(), recording.events)
     if state.started is None:
         raise RecordingError(

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
-from bioeval_tui import events
 from bioeval_tui.errors import RecordingError, UsageError
-from bioeval_tui.events import read_event
 from bioeval_tui.reports.loading import find_recording, load_run
-from bioeval_tui.reports.mask import Mask
-from bioeval_tui.run_state import RunState, apply_all
 from tests.unit.reports.recorded import GOLDEN, Recorded, Talk, scoring
 
 HOSTILE = "hi \x1b]52;c;eA==\x07 there\u202e"
@@ -48,35 +43,6 @@ def test_text_of_a_foreign_recording_is_cleaned_again(tmp_path: Path) -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert text.startswith("hi ␛ there")
-
-
-def test_a_mask_reaches_every_text_and_no_identifier() -> None:
-    def hide(text: str) -> str:
-        return re.sub("(?i)warfarin|withheld|signed_off|run_started|passed", "▒▒▒", text)
-
-    mask = Mask(hide)
-    recorded = [read_event(line) for line in GOLDEN.read_bytes().splitlines()]
-    masked = list(mask.events(recorded))
-    whole = b"".join(events.write_event(event) for event in masked).decode()
-    assert "warfarin" not in whole.lower()
-    before, after = apply_all(RunState(), recorded), mask.finish(apply_all(RunState(), masked))
-    assert after.scores() == before.scores()
-    assert after.conversations.keys() == before.conversations.keys()
-    for event, same in zip(recorded, masked, strict=True):
-        assert (event.kind, event.seq, event.run_id) == (same.kind, same.seq, same.run_id)
-        assert read_event(events.write_event(same)) == same
-
-
-def test_a_name_cut_in_two_by_deltas_is_masked_in_a_message_that_never_ended() -> None:
-    mask = Mask(lambda text: text.replace("Ada", "▒▒▒"))
-    base = {"run_id": "r", "at": "2026-01-01T00:00:00Z", "condition": "withheld", "trial": 1, "attempt": 1}
-    started = {"kind": "message_started", "message": 1, "turn": 1, "role": "user", "speaker": "x"}
-    rows = [started, *({"kind": "message_delta", "message": 1, "text": t} for t in ("I am A", "da."))]
-    lines = [json.dumps({**base, "seq": n, **row}) for n, row in enumerate(rows, start=1)]
-    state = mask.finish(apply_all(RunState(), mask.events(map(read_event, lines))))
-    talk = state.conversation("withheld")
-    assert talk is not None
-    assert talk.messages[0].text == "I am ▒▒▒."
 
 
 def test_reviews_are_read_from_the_overlay_and_damage_is_reported(tmp_path: Path) -> None:
