@@ -1,0 +1,95 @@
+"""A recording of 100,000 events: read and folded into the state of its run, at ×1, ×10 and ×100 of 1,000.
+
+    uv run python benchmarks/replay.py           # medians of three, each size in a process of its own
+
+The recording is the golden demo run's conversations again and again, as the trials of one run. *bare* parses the same
+lines with `json.loads` and keeps them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+GOLDEN = Path(__file__).parent.parent / "tests" / "golden" / "demo-run.jsonl"
+SIZES = (1_000, 10_000, 100_000)
+
+
+def write(path: Path, events: int) -> None:
+    """Write a recording of so many events."""
+    lines = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
+    talk = [line for line in lines if line.get("trial") is not None]
+    head, tail = lines[: lines.index(talk[0])], lines[lines.index(talk[-1]) + 1 :]
+    with path.open("w") as file:
+        lines = [*head, *_again(talk, events - len(head) - len(tail)), *tail]
+        for number, line in enumerate(lines, start=1):
+            file.write(json.dumps({**line, "seq": number}) + "\n")
+
+
+def _again(talk: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    return [{**talk[n % len(talk)], "trial": n // len(talk) + 1} for n in range(count)]
+
+
+def inside(kind: str, path: Path) -> None:
+    """Read the recording in this process; print the seconds and the peak memory in MB that it took."""
+    began = time.perf_counter()
+    if kind == "bare":
+        kept: Any = [json.loads(line) for line in path.open("rb")]
+    else:
+        from bioeval_tui.recordings.reading import read_recording
+        from bioeval_tui.run_state import RunState, apply
+
+        began = time.perf_counter()
+        recording = read_recording(path)
+        state = RunState()
+        for event in recording.events:
+            apply(state, event)
+        kept = (recording, state)
+    took = time.perf_counter() - began
+    assert kept
+    print(json.dumps([took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+
+
+def measure(kind: str, path: Path, runs: int) -> tuple[float, float]:
+    """Return the medians of seconds and peak memory in MB."""
+    found = []
+    for _ in range(runs):
+        command = [sys.executable, __file__, "--inside", kind, str(path)]
+        found.append(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+    seconds, memory = (statistics.median(column) for column in zip(*found, strict=True))
+    return seconds, memory
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        inside(options.inside[0], Path(options.inside[1]))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for events in SIZES:
+            path = Path(folder) / f"{events}.jsonl"
+            write(path, events)
+            ours, memory = measure("ours", path, options.runs)
+            bare, least = measure("bare", path, options.runs)
+            print(
+                f"{events:7,} events, {path.stat().st_size / 1e6:5.1f} MB: {ours:5.2f} s, {memory:4.0f} MB;"
+                f" bare {bare:5.2f} s, {least:4.0f} MB: {ours / bare:.1f}× its time"
+            )
+
+
+if __name__ == "__main__":
+    main()
