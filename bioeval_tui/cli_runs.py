@@ -45,14 +45,14 @@ def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any
     from bioeval_tui.settings import Settings
 
     start = moment(since, datetime.now(UTC)) if since else None
-    most = limit or (None if as_json else SHOWN)
-    found = Catalogue(Settings.from_environment().runs_dir).runs(RunFilter(since=start, **wanted), most)
+    catalogue, filters = Catalogue(Settings.from_environment().runs_dir), RunFilter(since=start, **wanted)
     if as_json:
         # A run a line: ten thousand of them would take longer to indent than to find.
-        encode = json.JSONEncoder(ensure_ascii=False).encode
-        rows = [encode(run.to_dict()) for run in found]
-        click.echo("[\n" + ",\n".join(rows) + "\n]" if found else "[]")
-    elif not found:
+        rows = catalogue.json_lines(filters, limit)
+        click.echo("[\n" + ",\n".join(rows) + "\n]" if rows else "[]")
+        return ExitCode.OK
+    found = catalogue.runs(filters, limit or SHOWN)
+    if not found:
         asked = start is not None or any(value is not None for value in wanted.values())
         click.echo("no run matches" if asked else "no runs yet; `bioeval-tui demo` makes one", err=True)
     else:

@@ -145,13 +145,7 @@ class Catalogue:
 
     def runs(self, wanted: RunFilter | None = None, limit: int | None = None) -> list[CataloguedRun]:
         """Return runs, newest first. Damaged recordings are listed as far as they can be read."""
-        if not self.runs_dir.is_dir():
-            return []
-        try:
-            return self._list(wanted or RunFilter(), limit)
-        except sqlite3.DatabaseError:
-            self._file.unlink(missing_ok=True)
-            return self._list(wanted or RunFilter(), limit)
+        return self._list(wanted or RunFilter(), limit) if self.runs_dir.is_dir() else []
 
     def find(self, text: str) -> Path:
         """Return the recording whose id is `text`, or begins or ends with it.
@@ -213,11 +207,10 @@ class Catalogue:
         with contextlib.closing(self._open()) as database:
             with database:
                 self._refresh(database)
-            clause, values = wanted.clause()
-            rows = database.execute(
-                f"select {_COLUMNS} from runs where {clause} order by started desc, run_id desc limit ?",  # noqa: S608
-                [*values, -1 if limit is None else limit],
-            ).fetchall()
+            return database.execute(query, values).fetchall()
+
+    def _list(self, wanted: RunFilter, limit: int | None) -> list[CataloguedRun]:
+        rows = self._select(_COLUMNS, (), wanted, limit)
         folder, loads = self.runs_dir, json.loads
         return [
             CataloguedRun(
