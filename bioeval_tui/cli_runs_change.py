@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from bioeval_tui.cli_completion import complete_run
 from bioeval_tui.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from bioeval_tui.recordings.trash import Thrown
     from bioeval_tui.settings import Settings
 
 
@@ -141,28 +143,39 @@ def delete(run_ids: tuple[str, ...], yes: bool) -> int:
 
 @click.command(
     epilog="\b\nExamples:\n  bioeval-tui runs prune --older-than 90d\n  bioeval-tui runs prune --older-than 2026-01-01 --dry-run"
+    "\n  bioeval-tui runs prune --trash"
 )
-@click.option("--older-than", required=True, metavar="AGE", help="An age such as 30d, 12h or 8w, or a date.")
+@click.option("--older-than", metavar="AGE", help="An age such as 30d, 12h or 8w, or a date.")
+@click.option("--trash", is_flag=True, help="Empty the trash, however new what is in it.")
 @click.option("--dry-run", is_flag=True, help="Say which runs, and delete nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def prune(older_than: str, dry_run: bool, yes: bool) -> int:
-    """Delete runs that began before a time, for good. Runs that go on are kept."""
+def prune(older_than: str | None, trash: bool, dry_run: bool, yes: bool) -> int:
+    """Delete for good: runs that began before a time, and what was moved to the trash before it.
+
+    Runs that go on are kept. --trash alone empties the trash.
+    """
     from datetime import UTC, datetime
 
     from bioeval_tui.recordings.ages import moment
     from bioeval_tui.recordings.catalogue import Catalogue, RunFilter
+    from bioeval_tui.recordings.trash import thrown_away
     from bioeval_tui.settings import Settings
 
+    if older_than is None and not trash:
+        raise UsageError("say what to delete: --older-than AGE, or --trash")
     settings = Settings.from_environment()
-    before = moment(older_than, datetime.now(UTC))
-    found = Catalogue(settings.runs_dir).runs(RunFilter(before=before))
+    before = moment(older_than, datetime.now(UTC)) if older_than is not None else None
+    found = Catalogue(settings.runs_dir).runs(RunFilter(before=before)) if before else []
     paths = [run.path for run in found if run.status != "running"]
-    if dry_run or not paths:
+    thrown = thrown_away(settings.data_dir, None if trash else before)
+    if dry_run or not (paths or thrown):
         for path in paths:
             click.echo(path.stem)
-        click.echo(f"{len(paths)} runs are older", err=True)
+        for run_id in (run_id for deletion in thrown for run_id in deletion.run_ids):
+            click.echo(f"{run_id} (in the trash)")
+        click.echo(f"{_counted(paths, thrown)} would be deleted", err=True)
         return ExitCode.OK
-    return _delete(paths, yes)
+    return _delete(paths, yes, thrown)
 
 
 @click.command("record-to", epilog="\b\nExample:\n  bioeval-tui runs record-to 7f3a /mnt/large/recordings")
@@ -190,18 +203,26 @@ def record_to(run_id: str, folder: Path) -> int:
     return ExitCode.OK
 
 
-def _delete(paths: list[Path], yes: bool) -> int:
-    from bioeval_tui.recordings.transfer import delete_runs
-    from bioeval_tui.settings import Settings
+def _counted(paths: Sequence[Path], thrown: Sequence[Thrown]) -> str:
     from bioeval_tui.text import plural
 
-    what = plural(len(paths), "run")
+    in_trash = sum(len(deletion.run_ids) for deletion in thrown)
+    return plural(len(paths), "run") + (f" and {in_trash} in the trash" if thrown else "")
+
+
+def _delete(paths: list[Path], yes: bool, thrown: Sequence[Thrown] = ()) -> int:
+    from bioeval_tui.recordings.transfer import delete_runs
+    from bioeval_tui.recordings.trash import empty
+    from bioeval_tui.settings import Settings
+
+    what = _counted(paths, thrown)
     if not yes:
         if not sys.stdin.isatty():
             raise UsageError(f"--yes is needed to delete {what} where nobody can be asked")
         shown = ", ".join(path.stem for path in paths[:5]) + (" …" if len(paths) > 5 else "")
-        click.confirm(f"Delete {what} for good ({shown})?", abort=True, err=True)
-    freed = delete_runs(paths, Settings.from_environment().logs_dir)
+        click.confirm(f"Delete {what} for good{f' ({shown})' if shown else ''}?", abort=True, err=True)
+    logs_dir = Settings.from_environment().logs_dir
+    freed = delete_runs(paths, logs_dir) + empty(thrown, logs_dir)
     click.echo(f"deleted {what}, {freed / 1e6:,.1f} MB", err=True)
     return ExitCode.OK
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -79,6 +78,8 @@ def process_start(pid: int) -> str:
 
 
 def _listens(port: int) -> bool:
+    import socket  # where it is needed: listing runs has no use for it
+
     try:
         with socket.create_connection(("127.0.0.1", port), 0.2):
             return True

@@ -12,11 +12,10 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.recordings.catalogue import Catalogue, CataloguedRun
 from bioeval_tui.recordings.live import is_live
 from bioeval_tui.recordings.paths import is_run_id, recording_path
+from bioeval_tui.recordings.trash import FOLDER, folder_name
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import RunSummary
-
-TRASH = "trash"
 
 
 class RunList:
@@ -24,7 +23,7 @@ class RunList:
 
     def __init__(self, settings: Settings) -> None:
         self._runs_dir = settings.runs_dir
-        self._trash = settings.data_dir / TRASH
+        self._trash = settings.data_dir / FOLDER
         self._catalogue = Catalogue(settings.runs_dir)
         self._lock = threading.Lock()
         self._known: dict[str, tuple[CataloguedRun, RunSummary]] = {}
@@ -69,7 +68,7 @@ class RunList:
         if live:
             raise UsageError(f"{plural(len(live), 'run')} of these still go on; cancel first")
         private_dir(self._trash)
-        folder = private_dir(self._trash / f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}")
+        folder = private_dir(self._trash / folder_name(datetime.now(UTC)))
         for run_id in run_ids:
             for path in self._runs_dir.glob(f"{run_id}.*"):
                 path.rename(folder / path.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -188,3 +189,16 @@ def test_reviews_stand_beside_the_score_and_are_read_again_only_when_they_change
     undo = Reviewed(**where, author="ada", review="2", action="undo", undoes="1")
     append_reviews(path, [undo])
     assert catalogue.runs()[0].reviewed is None
+
+
+def test_the_list_as_json_says_what_each_run_says(tmp_path: Path) -> None:
+    events = list(recorded())
+    write(tmp_path, ID, events)
+    write(tmp_path, "20260102-000000-abcd", events[: len(events) // 2])
+    catalogue = Catalogue(tmp_path)
+    assert [json.loads(line) for line in catalogue.json_lines()] == [
+        run.to_dict() for run in catalogue.runs()
+    ]
+    assert len(catalogue.json_lines(RunFilter(status="completed"))) == 1
+    assert len(catalogue.json_lines(limit=1)) == 1
+    assert Catalogue(tmp_path / "none").json_lines() == []
