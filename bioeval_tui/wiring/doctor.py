@@ -51,6 +51,7 @@ def examine(settings: Settings | None = None) -> list[Finding]:
         ("neo4j", _neo4j),
         ("grading", _grading),
         ("optional extras", _extras),
+        ("plug-ins", _plugins),
     ]
     findings = []
     for part, check in checks:
@@ -61,6 +62,17 @@ def examine(settings: Settings | None = None) -> list[Finding]:
                 Finding(part, "broken", clean_line(str(error)), "run again with --debug for the details")
             )
     return findings
+
+
+def _plugins(settings: Settings) -> Finding:
+    """List what other packages add, from their metadata: nothing of them is imported."""
+    from bioeval_tui import plugins
+
+    found = [plugin for group in plugins.GROUPS for plugin in plugins.installed(group)]
+    named = ", ".join(
+        f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})" for plugin in found
+    )
+    return Finding("plug-ins", "works", named or "none installed")
 
 
 def _python(settings: Settings) -> Finding:

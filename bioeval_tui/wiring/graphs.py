@@ -45,6 +45,21 @@ async def open_graph(
     return EmbeddedGraph(settings.graph_file), ""
 
 
+async def require_reachable(spec: EngineSpec, settings: Settings) -> None:
+    """Ask the Neo4j that the sample agent is to use: it says better what is wrong than an agent that does not start.
+
+    Raises:
+        PeerError: it cannot be reached, or refuses the password.
+    """
+    if await _choose(spec, settings, "") == "neo4j":
+        graph, _ = await open_graph(spec, settings, "")
+        assert graph is not None
+        try:
+            await graph.query("RETURN 1 AS reached", timeout_s=5.0)
+        finally:
+            await graph.aclose()
+
+
 def describe(spec: EngineSpec, settings: Settings) -> str | None:
     """Return how the graph is named before it is opened."""
     if spec.graph == "neo4j" or (spec.graph == "auto" and _neo4j_is_set(settings)):

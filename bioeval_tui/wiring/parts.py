@@ -131,6 +131,7 @@ async def _open_parts(
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(judge.aclose)
         if spec.sample_agent:
+            await graphs.require_reachable(spec, settings)
             makers.agent_url = await stack.enter_async_context(
                 sample_agent(graphs.sample_agent_arguments(spec, settings))
             )

@@ -157,6 +157,14 @@ async def test_a_graph_that_refuses_the_password_is_not_measured_and_nobodys_fau
     assert "hunter2" not in run.path.read_text(encoding="utf-8")
 
 
+async def test_a_demo_without_its_neo4j_says_why(server: Server, tmp_path: Path) -> None:
+    text = (sample_jobs() / DEMO_JOB).read_text(encoding="utf-8")
+    settings = {**neo4j(server), "neo_password": Secret("hunter2")}
+    run = await hold(text, tmp_path, settings=settings, sample_agent=True, graph="neo4j", mode="rehearsal")
+    assert run.result["status"] == "failed"
+    assert run.result["detail"].endswith("refuses the user name or password")
+
+
 async def test_the_demo_runs_on_it_with_its_agent_in_a_process_of_its_own(
     server: Server, graph: Neo4jGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
