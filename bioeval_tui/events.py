@@ -389,6 +389,10 @@ _KNOWN: TypeAdapter[Any] = TypeAdapter(KnownEvent)
 _ANY_JSON: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
+_NOT_NOTED: set[str] = set()
+"""Shared by all events that were read; a copy of an event gets a set of its own."""
+
+
 def read_event(line: bytes | str) -> RunEvent:
     """Read one line of a recording.
 
@@ -397,10 +401,14 @@ def read_event(line: bytes | str) -> RunEvent:
     """
     try:
         event: RunEvent = _KNOWN.validate_json(line)
-        return event
     except ValidationError as error:
         if not any(detail["type"] == "union_tag_invalid" for detail in error.errors(include_url=False)):
             raise
+    else:
+        # Pydantic notes which fields were given, in a set as large as the event itself. Nobody asks for it, and
+        # a long recording is held in memory.
+        object.__setattr__(event, "__pydantic_fields_set__", _NOT_NOTED)
+        return event
     data = _ANY_JSON.validate_json(line)
     return UnknownEvent.model_validate({**data, "data": data})
 

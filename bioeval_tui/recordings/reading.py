@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from bioeval_tui.masking.current import current
 FRAME_S = 1 / 60
 CHUNK = 1 << 20
 MAX_LINE = 16 << 20
+MANY_EVENTS = 20_000
 MAX_DAMAGED = 10_000
 """Damaged lines after which the rest of a file is left out: telling what is wrong with a line takes time."""
 
@@ -76,12 +79,32 @@ def read_recording(path: Path, *, as_written: bool = False) -> Recording:
         RecordingError: the file cannot be read or holds not one event.
     """
     reader = LineReader(path.name)
-    events = [event for batch in _batches(path, reader) for event in batch]
+    events: list[RunEvent] = []
+    with _no_collecting(events):
+        for batch in _batches(path, reader):
+            events += batch
     reader.finish()
     if not events:
         raise RecordingError(f"{path}: not a recording: no event could be read", tuple(reader.problems))
     masked = events if as_written or not current().active else current().events(events)
     return Recording(path, tuple(masked), tuple(reader.problems))
+
+
+@contextmanager
+def _no_collecting(events: list[RunEvent]) -> Iterator[None]:
+    """Hold the garbage collector off: events hold no cycles, and looking for them takes longer than reading.
+
+    Of a large recording it never needs to look again: what is there afterwards is frozen.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if len(events) > MANY_EVENTS:
+            gc.freeze()
+        if was_on:
+            gc.enable()
 
 
 def _batches(path: Path, reader: LineReader) -> Iterator[list[RunEvent]]:
