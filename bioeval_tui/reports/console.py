@@ -118,6 +118,9 @@ def _print_tasks(talks: list[ConversationState], console: Console) -> None:
         for task in talk.verdict.tasks if talk.verdict else ():
             row = rows.setdefault(f"{task.task} {task.title}", ["–"] * len(talks))
             row[place] = f"{'✓' if task.passed else '✗'} {task.score:.2f}"
+    tones = [talk.verdict.tone if talk.verdict else None for talk in talks]
+    if any(tone is not None for tone in tones):
+        rows["tone (not in the score)"] = [_number(tone) for tone in tones]
     for title, cells in rows.items():
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))
     if rows:
