@@ -136,6 +136,7 @@ def main() -> NoReturn:
             raise
         _defect(error)
         sys.exit(ExitCode.NOT_MEASURED)
+        # The last stop of every defect: one sentence for the user, the whole traceback in the log file.
 
 
 def _say(error: BioevalError) -> None:

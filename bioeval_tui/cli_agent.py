@@ -48,7 +48,8 @@ def agent(
 ) -> int:
     """Serve the sample agent alone, on 127.0.0.1: a small rule-based biomedical assistant to try things on.
 
-    Prints one line of JSON with its address when it is ready. Ctrl-C ends it.
+    Prints one line of JSON with its address on stdout when it is ready, and the same for people on stderr.
+    Ctrl-C ends it.
     """
     from bioeval_tui.settings import Settings
 
@@ -87,7 +88,15 @@ async def _serve(
                 f"port {port} on 127.0.0.1 cannot be used: {error.strerror}; --port 0 takes a free one"
             ) from None
         click.echo(json.dumps({"url": running.url, "graph": name}))
+        if not exit_with_stdin:  # started by a person, not by a program that reads the line above
+            _say_what_is_served(running.url, name)
         return await stop
+
+
+def _say_what_is_served(url: str, graph: str) -> None:
+    job = "sample_jobs/medication_reminder.yml"
+    click.echo(f"the sample agent listens on {url}, its graph is {graph}; Ctrl-C stops it", err=True)
+    click.echo(f"in another terminal: bioeval-tui run {job} --agent-url {url}", err=True)
 
 
 async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any, str, str]:

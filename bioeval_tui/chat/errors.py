@@ -54,6 +54,8 @@ def as_peer_error(problem: Exception, peer: Peer, host: str, key: str | None) ->
     untrusted = next((link for link in chain if isinstance(link, ssl.SSLCertVerificationError)), None)
     if untrusted is not None:
         return PeerError(peer, not_trusted(host, untrusted))
+    if any(isinstance(link, ConnectionRefusedError) for link in chain):
+        return PeerError(peer, f"{host} refuses the connection", retryable=True)
     names = {type(link).__name__ for link in chain}
     if "APITimeoutError" in names:
         return PeerError(peer, f"{host} went silent: nothing came in time", retryable=True)

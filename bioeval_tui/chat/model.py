@@ -144,6 +144,8 @@ class ChatModel:
         except PeerError:
             raise
         except Exception as problem:
+            # Only the client's own code is awaited here. On an answer that it did not expect it raises what it
+            # likes (OpenAIError, its HTTP stack's errors, ValueError, TypeError, AttributeError, …).
             raise as_peer_error(problem, self.peer, self.host, self._key) from None
 
     async def _open(self) -> AsyncOpenAI:

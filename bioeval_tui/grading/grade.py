@@ -90,6 +90,8 @@ class TaskGrading:
             except MemoryError:
                 return self._not_graded(shown, "out of memory while grading")
             except Exception as error:
+                # A grader is somebody else's code and raises what it likes; whatever it is becomes an outcome
+                # with its reason, so that it costs this submission and no other.
                 if not is_invalid_submission(error):
                     return self._not_graded(shown, failure(error, self.task.id))
                 reason = (

@@ -95,6 +95,8 @@ class Grader:
         try:
             score = self.grade_fn(submission, answers)
         except Exception as error:
+            # Told by its name: a published grader raises BioML-bench's own InvalidSubmissionError, which cannot
+            # be imported here. All else goes on to the caller.
             if is_invalid_submission(error):
                 return None
             raise

@@ -61,7 +61,7 @@ def run_here(task_id: str, function: Callable[..., object], raw: Path, draft: Pa
         raise PrepareError(
             f"the preparer of {task_id} needs the package {name}, which is not installed"
         ) from error
-    except Exception as error:
+    except Exception as error:  # a preparer is somebody else's code; the sentence names what it raised
         kind = type(error).__name__
         raise PrepareError(f"the preparer of {task_id} failed: {kind}: {clean_line(str(error))}") from error
 

@@ -53,7 +53,7 @@ def load_function(reference: str, folder: Path, root: Path) -> Callable[..., Any
                 module = importlib.import_module(module_name)
     except ImportError as error:
         raise CodeError(_import_sentence(error, own_file, reference)) from error
-    except Exception as error:
+    except Exception as error:  # importing runs somebody else's code; the sentence names what it raised
         kind = type(error).__name__
         raise CodeError(f"{own_file} cannot be loaded: {kind}: {clean_line(str(error))}") from error
     function = getattr(module, function_name, None)

@@ -109,6 +109,8 @@ class Neo4jGraph:
                 "graph", f"{self.identity} did not answer within {timeout_s:g} s", retryable=True
             ) from None
         except Exception as error:
+            # Besides its documented errors the driver lets private ones through (of its protocol, of packing)
+            # when what answers is no Neo4j. All of them end in one sentence; unknown ones name their type.
             raise graph_error(error, self._place, timeout_s) from None
 
     async def _open(self) -> Any:
@@ -133,7 +135,7 @@ class Neo4jGraph:
                         notifications_min_severity="OFF",
                         telemetry_disabled=True,
                     )
-                except Exception as error:
+                except (neo4j.exceptions.DriverError, OSError, ValueError) as error:  # a URI or setting
                     from bioeval_tui.graphs.neo4j_errors import graph_error
 
                     raise graph_error(error, self._place, 0) from None

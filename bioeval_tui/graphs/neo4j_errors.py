@@ -33,7 +33,8 @@ def graph_error(error: Exception, place: str, timeout_s: float) -> BioevalError:
         case exceptions.DriverError() | OSError():
             return PeerError("graph", f"Neo4j at {place} cannot be reached", retryable=True)
         case _:
-            return PeerError("graph", f"Neo4j at {place} answered as not expected: {_line(error)}")
+            what = f"{type(error).__name__}: {_line(error)}"
+            return PeerError("graph", f"Neo4j at {place} answered as not expected: {what}")
 
 
 def _server_error(error: exceptions.Neo4jError, place: str, timeout_s: float) -> BioevalError:
