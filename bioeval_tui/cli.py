@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from bioeval_tui import __version__
+from bioeval_tui.cli_redact import COMMANDS_THAT_SHOW, with_redact
 from bioeval_tui.errors import BioevalError, ExitCode, InputError
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -52,7 +53,10 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"bioeval_tui.cli_{COMMANDS[cmd_name][0]}")
         commands: list[click.Command] = module.COMMANDS
-        return next((command for command in commands if command.name == cmd_name), None)
+        found = next((command for command in commands if command.name == cmd_name), None)
+        if found is not None and cmd_name in COMMANDS_THAT_SHOW:
+            return with_redact(found)
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list from the table above, without importing a command."""

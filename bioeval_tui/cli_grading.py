@@ -393,10 +393,11 @@ def medals(
     JSON.
     """
     from bioeval_tui.grading import load_reports
+    from bioeval_tui.masking.current import current
 
     if output is not None and kind is None:
         kind = _kind_by_name(output)
-    loaded = [report for path in reports for report in load_reports(path)]
+    loaded = current().value([report for path in reports for report in load_reports(path)])
     if kind is not None:
         from bioeval_tui.reports.files import write_or_print
         from bioeval_tui.reports.medal_pages import medals_text

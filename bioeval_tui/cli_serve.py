@@ -69,6 +69,7 @@ def serve(
 
 def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> list[str]:
     """Return what draws a tab, everything in it looked at now rather than in each tab."""
+    from bioeval_tui.masking.current import rules_path
     from bioeval_tui.text import clean_line
 
     command = [sys.executable, "-m", "bioeval_tui", "serve-tab"]
@@ -84,6 +85,8 @@ def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) 
         from bioeval_tui.settings import Settings
 
         command += ["--run", Catalogue(Settings.from_environment().runs_dir).find(run_id).stem]
+    if (rules := rules_path()) is not None:
+        command += ["--redact", str(rules.absolute())]
     return [*command, "--", *(str(place.absolute()) for place in places)]
 
 

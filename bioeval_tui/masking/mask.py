@@ -22,9 +22,10 @@ from bioeval_tui.text import clean
 Model = TypeVar("Model", bound=BaseModel)
 
 KEPT = frozenset(
-    {"kind", "run_id", "batch_id", "job_sha256", "git_revision", "program_version", "code", "task_id"}
-)
-"""Fields that identify or tell kinds apart; no person's words stand in them."""
+    {"kind", "run_id", "batch_id", "job_sha256", "git_revision", "program_version", "code", "task_id",
+     "started_at", "status", "fault", "folder"}
+)  # fmt: skip
+"""Fields that identify, tell kinds apart or say when; no person's words stand in them."""
 
 FREE = frozenset({"object_context", "generation", "observed", "expected", "verdicts", "data"})
 """Fields whose content has the shape of whoever wrote it: keys and numbers in them can identify people, too."""

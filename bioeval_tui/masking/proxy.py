@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
+from bioeval_tui.masking.current import current
 from bioeval_tui.masking.mask import Mask
+
+Given = TypeVar("Given")
 
 UNTOUCHED = frozenset({"preferences", "keep", "close"})
 """What a person chose, and keeps under names of files."""
@@ -63,3 +66,9 @@ class MaskedServices:
             now[id(item)] = known if known and known[0] is item else (item, self._mask.value(item))
         self._known[name] = now
         return type(result)(now[id(item)][1] for item in result)
+
+
+def masked(services: Given) -> Given:
+    """Return the services as screens may have them: masked, if this process masks."""
+    mask = current()
+    return cast(Given, MaskedServices(services, mask)) if mask.active else services

@@ -16,9 +16,11 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
+from bioeval_tui.masking.current import current
+from bioeval_tui.masking.proxy import masked
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui.keymap import named, resolve, use_keys
-from bioeval_tui.tui.line_filter import SafeLines
+from bioeval_tui.tui.line_filter import MaskedLines, SafeLines
 from bioeval_tui.tui.themes import DEFAULT_VARIABLES, THEMES
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ class BioevalApp(App[None]):
             self.register_theme(look)
         kept = services.preferences.get("theme")
         self.theme = theme or (kept if kept in [look.name for look in THEMES] else "dark")
-        self.services = services
+        self.services = services = masked(services)
         self.keys: dict[str, str] = {}
         """The keys that were changed, by name."""
         self.clock = clock
@@ -267,7 +269,7 @@ class BioevalApp(App[None]):
 
     def copy_text(self, text: str, what: str) -> None:
         """Copy a text to the clipboard (by the terminal, if it can), and say so."""
-        self.copy_to_clipboard(text)
+        self.copy_to_clipboard(current().text(text))
         self.notify(f"Copied {what}", markup=False)
 
     async def action_interrupt(self) -> None:
@@ -325,7 +327,9 @@ class BioevalApp(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return Textual's filters, and the one that lets no control character through."""
-        return [*super().get_line_filters(), _SAFE_LINES]
+        rules = current().rules
+        masking = [MaskedLines(rules.spans)] if rules else []
+        return [*super().get_line_filters(), _SAFE_LINES, *masking]
 
 
 _SAFE_LINES = SafeLines()

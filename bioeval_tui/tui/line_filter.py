@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -32,7 +31,7 @@ class SafeLines(LineFilter):
 class MaskedLines(LineFilter):
     """Masks what got past everything else, such as a file's path: within a line, and in as many cells as before."""
 
-    def __init__(self, spans: Callable[[str], list[tuple[int, int, str]]]) -> None:
+    def __init__(self, spans: Callable[[str], Sequence[tuple[int, int, str]]]) -> None:
         """`spans` finds what to replace in a line: start, end, and what stands there instead."""
         super().__init__()
         self._spans = spans
