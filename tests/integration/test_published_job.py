@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,9 +11,11 @@ from typing import Any
 
 import pytest
 import yaml
+from rich.console import Console
 
 from bioeval_tui.agents.sample.service import run_sample_agent
 from bioeval_tui.graphs.embedded import EmbeddedGraph, available
+from bioeval_tui.reports.console import print_score_card
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
 from tests.servers.whole_runs import (
@@ -66,6 +69,9 @@ async def test_it_runs_as_it_is_though_models_are_busy_or_talk_nonsense(tmp_path
     (failed,) = run.of("request_failed")
     assert (failed.peer, failed.status, failed.counted) == ("evaluator", 429, False)
     assert len(models.judge_prompts) == 3, "the malformed verdict was asked for again"
+    card = Console(file=io.StringIO(), width=100)
+    print_score_card(run.state, card)
+    assert re.search(r"tone \(not in the score\) +0.75 +0.75", card.file.getvalue())  # type: ignore[attr-defined]
     assert {delta.message % 2 for delta in run.of("message_delta") if delta.text} == {0, 1}, (
         "both sides stream"
     )

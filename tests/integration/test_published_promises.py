@@ -193,8 +193,8 @@ async def test_latency_is_the_successful_attempts_and_failed_ones_are_kept_apart
 @pytest.mark.parametrize(
     ("expression", "says"),
     [
-        ('Runtime.getRuntime().exec("id") == null', "unknown function exec"),
-        ('java.io.File("/etc/passwd").readText() == ""', "unknown function readText"),
+        ('Runtime.getRuntime().exec("id") == null', "unknown name Runtime"),
+        ('java.io.File("/etc/passwd").readText() == ""', "unknown name java"),
         ("objectContext.javaClass == null", "unknown property javaClass"),
         ("run { while (true) { } }", ""),
     ],

@@ -98,6 +98,9 @@ class _Check:
     def visit(self, node: Node, names: frozenset[str], depth: int) -> None:
         if depth > self.limits.tree_depth:
             raise self.fail(f"nested more than {self.limits.tree_depth} deep", node)
+        target = self.target_of(node, names)
+        if target is not None:  # what stands first is said first
+            self.visit(target, names, depth + 1)
         match node:
             case Name():
                 self.name(node, names)
@@ -117,9 +120,19 @@ class _Check:
             return
         given = {id(argument.value) for argument in node.arguments} if isinstance(node, Call) else set()
         for child in children(node):
+            if child is target:
+                continue
             if isinstance(child, Lambda) and id(child) not in given:
                 raise self.fail("a lambda can only be given to a function", child)
             self.visit(child, names, depth + 1)
+
+    def target_of(self, node: Node, names: frozenset[str]) -> Node | None:
+        """Return what a property or function is asked of, where that is an expression of its own."""
+        target = node.target if isinstance(node, Member | Call) else None
+        if isinstance(target, Lambda):
+            return None
+        is_type = isinstance(node, Member) and isinstance(target, Name) and target.name in _TYPES - names
+        return None if is_type else target
 
     def name(self, node: Name, names: frozenset[str]) -> None:
         if node.name in names:
