@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from bioeval_tui.run_state import RunState
     from bioeval_tui.tui.run_link import Opener
     from bioeval_tui.tui.screens.benchmarks import BenchmarksScreen
+    from bioeval_tui.tui.screens.grid import GridScreen
     from bioeval_tui.tui.screens.jobs import JobsScreen
     from bioeval_tui.tui.screens.live import LiveScreen
     from bioeval_tui.tui.screens.medals import MedalsScreen
     from bioeval_tui.tui.screens.runs import RunsScreen
     from bioeval_tui.tui.services import RunRequest, Services
+    from bioeval_tui.tui.view.batch import Glance
 
 OnQuit = Literal["cancel", "ask", "leave"]
 Mode = Literal["jobs", "live", "runs", "benchmarks", "medals"]
@@ -229,6 +231,32 @@ class BioevalApp(App[None]):
         # In the app's own task: a screen that is about to be closed must not wait for it.
         self.call_later(self._open_run, opener)
 
+    def grid_of(self, batch_id: str) -> GridScreen:
+        """Return the grid of every conversation of a batch."""
+        from bioeval_tui.tui.screens.grid import GridScreen
+
+        def opened(glance: Glance) -> None:
+            self.open_conversation(glance, batch_id)
+
+        return GridScreen(partial(self.services.batch, batch_id), opened, batch_id=batch_id)
+
+    def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
+        """Show a conversation of a batch on the live screen; from there, `esc` goes back to the grid."""
+        self.call_later(self._open_conversation, glance, batch_id)
+
+    async def _open_conversation(self, glance: Glance, batch_id: str | None) -> None:
+        live, key = self.live, glance.key
+        if live.state is None or live.state.started is None or live.state.started.run_id != key.run_id:
+            opener = partial(self.services.open_recording, key.run_id)
+            await self._open_run(opener)
+        else:
+            await self.action_go("live")
+            while len(self.screen_stack) > 1:
+                self.pop_screen()
+        live.look_at(key.condition, key.trial)
+        live.from_grid, live.batch_id = True, batch_id
+        live.refresh_keys()
+
     async def _open_run(self, opener: Opener | None) -> None:
         await self.action_go("live")
         while len(self.screen_stack) > 1:
@@ -282,7 +310,7 @@ class BioevalApp(App[None]):
 
     async def action_leave_app(self) -> None:
         """Quit; a run that goes on is cancelled, left or asked about. A second time, quit at once."""
-        if self._leaving or not self.live.link.goes_on or self._on_quit == "leave":
+        if self._leaving or not self._goes_on or self._on_quit == "leave":
             self.exit()
         elif self._on_quit == "cancel":
             self._cancel_and_exit(True)
@@ -290,6 +318,11 @@ class BioevalApp(App[None]):
             from bioeval_tui.tui.screens.quit import QuitScreen
 
             self.push_screen(QuitScreen(), self._cancel_and_exit)
+
+    @property
+    def _goes_on(self) -> bool:
+        batch_id = self.live.batch_id
+        return self.live.link.goes_on or (batch_id is not None and self.services.batch_goes_on(batch_id))
 
     def _cancel_and_exit(self, cancel: bool | None) -> None:
         """Exit, after cancelling the run if so decided; None means to stay."""
@@ -304,8 +337,11 @@ class BioevalApp(App[None]):
     async def _cancel_run(self) -> None:
         try:
             async with asyncio.timeout(CANCEL_WAIT_S):
-                await self.live.link.send("cancel")
-                await self.live.link.wait_for_end()
+                if self.live.batch_id is not None:
+                    await self.services.stop_batch(self.live.batch_id)
+                else:
+                    await self.live.link.send("cancel")
+                    await self.live.link.wait_for_end()
         except TimeoutError:
             pass
         finally:

@@ -74,6 +74,11 @@ class RunSummary:
     path: Path
     model: str | None = None
     rehearsal: bool = False
+    reviewed: float | None = None
+    """The mean after people's reviews; it counts only where there are `reviewers`."""
+    reviewers: tuple[str, ...] = ()
+    batch_id: str | None = None
+    """The command that it was started with, where that started several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the first paint waits for no event model
     from bioeval_tui.reviews import Opinions, ReviewedScores
     from bioeval_tui.task_report import TaskReport
     from bioeval_tui.tui.review_items import Given, ReviewItem, ReviewSource
+    from bioeval_tui.tui.view.batch import Glance
 
 __all__ = ["Intent", "IntentKind", "MedalRow", "Playback", "RunRequest", "RunSummary", "RunView", "Services"]
 
@@ -42,6 +43,8 @@ class RunView(Protocol):
 
     run_id: str
     mode: Literal["live", "replay"]
+    batch_id: str | None
+    """The batch that was started with it from here; its other runs are shown beside it."""
 
     def events(self) -> AsyncIterator[Sequence[RunEvent]]:
         """Yield batches of events, at most one a frame, until the run has ended (or died: then a `Warned`)."""
@@ -118,12 +121,17 @@ class RunRequest:
     jobs: tuple[Path, ...]
     agent_url: str | None = None
     models: tuple[str, ...] = ()
+    evaluator_model: str | None = None
+    judge_models: tuple[str, ...] = ()
+    """Who judges; several are a panel."""
     rehearsal: bool = False
     sample_agent: bool = False
     """Start the sample agent for this run, and stop it at its end."""
     trials: int = 1
     order: Literal["withheld-first", "supplied-first", "random"] | None = None
     parallel: bool = False
+    concurrency: int | None = None
+    """Most conversations at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +164,20 @@ class Services(Protocol):
 
     async def runs(self) -> Sequence[RunSummary]:
         """Return the history, newest first."""
+        ...
+
+    # Batches
+
+    def batch(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
+        """Yield all conversations of a batch whenever one has changed, until none goes on."""
+        ...
+
+    async def stop_batch(self, batch_id: str) -> str | None:
+        """End what goes on and let nothing more begin; return why not, in one sentence."""
+        ...
+
+    def batch_goes_on(self, batch_id: str) -> bool:
+        """Say whether a batch that was started from here still goes on."""
         ...
 
     def medals(self) -> AsyncIterator[MedalRow]:

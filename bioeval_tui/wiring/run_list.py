@@ -14,7 +14,7 @@ from bioeval_tui.recordings.live import is_live
 from bioeval_tui.recordings.paths import is_run_id, recording_path
 from bioeval_tui.recordings.trash import FOLDER, folder_name
 from bioeval_tui.settings import Settings, private_dir
-from bioeval_tui.text import plural
+from bioeval_tui.text import clean_line, plural
 from bioeval_tui.tui.items import RunSummary
 
 
@@ -108,4 +108,7 @@ def summary_of(run: CataloguedRun) -> RunSummary:
         path=run.path,
         model=run.model,
         rehearsal=run.rehearsal,
+        reviewed=run.reviewed["score"] if run.reviewed else None,
+        reviewers=tuple(clean_line(name, 80) for name in run.reviewed["reviewers"]) if run.reviewed else (),
+        batch_id=run.batch_id,
     )

@@ -137,6 +137,8 @@ def _show(
     from bioeval_tui.wiring.services import AppServices
 
     services = AppServices(settings, spec=spec)
+    if spec is not None and isinstance(view, FollowedRun):
+        services.batches.note(spec, view)
 
     async def open_view() -> RunView:
         return view

@@ -16,7 +16,9 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, RunComparison, RunSummary
 from bioeval_tui.tui.review_items import Given, ReviewItem, ReviewSource
 from bioeval_tui.tui.services import MedalRow, RunRequest, RunView
+from bioeval_tui.tui.view.batch import Glance
 from bioeval_tui.wiring import job_list
+from bioeval_tui.wiring.batches import Batches
 from bioeval_tui.wiring.benchmarks import Benchmarks, file_path
 from bioeval_tui.wiring.grading import Grading, grade_row, grade_rows, report_rows
 from bioeval_tui.wiring.preferences import Preferences
@@ -53,6 +55,7 @@ class AppServices:
         self._desk = ReviewDesk(settings, self._grading)
         self._preferences = Preferences(settings.data_dir)
         self._spec = spec or EngineSpec(runs=())
+        self.batches = Batches(settings, self._runs)
         self.started: list[FollowedRun] = []
 
     # Runs on the live screen
@@ -66,6 +69,9 @@ class AppServices:
             self._spec,
             runs=tuple(RunSpec(i, str(job), model) for i, (job, model) in zip(ids, wanted, strict=True)),
             agent_url=request.agent_url,
+            evaluator_model=request.evaluator_model,
+            judge_model=request.judge_models or None,
+            concurrency=request.concurrency,
             sample_agent=request.sample_agent,
             mode="rehearsal" if request.rehearsal else "job",
             trials=request.trials,
@@ -77,6 +83,7 @@ class AppServices:
         )
         view = await asyncio.to_thread(start_engine, spec, self._settings)
         self.started.append(view)
+        self.batches.note(spec, view)
         return view
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
@@ -85,6 +92,18 @@ class AppServices:
         if is_live(path):
             return FollowedRun(path)
         return ReplayedRun(path, speed)
+
+    def batch(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
+        """Yield all conversations of a batch whenever one has changed."""
+        return self.batches.follow(batch_id)
+
+    async def stop_batch(self, batch_id: str) -> str | None:
+        """End a batch."""
+        return await self.batches.stop(batch_id)
+
+    def batch_goes_on(self, batch_id: str) -> bool:
+        """Say whether a batch that was started from here still goes on."""
+        return self.batches.goes_on(batch_id)
 
     # Jobs
 

@@ -35,6 +35,7 @@ class FollowedRun:
     """A run that goes on in an engine of its own. `process` is the engine when it was started from here."""
 
     mode: Literal["live", "replay"] = "live"
+    batch_id: str | None = None
 
     def __init__(
         self,
@@ -124,6 +125,7 @@ class ReplayedRun:
     """A recording played again, with the controls of `tui.services.Playback`. `events` starts it anew."""
 
     mode: Literal["live", "replay"] = "replay"
+    batch_id: str | None = None
 
     def __init__(self, path: Path, speed: float | None, *, clock: Callable[[], float] = monotonic) -> None:
         self.path = path

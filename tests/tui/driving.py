@@ -14,6 +14,8 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.services import RunRequest
 
 WIDE, NARROW = (160, 45), (80, 24)
+FOLLOWS = ("feed", "grid")
+"""Workers that go on as long as a run does."""
 
 
 @asynccontextmanager
@@ -35,7 +37,9 @@ async def opened(
 async def loaded(app: BioevalApp, pilot: Pilot[None]) -> None:
     """Wait until the conversations are on screen and everything posted has been handled."""
     await until(pilot, lambda: app.live.opener is None or bool(app.live.talks))
-    while short := [worker for worker in app.workers if worker.group != "feed" and not worker.is_finished]:
+    while short := [
+        worker for worker in app.workers if worker.group not in FOLLOWS and not worker.is_finished
+    ]:
         await app.workers.wait_for_complete(short)
     for _ in range(4):
         await pilot.pause()

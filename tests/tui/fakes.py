@@ -15,6 +15,7 @@ from bioeval_tui.run_state import RunState
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, RunComparison, RunSummary
 from bioeval_tui.tui.review_items import Given, ReviewItem, ReviewSource
 from bioeval_tui.tui.services import Intent, MedalRow, RunRequest, RunView
+from bioeval_tui.tui.view.batch import Glance
 
 
 class FakeView:
@@ -29,6 +30,7 @@ class FakeView:
         refuse: str | None = None,
     ) -> None:
         self.run_id = events[0].run_id if events else "none"
+        self.batch_id: str | None = None
         self.mode = mode
         self.sent: list[Intent] = []
         self.closed = False
@@ -81,6 +83,10 @@ class FakeServices:
         self.error = error
         self.started: list[RunRequest] = []
         self.preferences: dict[str, Any] = {}
+        self.glances: list[Sequence[Glance]] = []
+        """What a batch looks like, one look after another."""
+        self.next_look = asyncio.Event()
+        self.batch_runs = False
         self.job_items: Sequence[JobItem] = ()
         self.history: Sequence[RunSummary] = ()
         self.tasks: Sequence[BenchmarkItem] = ()
@@ -110,6 +116,24 @@ class FakeServices:
         self.asked.append(("open", (run_id, speed)))
         assert self.view is not None
         return self.view
+
+    async def batch(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
+        """Yield the looks that were given, one by one as the test asks for them."""
+        self._fail()
+        self.asked.append(("batch", batch_id))
+        for glances in self.glances:
+            yield glances
+            await self.next_look.wait()
+            self.next_look.clear()
+
+    async def stop_batch(self, batch_id: str) -> str | None:
+        """Remember that a batch was to end."""
+        self.asked.append(("stop", batch_id))
+        return None
+
+    def batch_goes_on(self, batch_id: str) -> bool:
+        """Whether the test says so."""
+        return self.batch_runs
 
     def _fail(self) -> None:
         if self.error is not None:

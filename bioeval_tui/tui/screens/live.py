@@ -127,6 +127,7 @@ class LiveScreen(LiveKeys, BaseScreen):
         self.opener = opener
         self.link = RunLink(opener, self.post_message, self._clock)
         self.active, self.trial, self.steered, self._card_shown = "withheld", 1, False, False
+        self.from_grid, self.batch_id = False, None
         for talk in self.talks.values():
             talk.show_talk(None, None)
         self._show_all()
@@ -178,6 +179,8 @@ class LiveScreen(LiveKeys, BaseScreen):
         self._show_conversations(changes.talks)
         if not changes.only_text or not running:
             self._show_all()
+        if "run_started" in changes.run:
+            self.show_batch()
         self._show_end()
 
     def show_talks_of(self, trial: int, condition: ConditionName) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import on
 from textual.binding import Binding, BindingType
 
+from bioeval_tui.tui.screens.live_grid import GRID_ACTIONS, GRID_KEYS, TO_GRID, LiveGrid
 from bioeval_tui.tui.screens.live_presenting import PRESENT, STOP_PRESENTING, LivePresenting
 from bioeval_tui.tui.screens.live_reading import READING_ACTIONS, READING_KEYS, LiveReading
 from bioeval_tui.tui.screens.live_replay import REPLAY_ACTIONS, REPLAY_KEYS
@@ -20,11 +21,11 @@ from bioeval_tui.tui.widgets.tab_line import TabLine
 
 if TYPE_CHECKING:
     from bioeval_tui.events import ConditionName
-    from bioeval_tui.run_state import ConversationKey
     from bioeval_tui.tui.screens.live import LiveScreen
     from bioeval_tui.tui.view.score_card import Evidence
 
 LIVE_KEYS: list[BindingType] = [
+    TO_GRID,
     STOP_PRESENTING,
     Binding("space", "pause", "pause", tooltip="Both conversations wait before the next message"),
     Binding("space", "resume", "go on", tooltip="Go on after a pause"),
@@ -46,10 +47,7 @@ LIVE_KEYS: list[BindingType] = [
     Binding("C", "cancel_all", "cancel all", tooltip="End the whole run"),
     Binding("left_square_bracket", "other_trial(-1)", "trial", key_display="[ ]", tooltip="Another trial"),
     Binding("right_square_bracket", "other_trial(1)", "trial", show=False),
-    Binding(
-        "a", "all_trials", "all trials", tooltip="Every conversation at a glance, what needs attention first"
-    ),
-    Binding("escape", "leave", "back", show=False, tooltip="From a panel back to the conversation"),
+    *GRID_KEYS,
 ]
 
 CONDITIONAL = control.CONTROL | {
@@ -58,14 +56,13 @@ CONDITIONAL = control.CONTROL | {
     "find",
     "events",
     "other_trial",
-    "all_trials",
     "follow",
 }
-CONDITIONAL |= REPLAY_ACTIONS | READING_ACTIONS | {"present", "stop_presenting"}
+CONDITIONAL |= REPLAY_ACTIONS | READING_ACTIONS | GRID_ACTIONS | {"present", "stop_presenting"}
 NEEDS_RUN = frozenset({"switch_condition", "next_panel"})
 
 
-class LiveKeys(LivePresenting, LiveReading):
+class LiveKeys(LivePresenting, LiveGrid, LiveReading):
     """Actions of the live screen; `LiveScreen` adds what is seen."""
 
     CONDITIONAL: ClassVar[frozenset[str]] = CONDITIONAL | NEEDS_RUN
@@ -87,6 +84,8 @@ class LiveKeys(LivePresenting, LiveReading):
             return self.replay_applies(action)
         if action in READING_ACTIONS:
             return self.reading_applies(action)
+        if action in GRID_ACTIONS:
+            return self.grid_applies(action)
         if action in NEEDS_RUN:
             return bool(live.state.conversations)
         if action == "other_trial" and self.playback is not None:
@@ -198,9 +197,10 @@ class LiveKeys(LivePresenting, LiveReading):
             return
         trials = sorted({key.trial for key in live.state.conversations}) or [1]
         at = trials.index(live.trial) if live.trial in trials else 0
-        self._show_trial(trials[max(0, min(len(trials) - 1, at + by))])
+        self.show_trial(trials[max(0, min(len(trials) - 1, at + by))])
 
-    def _show_trial(self, trial: int) -> None:
+    def show_trial(self, trial: int) -> None:
+        """Look at the conversations of a trial."""
         live = self._live
         live.trial = trial
         live.steered = True
@@ -208,20 +208,6 @@ class LiveKeys(LivePresenting, LiveReading):
             shown = live.state.conversation(condition, trial) if live.state else None
             talk.show_talk(shown, None)
         live._show_all()
-
-    def action_all_trials(self) -> None:
-        """Show every conversation of the run as a grid."""
-        if self._live.state is not None:
-            from bioeval_tui.tui.screens.trials import TrialsScreen
-
-            self.app.push_screen(
-                TrialsScreen(self._live.state, lambda: self._live.link.now), self._open_trial
-            )
-
-    def _open_trial(self, key: ConversationKey | None) -> None:
-        if key is not None:
-            self._show_trial(key.trial)
-            self.switch_to(key.condition)
 
     def action_next_panel(self) -> None:
         """Go to the lower panels, one after another."""
@@ -297,8 +283,8 @@ class LiveKeys(LivePresenting, LiveReading):
 
     def run_has_ended(self) -> None:
         """Show the score card, unless somebody is in the middle of something else."""
-        if getattr(self.app, "leaving", False):
-            return  # the run ended because its viewer leaves: nothing is opened any more
+        if getattr(self.app, "leaving", False) or getattr(self.app.screen, "batch_id", None) is not None:
+            return  # the viewer leaves, or sees the end of each run in the grid: nothing is opened any more
         typing = any(line.is_open for line in self.query(AskLine))
         if self.is_active and not typing and self.check_action("score_card", ()):
             self.action_score_card()

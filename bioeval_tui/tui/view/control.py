@@ -25,7 +25,7 @@ def applies(action: str, state: RunState, link: LinkState, condition: ConditionN
             return link in ("failed", "interrupted") or state.ended is not None
         case "find" | "events":
             return talk is not None and bool(talk.messages)
-        case "other_trial" | "all_trials":
+        case "other_trial":
             return bool(state.started and state.started.trials > 1)
         case _:
             return True

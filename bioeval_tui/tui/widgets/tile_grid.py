@@ -1,8 +1,8 @@
-"""Tiles in rows and columns, drawn on demand, with a cursor."""
+"""Tiles in rows and columns, drawn on demand, with a cursor: a thousand cost what twenty do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -15,7 +15,12 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from bioeval_tui.tui.tones import left, paint
-from bioeval_tui.tui.view.trials import CELL_HEIGHT, CELL_WIDTH, Tile
+from bioeval_tui.tui.view.batch import CELL_HEIGHT, CELL_WIDTH
+from bioeval_tui.tui.view.cells import Cell
+
+Lines = tuple[tuple[Cell, ...], ...]
+TilePainter = Callable[[int, int], Lines]
+"""Called with a tile's index and its width in cells; returns its lines."""
 
 
 class TileGrid(ScrollView, can_focus=True):
@@ -30,22 +35,27 @@ class TileGrid(ScrollView, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "open", tooltip="Open this conversation"),
-        Binding("left,h", "move(-1)", "left", show=False, tooltip="The tile before"),
-        Binding("right,l", "move(1)", "right", show=False, tooltip="The next tile"),
+        Binding("left,h", "move(-1)", "left", show=False, tooltip="The cell before"),
+        Binding("right,l", "move(1)", "right", show=False, tooltip="The next cell"),
         Binding("up,k", "row(-1)", "up", show=False, tooltip="A row up"),
         Binding("down,j", "row(1)", "down", show=False, tooltip="A row down"),
+        Binding("pageup,ctrl+b", "page(-1)", "page up", show=False, tooltip="A page up"),
+        Binding("pagedown,ctrl+f", "page(1)", "page down", show=False, tooltip="A page down"),
+        Binding("home", "edge(0)", "first", show=False, tooltip="To the first cell"),
+        Binding("end,G", "edge(1)", "last", show=False, tooltip="To the last cell"),
     ]
 
     class Chosen(Message):
         """A tile was opened."""
 
-        def __init__(self, tile: Tile) -> None:
+        def __init__(self, index: int) -> None:
             super().__init__()
-            self.tile = tile
+            self.index = index
 
     def __init__(self) -> None:
         super().__init__()
-        self._tiles: list[Tile] = []
+        self._keys: Sequence[Hashable] = ()
+        self._painter: TilePainter | None = None
         self.cursor = 0
         self._steered = False
 
@@ -54,60 +64,86 @@ class TileGrid(ScrollView, can_focus=True):
         """How many tiles stand side by side."""
         return max(1, self.scrollable_content_region.width // CELL_WIDTH)
 
-    def show(self, tiles: Sequence[Tile]) -> None:
-        """Show tiles; the cursor stays on its conversation once it was moved."""
-        here = self._tiles[self.cursor].key if self._steered and self.cursor < len(self._tiles) else None
-        self._tiles = list(tiles)
-        self.cursor = next((at for at, tile in enumerate(self._tiles) if tile.key == here), 0)
-        self._fit()
+    @property
+    def tile_width(self) -> int:
+        """How wide a tile is, the space after it included: what is left over is shared."""
+        return max(1, self.scrollable_content_region.width // self.columns)
+
+    def show(self, keys: Sequence[Hashable], painter: TilePainter) -> None:
+        """Show tiles drawn by `painter`; the cursor stays on its tile once it was moved."""
+        here = self._keys[self.cursor] if self._steered and self.cursor < len(self._keys) else None
+        resized = len(keys) != len(self._keys)
+        self._keys, self._painter = keys, painter
+        if here is not None and not (self.cursor < len(keys) and keys[self.cursor] == here):
+            self.cursor = next((at for at, key in enumerate(keys) if key == here), 0)
+            self._into_view()
+        self.cursor = min(self.cursor, max(0, len(keys) - 1))
+        if resized:
+            self._fit()
+        self.refresh()
 
     def on_resize(self) -> None:
         """Another width, other columns."""
         self._fit()
 
     def _fit(self) -> None:
-        rows = -(-len(self._tiles) // self.columns)
+        rows = -(-len(self._keys) // self.columns)
         self.virtual_size = Size(self.scrollable_content_region.width, rows * CELL_HEIGHT)
+        self.refresh()
+
+    def _into_view(self) -> None:
+        top = self.cursor // self.columns * CELL_HEIGHT
+        self.scroll_to_region(Region(0, top, 1, CELL_HEIGHT), animate=False, immediate=True)
+
+    def _move_to(self, at: int) -> None:
+        self._steered = True
+        self.cursor = max(0, min(len(self._keys) - 1, at))
+        self._into_view()
         self.refresh()
 
     def action_move(self, by: int) -> None:
         """Move the cursor."""
-        self._steered = True
-        self.cursor = max(0, min(len(self._tiles) - 1, self.cursor + by))
-        top = self.cursor // self.columns * CELL_HEIGHT
-        self.scroll_to_region(Region(0, top, 1, CELL_HEIGHT), animate=False, immediate=True)
-        self.refresh()
+        self._move_to(self.cursor + by)
 
     def action_row(self, by: int) -> None:
         """Move the cursor by rows."""
-        if 0 <= self.cursor + by * self.columns < len(self._tiles):
-            self.action_move(by * self.columns)
+        if 0 <= self.cursor + by * self.columns < len(self._keys):
+            self._move_to(self.cursor + by * self.columns)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        rows = max(1, self.size.height // CELL_HEIGHT)
+        self._move_to(self.cursor + by * rows * self.columns)
+
+    def action_edge(self, end: int) -> None:
+        """Move the cursor to the first tile or the last."""
+        self._move_to(len(self._keys) - 1 if end else 0)
 
     def action_choose(self) -> None:
         """Open the tile under the cursor."""
-        if self._tiles:
-            self.post_message(self.Chosen(self._tiles[self.cursor]))
+        if self._keys:
+            self.post_message(self.Chosen(self.cursor))
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor where the mouse points; on its own tile, open it."""
         row = (event.y + self.scroll_offset.y) // CELL_HEIGHT
-        column = event.x // CELL_WIDTH
+        column = event.x // self.tile_width
         at = row * self.columns + column
-        if column >= self.columns or not 0 <= at < len(self._tiles):
+        if column >= self.columns or not 0 <= at < len(self._keys):
             return
         if at == self.cursor and event.chain > 1:
             self.action_choose()
         else:
-            self.action_move(at - self.cursor)
+            self._move_to(at)
 
     def render_line(self, y: int) -> Strip:
         """Draw one line: a slice of every tile of its row."""
         width = self.scrollable_content_region.width
         row, line = divmod(y + self.scroll_offset.y, CELL_HEIGHT)
-        first = row * self.columns
+        first, across = row * self.columns, self.tile_width
         strips = []
-        for at in range(first, min(first + self.columns, len(self._tiles))):
-            lines = self._tiles[at].lines
+        for at in range(first, min(first + self.columns, len(self._keys))):
+            lines = self._painter(at, across - 3) if self._painter else ()
             style = self.visual_style
             content = Content("")
             if line < len(lines):
@@ -115,7 +151,7 @@ class TileGrid(ScrollView, can_focus=True):
                 content = Content.assemble((mark, "$accent"), paint(*lines[line]))
                 if at == self.cursor:
                     style = style + self.get_visual_style("tiles--cursor")
-            content = left(content, CELL_WIDTH - 1)
-            strips.append(Visual.to_strips(self, content, CELL_WIDTH - 1, 1, style, pad=True)[0])
+            content = left(content, across - 1)
+            strips.append(Visual.to_strips(self, content, across - 1, 1, style, pad=True)[0])
             strips.append(Strip.blank(1, self.rich_style))
         return Strip.join(strips).adjust_cell_length(width, self.rich_style)

@@ -36,7 +36,7 @@ class TitleBar(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the line; when it is narrow, the program's name goes first, then the notes' spacing."""
+        """Draw the line; when it is narrow, the program's name goes first, then notes."""
         path, notes, state, name = self._shown
         width = self.size.width
         steps = list(path)
@@ -45,11 +45,12 @@ class TitleBar(Widget):
         trail = Content.styled(" › ", "$quiet").join(
             [Content.assemble((step, "bold" if step is path[-1] else "")) for step in steps]
         )
-        told = Content.styled(" · ", "$quiet").join([paint(note) for note in notes])
         end = paint(state, Cell(f"  {name}", "quiet")) if name and width >= 100 else paint(state)
         room = width - trail.cell_length - end.cell_length - 6
-        if notes and told.cell_length > room:
-            told = Content(" · ").join([paint(note) for note in notes if note.tone == "warn"])
-        if notes and told.cell_length <= room:
+        kept = list(notes)
+        while kept and (told := Content.styled(" · ", "$quiet").join(map(paint, kept))).cell_length > room:
+            # The last one goes first, and what is not worth a colour before what is.
+            kept.remove(next((note for note in reversed(kept) if note.tone == "quiet"), kept[-1]))
+        if kept:
             trail = Content.assemble(trail, "    ", told)
         return spread(trail, end, width)

@@ -1,0 +1,46 @@
+"""A batch of many conversations as the grid sees them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from bioeval_tui.tui.view.batch import Glance, GlanceKey, Rank
+from bioeval_tui.tui.view.cells import Cell
+
+NOW = datetime(2026, 11, 20, 9, 5, 0, tzinfo=UTC)
+JOBS = ("medication_reminder", "drug_interaction", "cohort_question")
+MODELS = ("gpt-4.1-mini", "local-llama")
+
+
+def glances(count: int = 24) -> list[Glance]:
+    """Return so many conversations, in every state that there is."""
+    found = []
+    for number in range(count):
+        job, model = JOBS[number // 2 % len(JOBS)], MODELS[number // 6 % len(MODELS)]
+        key = GlanceKey(
+            f"20261120-090000-{number // 12:04x}", ("withheld", "supplied")[number % 2], 1 + number // 12
+        )
+        times = tuple(400.0 + 300 * ((number * 7 + turn * 3) % 5) for turn in range(number % 7 + 1))
+        found.append(_glance(number, key, job, model, times))
+    return found
+
+
+def _glance(number: int, key: GlanceKey, job: str, model: str, times: tuple[float, ...]) -> Glance:
+    value = round(0.25 + (number * 13 % 70) / 100, 2)
+    if number == 3:
+        state, rank = Cell("! evaluator failed · 6 messages", "warn"), Rank.SPOILT
+    elif number == 9:
+        state, rank = Cell("✗ agent failed · 4 messages", "bad"), Rank.AGENT_FAILED
+    elif number == 14:
+        state, rank = Cell("‖ paused · message 6 of 20", "warn"), Rank.WAITS
+    elif number % 4 == 1:
+        since = NOW - timedelta(seconds=21 if number == 5 else 1)
+        state = Cell(f"● message {2 * len(times) + 2} of 20 · agent answers…", "busy")
+        so_far = Cell(f"{value:.2f} so far", "quiet")
+        return Glance(key, Rank.GOES_ON, state, so_far, None, job, model, times, 3000.0, since)
+    elif number % 6 == 4:
+        return Glance(key, Rank.TO_COME, Cell("◌ to come", "quiet"), job=job, model=model)
+    else:
+        state, rank = Cell(f"✓ signed off · {2 * len(times) + 1} messages", "good"), Rank.DONE
+        return Glance(key, rank, state, Cell(f"{value:.2f}", "strong"), value, job, model, times, 3000.0)
+    return Glance(key, rank, state, job=job, model=model, latencies_ms=times, slow_ms=3000.0)

@@ -1,0 +1,206 @@
+"""Many conversations at a glance: of a run of several trials, and of a batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from batches import NOW, glances
+from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from fakes import FakeServices, FakeView
+from run_script import run_of_trials, scripted_run
+
+from bioeval_tui import events
+from bioeval_tui.run_state import RunState, apply_all
+from bioeval_tui.tui.screens.grid import GridScreen
+from bioeval_tui.tui.services import Intent
+from bioeval_tui.tui.view.batch import CELL_WIDTH, Rank, arrange, glances_of, lines_of, planned
+
+
+def test_what_needs_attention_stands_first_and_the_worst_score_before_the_best() -> None:
+    found = arrange(glances(), NOW)
+    ranks = [glance.ranked(NOW) for glance in found]
+    assert ranks == sorted(ranks)
+    assert {Rank.SPOILT, Rank.AGENT_FAILED, Rank.WAITS, Rank.SLOW, Rank.GOES_ON, Rank.TO_COME} < set(ranks)
+    done = [glance.value for glance in found if glance.rank is Rank.DONE]
+    assert done == sorted(done, key=lambda value: value or 0.0)
+    assert {glance.job for glance in arrange(glances(), NOW, "llama cohort")} == {"cohort_question"}
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_three_lines_fit_a_cell_and_say_what_is_slow(several: bool) -> None:
+    for glance in glances():
+        lines = lines_of(glance, NOW, several, CELL_WIDTH - 3)
+        assert len(lines) == 3
+        assert all(len("".join(cell.text for cell in line)) <= CELL_WIDTH - 3 for line in lines)
+    slow = next(glance for glance in glances() if glance.ranked(NOW) is Rank.SLOW)
+    assert "21 s" in "".join(cell.text for line in lines_of(slow, NOW, several, 60) for cell in line)
+    assert "◷" in "".join(cell.text for cell in lines_of(slow, NOW, several, 60)[2])
+
+
+def test_a_run_gives_a_glance_at_what_was_held_goes_on_and_is_to_come() -> None:
+    state = apply_all(RunState(), run_of_trials(4, end=False))
+    found = {(g.key.condition, g.key.trial): g for g in glances_of(state)}
+    assert len(found) == 8
+    assert found["supplied", 3].rank is Rank.SPOILT
+    assert found["withheld", 4].rank is Rank.SLOW
+    assert found["supplied", 4].rank is Rank.TO_COME
+    done = state.conversation("supplied", 1)
+    assert done is not None and done.score is not None
+    assert (found["supplied", 1].rank, found["supplied", 1].value) == (Rank.DONE, done.score.score)
+    gone = {(g.key.condition, g.key.trial): g.rank for g in glances_of(state, gone=True)}
+    assert gone["withheld", 4] is gone["supplied", 4] is Rank.SPOILT
+    assert [g.rank for g in planned("x", "jobs/a.yml", None, 2)] == [Rank.TO_COME] * 4
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_a_run_of_trials_opens_the_conversation_that_is_chosen(size: tuple[int, int]) -> None:
+    async with opened(FakeView(run_of_trials(4, end=False)), size) as (app, pilot):
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, GridScreen) and bool(app.screen.shown))
+        assert "supplied · trial 3" in screen_text(app)
+        await pilot.press("right", "enter")
+        await until(pilot, lambda: (app.live.active, app.live.trial) == ("withheld", 4))
+        await loaded(app, pilot)
+        assert "esc grid" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, GridScreen) and bool(app.screen.shown))
+        await pilot.press("enter")
+        await until(pilot, lambda: (app.live.active, app.live.trial) == ("supplied", 3))
+
+
+async def test_brackets_go_from_trial_to_trial_and_stop_at_the_ends() -> None:
+    async with opened(FakeView(run_of_trials(3, end=False))) as (app, pilot):
+        await until(pilot, lambda: app.live.trial == 3)
+        await pilot.press("left_square_bracket")
+        assert app.live.trial == 2
+        await loaded(app, pilot)
+        assert "evaluator failed" in screen_text(app)
+        await pilot.press("left_square_bracket", "left_square_bracket")
+        assert app.live.trial == 1
+        await pilot.press("right_square_bracket", "right_square_bracket", "right_square_bracket")
+        assert app.live.trial == 3
+
+
+async def test_a_run_of_one_trial_has_no_grid() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=100)) as (app, pilot):
+        await pilot.press("a", "left_square_bracket")
+        assert app.screen is app.live
+
+
+def batch_services() -> FakeServices:
+    """Return services with a batch of 24 conversations, whose first run is shown."""
+    script = scripted_run()
+    started = script[0]
+    assert isinstance(started, events.RunStarted)
+    script[0] = started.model_copy(update={"batch_id": "b1"})
+    view = FakeView(script, hold_at=100)
+    view.batch_id = "b1"
+    services = FakeServices(view)
+    services.glances = [glances()]
+    return services
+
+
+async def shown(app: object, pilot: object) -> GridScreen:
+    """Wait for the grid, and return it."""
+    await until(pilot, lambda: isinstance(app.screen, GridScreen) and bool(app.screen.shown))  # type: ignore[attr-defined, arg-type]
+    return app.screen  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_a_batch_begins_with_the_grid_and_enter_opens_a_run(size: tuple[int, int]) -> None:
+    services = batch_services()
+    async with opened(None, size, services=services) as (app, pilot):
+        grid = await shown(app, pilot)
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert "batch of 2 runs" in text
+        assert "evaluator failed" in text
+        await pilot.press("enter")
+        first = grid.shown[0].key
+        await until(pilot, lambda: ("open", (first.run_id, None)) in services.asked)
+        await until(pilot, lambda: app.screen is app.live and app.live.from_grid)
+        await pilot.press("escape")
+        await shown(app, pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.live)
+
+
+async def test_the_grid_moves_filters_copies_follows_and_stops() -> None:
+    services = batch_services()
+    services.glances.append([replace(glance, rank=Rank.DONE) for glance in glances()])
+    async with opened(None, services=services) as (app, pilot):
+        grid = await shown(app, pilot)
+        for keys, at in ((("right", "l"), 2), (("down",), 6), (("k",), 2), (("G",), 23), (("home",), 0)):
+            await pilot.press(*keys)
+            assert grid.grid.cursor == at
+        await pilot.press("pagedown", "pageup", "j", "h")
+        await pilot.press("slash", *"interaction", "enter")
+        assert {glance.job for glance in grid.shown} == {"drug_interaction"}
+        await pilot.press("y")
+        assert "drug_interaction" in app.clipboard
+        await pilot.press("escape")
+        assert len(grid.shown) == 24
+        await pilot.press("C")
+        await until(pilot, lambda: ("stop", "b1") in services.asked)
+        services.next_look.set()
+        await until(pilot, lambda: all(glance.rank is Rank.DONE for glance in grid.shown))
+        await loaded(app, pilot)
+        assert "✓ ENDED" in screen_text(app)
+        assert grid.check_action("stop", ()) is False
+
+
+async def test_a_conversation_to_come_cannot_be_opened() -> None:
+    services = batch_services()
+    services.glances = [planned("x", "jobs/a.yml", "m", 2)]
+    async with opened(None, services=services) as (app, pilot):
+        grid = await shown(app, pilot)
+        await pilot.press("enter")
+        await loaded(app, pilot)
+        assert app.screen is grid
+        assert "has not begun yet" in screen_text(app)
+
+
+async def test_quitting_a_batch_asks_and_stops_all_of_it() -> None:
+    services = batch_services()
+    services.batch_runs = True
+    async with opened(None, services=services) as (app, pilot):
+        await shown(app, pilot)
+        await pilot.press("q")
+        await loaded(app, pilot)
+        await pilot.press("x")
+        await until(pilot, lambda: app._exit)
+    assert ("stop", "b1") in services.asked
+    assert services.view is not None
+    assert Intent("cancel") not in services.view.sent
+
+
+async def test_a_batch_that_cannot_be_read_says_so() -> None:
+    services = batch_services()
+    async with opened(None, services=services) as (app, pilot):
+        await shown(app, pilot)
+        await pilot.press("escape")
+        services.error = OSError("the disk is away")
+        await pilot.press("a")
+        await until(pilot, lambda: "the disk is away" in screen_text(app))
+
+
+async def test_a_click_opens_a_cell() -> None:
+    services = batch_services()
+    async with opened(None, services=services) as (app, pilot):
+        grid = await shown(app, pilot)
+        await pilot.click("TileGrid", offset=(grid.grid.tile_width + 4, 1))
+        assert grid.grid.cursor == 1
+        await pilot.click("TileGrid", offset=(grid.grid.tile_width + 4, 1), times=2)
+        await until(pilot, lambda: app.screen is app.live)
+
+
+async def test_a_thousand_cells_are_drawn_only_where_they_are_seen() -> None:
+    services = batch_services()
+    services.glances = [glances(1000)]
+    async with opened(None, services=services) as (app, pilot):
+        grid = await shown(app, pilot)
+        assert len(grid.query("*")) < 12
+        await pilot.press("end")
+        assert grid.grid.cursor == 999
+        assert grid.grid.scroll_offset.y > 900
