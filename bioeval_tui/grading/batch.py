@@ -99,7 +99,7 @@ class InProcess:
                 self._ready[item.task_id] = ready
         except (InputError, NotGradedError) as error:
             return NotGraded(item.task_id, item.path or "", str(error), final=True)
-        return ready.grade(None if item.path is None else Path(item.path), item.path)
+        return ready.grade(None if item.path is None else Path(item.path), item.path, handed_in=True)
 
 
 def grade_jsonl(

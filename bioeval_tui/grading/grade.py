@@ -13,9 +13,9 @@ import numpy as np
 from bioeval_tui.errors import BioevalError, InputError, Problem
 from bioeval_tui.grading.grader import is_invalid_submission
 from bioeval_tui.grading.humans import compare_with_humans, load_humans
-from bioeval_tui.grading.leaderboard import Leaderboard, load_leaderboard
+from bioeval_tui.grading.leaderboard import Leaderboard, leaderboard_of
 from bioeval_tui.grading.outcomes import Invalid, NotGraded, NotGradedError, Outcome
-from bioeval_tui.grading.paths import extract_agent_from_submission_path, why_not_a_file
+from bioeval_tui.grading.paths import extract_agent_from_submission_path, is_same_file, why_not_a_file
 from bioeval_tui.grading.rounding import to_score
 from bioeval_tui.grading.scorers import Scorer, scorer_for
 from bioeval_tui.task_report import ReportExtra, TaskReport, now
@@ -43,13 +43,7 @@ class TaskGrading:
             raise NotGradedError(reason)
         self.task = task
         try:
-            self.board: Leaderboard = load_leaderboard(
-                task.leaderboard,
-                task.id,
-                task.grader.lower_is_better,
-                self_trained=task.self_trained,
-                partial=task.partial_leaderboard,
-            )
+            self.board = leaderboard_of(task)
         except InputError as error:
             raise NotGradedError(str(error)) from None
         self.warnings = [*task.warnings, *self.board.warnings]
@@ -67,8 +61,10 @@ class TaskGrading:
             self._scorer = scorer_for(self.task)
         return self._scorer
 
-    def grade(self, path: Path | None, shown: str | None = None) -> Outcome:
+    def grade(self, path: Path | None, shown: str | None = None, *, handed_in: bool = False) -> Outcome:
         """Grade the file at `path` (None: nothing was handed in), which the report calls `shown`.
+
+        The answers themselves, if somebody else handed them in, are invalid.
 
         Never raises for what a file or a grader's code does.
         """
@@ -77,6 +73,8 @@ class TaskGrading:
         reason = (
             "nothing was handed in" if path is None else why_not_a_file(path, shown) or self._too_large(path)
         )
+        if path is not None and reason is None and handed_in and is_same_file(path, self.task.answers):
+            reason = "the file is the task's own answers"
         problems: tuple[Problem, ...] = ()
         score: float | None = None
         if path is not None and reason is None:

@@ -32,8 +32,19 @@ def why_not_a_file(path: Path, name: str | None = None) -> str | None:
         return f"submission file {shown} does not exist"
     except (OSError, ValueError) as error:
         return f"submission file {shown} cannot be opened: {clean_line(str(error), 120)}"
+    if path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve()):
+        # Whoever hands in a file could have it point at the answers, or at something that a report would quote.
+        return f"submission file {shown} is a link out of its folder; such links are not followed"
     if stat.S_ISDIR(mode):
         return f"submission file {shown} is a folder"
     if not stat.S_ISREG(mode):
         return f"submission file {shown} is not an ordinary file"
     return None
+
+
+def is_same_file(path: Path, other: Path) -> bool:
+    """Say whether both are one file, by whatever path or link; False where that cannot be told."""
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False

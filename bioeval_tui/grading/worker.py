@@ -56,7 +56,7 @@ class Worker:
         shown = path or ""
         try:
             ready = self._task(task_id)
-            return ready.grade(None if absolute is None else Path(absolute), path)
+            return ready.grade(None if absolute is None else Path(absolute), path, handed_in=True)
         except (InputError, NotGradedError) as error:
             return NotGraded(task_id, shown, str(error), final=True)
         except SystemExit as error:

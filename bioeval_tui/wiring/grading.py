@@ -250,10 +250,19 @@ def medal_result(assertion: MedalAssertion, outcome: Outcome) -> CheckResult:
 
 
 def newest(folder: Path, pattern: str) -> Path | None:
-    """Return the file that a path or glob names, the newest if there are several; links are not followed out."""
-    candidate = Path(pattern).expanduser()
-    base, relative = (candidate.parent, candidate.name) if candidate.is_absolute() else (folder, pattern)
-    with contextlib.suppress(OSError, ValueError, NotImplementedError):
-        found = [path for path in base.glob(relative) if path.is_file()]
+    """Return the file that a path or glob below the job's folder names, the newest if there are several.
+
+    A job may come from anywhere: neither `..` nor a link leads out of its folder. An absolute path names a file or a
+    pattern in one folder, for agents that work elsewhere.
+    """
+    with contextlib.suppress(OSError, ValueError, NotImplementedError, IndexError, RuntimeError):
+        candidate = Path(pattern).expanduser()
+        base, relative = (candidate.parent, candidate.name) if candidate.is_absolute() else (folder, pattern)
+        if candidate.is_absolute() and relative == "**":
+            return None
+        root = base.resolve()
+        found = [
+            path for path in base.glob(relative) if path.is_file() and path.resolve().is_relative_to(root)
+        ]
         return max(found, key=lambda path: path.stat().st_mtime, default=None)
     return None

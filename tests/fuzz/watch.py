@@ -46,13 +46,17 @@ class Watch:
     """Notes what a case does that it may not. One a process, because an audit hook stays for good."""
 
     def __init__(self, folders: list[Path]) -> None:
-        self._folders = [folder.resolve() for folder in folders]
+        self.allow(*folders)
         self._active = False
         self.ports: set[int] = set()
         """Where a case may connect to on 127.0.0.1."""
         self.noticed: list[str] = []
         sys.addaudithook(self._event)
         signal.signal(signal.SIGPROF, self._too_long)
+
+    def allow(self, *folders: Path) -> None:
+        """Let cases write below these folders and nowhere else."""
+        self._folders = [folder.resolve() for folder in folders]
 
     def limit_address_space(self) -> None:
         """Keep this process from reserving much more than it has now. Linux only."""

@@ -1,0 +1,1 @@
+"""Attempts to get out: of expressions, templates, YAML, queries and paths; into the terminal; at the credentials."""
