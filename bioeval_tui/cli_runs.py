@@ -67,6 +67,7 @@ def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(run_id: str, as_json: bool) -> int:
     """Show a run's score card. RUN_ID is the id, or the beginning or end of it."""
+    from bioeval_tui.engine.resume import excluded_trials
     from bioeval_tui.recordings.catalogue import Catalogue
     from bioeval_tui.recordings.overlay import in_force, judgings, read_overlay
     from bioeval_tui.recordings.reading import read_recording
@@ -86,6 +87,11 @@ def show(run_id: str, as_json: bool) -> int:
     reviewed, before = reviewed_scores(now, fold_reviews(overlay.events, now)), now.scores()
     for problem in (*recording.problems, *overlay.problems):
         click.echo(f"note: {problem}", err=True)
+    if state.started is not None and excluded_trials(state):
+        from bioeval_tui.wiring.resume import rerun_offer
+
+        if offer := rerun_offer(path):
+            click.echo(f"note: {offer}", err=True)
     if as_json:
         scores = reviewed.to_dict() if reviewed else None
         result = {**result_of(state), "rescored": rescored_dicts(state, later), "reviewed": scores}

@@ -37,12 +37,14 @@ def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
 
     Finished conversations are neither held nor paid for again. RUN is the id, or the beginning or end of it.
     """
-    from bioeval_tui.wiring.resume import resume_spec
+    from bioeval_tui.wiring.resume import rerun_offer, resume_spec
 
     settings, path = _find(run_id)
     spec = resume_spec(path, **options)
     if spec is None:
         click.echo(f"{path.stem}: nothing is missing; `bioeval-tui runs show {path.stem}` shows it", err=True)
+        if offer := rerun_offer(path):
+            click.echo(offer, err=True)
         return ExitCode.OK
     if headless or as_json or not sys.stdout.isatty():
         from bioeval_tui.wiring.headless import run_headless

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bioeval_tui.engine.resume import excluded_trials
 from bioeval_tui.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.prices import FILE_NAME, load_prices
@@ -65,6 +66,7 @@ def run_headless(
     print_checks(result, talk if as_json else out)
     _say_how_to_resume(states, talk)
     _say_who_is_missing(states, talk)
+    _offer_reruns(states, settings, talk)
     if interrupted:
         return ExitCode.INTERRUPTED
     if len(loaded) < len(states) or any(_stopped(state) for state in states):
@@ -131,6 +133,16 @@ def _say_how_to_resume(states: Sequence[RunState], console: Console) -> None:
         first = f"`bioeval-tui runs resume {stopped[0]}`"
         more = "" if len(stopped) == 1 else " and so on"
         console.print(Text(f"{what} not finished; {first}{more} goes on with what is missing"))
+
+
+def _offer_reruns(states: Sequence[RunState], settings: Settings, console: Console) -> None:
+    from bioeval_tui.wiring.resume import rerun_offer
+
+    for state in states:
+        if state.started is not None and not _stopped(state) and excluded_trials(state):
+            offer = rerun_offer(recording_path(settings.runs_dir, state.started.run_id))
+            if offer:
+                console.print(Text(offer))
 
 
 def _say_who_is_missing(states: Sequence[RunState], console: Console) -> None:

@@ -46,8 +46,7 @@ def resume_spec(
     if is_live(path):
         raise UsageError(f"{path.stem} goes on right now; `bioeval-tui watch {path.stem}` shows it")
     state, started = _folded(path)
-    trials = max(started.trials, *(key.trial for key in state.conversations), 1)
-    trials += len(excluded_trials(state)) if rerun else 0
+    trials = _trials(state, started) + (owed_reruns(path) if rerun else 0)
     if not missing(state, trials):
         return None
     known = started.options
@@ -72,6 +71,34 @@ def resume_spec(
         max_calls=max_calls,
         max_cost=max_cost,
     )
+
+
+def owed_reruns(path: Path) -> int:
+    """Return how many trials evaluator, judge or infrastructure spoilt and no further trial has made up for yet.
+
+    Raises:
+        RecordingError: the recording cannot be read, or lacks its first event.
+    """
+    state, started = _folded(path)
+    events = read_recording(path, as_written=True).events
+    asked = next((event.trials for event in events if isinstance(event, RunStarted)), started.trials)
+    return max(0, len(excluded_trials(state)) - (_trials(state, started) - asked))
+
+
+def rerun_offer(path: Path) -> str:
+    """Return a sentence that offers to make up for spoilt trials; empty when there is nothing to offer."""
+    owed = owed_reruns(path)
+    if not owed:
+        return ""
+    spoilt = "1 trial was" if owed == 1 else f"{owed} trials were"
+    return (
+        f"{path.stem}: {spoilt} spoilt by evaluator, judge or infrastructure; "
+        f"`bioeval-tui runs resume {path.stem} --rerun` adds as many and replaces none"
+    )
+
+
+def _trials(state: RunState, started: RunStarted) -> int:
+    return max(started.trials, *(key.trial for key in state.conversations), 1)
 
 
 def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:

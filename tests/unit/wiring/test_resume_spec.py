@@ -12,7 +12,7 @@ import pytest
 
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.recordings.live import LiveInfo, process_start, write_live
-from bioeval_tui.wiring.resume import resume_spec
+from bioeval_tui.wiring.resume import owed_reruns, rerun_offer, resume_spec
 from tests.unit.recordings.test_versions import GOLDEN
 
 Rows = list[dict[str, Any]]
@@ -73,6 +73,27 @@ def test_a_rerun_adds_a_trial_for_each_that_was_spoilt(recording: Any) -> None:
     spec = resume_spec(path, rerun=True)
     assert spec is not None
     assert spec.trials == 2
+    assert f"`bioeval-tui runs resume {path.stem} --rerun`" in rerun_offer(path)
+
+
+def test_what_a_further_trial_has_made_up_for_is_not_offered_again(recording: Any) -> None:
+    def spoilt_then_again(rows: Rows) -> Rows:
+        for row in rows:
+            if row["kind"] == "conversation_scored" and row["condition"] == "supplied":
+                row.update(score=None, fault="judge", reason="no verdict")
+        resumed = {**rows[-1], "kind": "run_resumed", "program_version": "1", "trials": 2}
+        again = [row | {"trial": 2} for row in rows if row.get("trial") == 1]
+        return [*rows, resumed, *again, rows[-1]]
+
+    path = recording(spoilt_then_again)  # the further trial was spoilt, too: one is still owed
+    assert owed_reruns(path) == 1
+    mended = [
+        row | {"score": 0.5} if row.get("trial") == 2 and row["kind"] == "conversation_scored" else row
+        for row in map(json.loads, path.read_text().splitlines())
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in mended))
+    assert rerun_offer(path) == ""
+    assert resume_spec(path, rerun=True) is None
 
 
 def test_a_run_that_goes_on_and_one_without_its_beginning_are_refused(recording: Any) -> None:
