@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval_tui.cli_bars import with_bars
 from bioeval_tui.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -126,16 +127,7 @@ class JsonFileCommand(click.Command):
     "--json", "as_json", is_flag=True, help="Headless: print JSON; with a FILE.json, write a report there."
 )
 @click.option("--json-file", hidden=True, type=click.Path(path_type=Path))
-@click.option(
-    "--fail-under",
-    multiple=True,
-    metavar="BAR",
-    help="Exit 1 below: 0.8 (the mean), or supplied:0.85,withheld:0.5.",
-)
-@click.option("--fail-on-assertion", is_flag=True, help="Exit 1 when an assertion does not hold at the end.")
-@click.option(
-    "--min-pass-k", multiple=True, metavar="K:BAR", help="Exit 1 when pass^K is below, such as 2:0.9."
-)
+@with_bars
 @click.option("--junit", type=click.Path(path_type=Path), help="Headless: write JUnit XML.")
 @click.option("--md", "markdown", type=click.Path(path_type=Path), help="Headless: write a Markdown summary.")
 def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bioeval_tui.cli_bars import with_bars
 from bioeval_tui.cli_completion import complete_run
 from bioeval_tui.errors import ExitCode, UsageError
 
@@ -73,16 +74,7 @@ def agreement(
     "\n  bioeval-tui runs gate 7f3a 91c2 --min-pass-k 2:0.9 --junit out.xml"
 )
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
-@click.option(
-    "--fail-under",
-    multiple=True,
-    metavar="BAR",
-    help="Exit 1 below: 0.8 (the mean), or supplied:0.85,withheld:0.5.",
-)
-@click.option("--fail-on-assertion", is_flag=True, help="Exit 1 when an assertion does not hold at the end.")
-@click.option(
-    "--min-pass-k", multiple=True, metavar="K:BAR", help="Exit 1 when pass^K is below, such as 2:0.9."
-)
+@with_bars
 @click.option("--reviewed", is_flag=True, help="Hold people's scores against the bars, where there are any.")
 @click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML.")
 @click.option("--json", "report", type=click.Path(path_type=Path), help="Write a report as JSON.")

@@ -19,6 +19,8 @@ ConditionName = Literal["withheld", "supplied"]
 PeerName = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
 RoleName = Literal["user", "assistant"]
 EndReason = Literal["signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled"]
+RESULT_REASONS: frozenset[EndReason] = frozenset({"signed_off", "max_turns", "agent_failed", "timed_out"})
+"""Ends that say something of the agent: such a conversation counts as a result."""
 Fault = Literal["agent", "evaluator", "judge", "infrastructure", "none"]
 RunStatus = Literal["completed", "cancelled", "failed"]
 CheckStatus = Literal["passed", "failed", "not_measured"]

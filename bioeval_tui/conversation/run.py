@@ -284,7 +284,7 @@ class _Conversation:
     async def conclude(self, outcome: Outcome) -> Outcome:
         """Check, judge and score; return the outcome as it was given."""
         self.transcript.done = outcome.reason == "signed_off"
-        if outcome.reason not in scoring.RESULT_REASONS:
+        if outcome.reason not in events.RESULT_REASONS:
             reason = (
                 f"{outcome.reason.replace('_', ' ')}: {outcome.detail}" if outcome.detail else outcome.reason
             )

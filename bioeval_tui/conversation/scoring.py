@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 
-from bioeval_tui import composite, events
+from bioeval_tui import composite
 from bioeval_tui.conversation.transcript import Transcript
 from bioeval_tui.events import EvidenceQuoted, Fault, TaskScored
 from bioeval_tui.jobs.models import EvaluationJob
@@ -107,11 +107,6 @@ def unscored_fields(transcript: Transcript, reason: str, fault: Fault) -> dict[s
         "reason": reason,
         "fault": fault,
     }
-
-
-RESULT_REASONS: frozenset[events.EndReason] = frozenset(
-    {"signed_off", "max_turns", "agent_failed", "timed_out"}
-)
 
 
 def verdict_dict(verdict: Verdict) -> dict[str, object]:

@@ -245,7 +245,7 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
 
 def task_details(task: GradingTask) -> dict[str, Any]:
     """Return what `tasks show --json` says: the row, the leaderboard with its thresholds, paths, the text."""
-    from bioeval_tui.grading.leaderboard import load_leaderboard
+    from bioeval_tui.grading.leaderboard import leaderboard_of
 
     details: dict[str, Any] = {
         "id": task.id,
@@ -265,13 +265,7 @@ def task_details(task: GradingTask) -> dict[str, Any]:
         "description": task.description,
     }
     try:
-        board = load_leaderboard(
-            task.leaderboard,
-            task.id,
-            task.grader.lower_is_better,
-            self_trained=task.self_trained,
-            partial=task.partial_leaderboard,
-        )
+        board = leaderboard_of(task)
     except BioevalError as error:
         details["warnings"].append(str(error))
         return details

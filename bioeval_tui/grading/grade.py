@@ -13,7 +13,7 @@ import numpy as np
 from bioeval_tui.errors import BioevalError, InputError, Problem
 from bioeval_tui.grading.grader import is_invalid_submission
 from bioeval_tui.grading.humans import compare_with_humans, load_humans
-from bioeval_tui.grading.leaderboard import Leaderboard, leaderboard_of
+from bioeval_tui.grading.leaderboard import leaderboard_of
 from bioeval_tui.grading.outcomes import Invalid, NotGraded, NotGradedError, Outcome
 from bioeval_tui.grading.paths import extract_agent_from_submission_path, is_same_file, why_not_a_file
 from bioeval_tui.grading.rounding import to_score

@@ -17,6 +17,8 @@ from bioeval_tui.text import clean_line, plural
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bioeval_tui.grading.task import Task
+
 SMALL_BOARD = 10
 """A board with fewer entries is warned about: a single entry moves its thresholds."""
 
@@ -201,6 +203,17 @@ def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]
     if np.isnan(values).all():
         raise InputError(f"{where} is empty: no row has a score")
     return values
+
+
+def leaderboard_of(task: Task) -> Leaderboard:
+    """Return a task's leaderboard. Raises as `load_leaderboard` does."""
+    return load_leaderboard(
+        task.leaderboard,
+        task.id,
+        task.grader.lower_is_better,
+        self_trained=task.self_trained,
+        partial=task.partial_leaderboard,
+    )
 
 
 def load_leaderboard(

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui.reports.agreement import AgreementReport, Change, Gap, Pair, RatedTask
+from bioeval_tui.reports.words import number
 from bioeval_tui.statistics.agreement import Agreement
 from bioeval_tui.text import plural, shorten
 
@@ -46,7 +47,7 @@ def print_agreement(report: AgreementReport, console: Console) -> None:
             Text(shorten(name, 50)), Text(shorten(pair.prompt, 40)), *map(Text, _cells(pair.agreement))
         )
     if report.people_alpha is not None and len(report.reviewers) > 2:
-        table.add_row(Text("all people"), "", "", "", "", Text(_number(report.people_alpha)), "", "")
+        table.add_row(Text("all people"), "", "", "", "", Text(number(report.people_alpha)), "", "")
     console.print(table)
     for pair in pairs:
         _print_gaps(pair, console)
@@ -67,7 +68,7 @@ def change_words(found: Change) -> list[str]:
         ("alpha", before.alpha, after.alpha),
         ("bias", before.bias, after.bias),
     ]
-    told = ", ".join(f"{name} {_number(old)} → {_number(new)}" for name, old, new in numbers)
+    told = ", ".join(f"{name} {number(old)} → {number(new)}" for name, old, new in numbers)
     return [
         f"against {plural(after.n, 'task')} that people scored: {verdict}",
         told,
@@ -169,11 +170,7 @@ def _print_gaps(pair: Pair, console: Console) -> None:
 def _cells(found: Agreement) -> Sequence[str]:
     values = (found.kappa, found.weighted_kappa, found.alpha, found.mean_absolute_difference)
     bias = "–" if found.bias is None else f"{found.bias:+.2f}"
-    return (str(found.n), *map(_number, values), bias)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return (str(found.n), *map(number, values), bias)
 
 
 def _gaps(pair: Pair) -> list[dict[str, Any]]:

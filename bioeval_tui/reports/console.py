@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui import events
-from bioeval_tui.reports.words import why_no_score
+from bioeval_tui.reports.words import number, why_no_score
 from bioeval_tui.run_state import Change, ConversationState, RunState
 from bioeval_tui.text import shorten
 
@@ -56,7 +56,7 @@ def _line(event: events.RunEvent) -> str | None:
                 f": {event.detail}" if event.detail else ""
             )
         case events.ConversationScored():
-            return f"  score {_number(event.score)}" + (f" ({event.reason})" if event.reason else "")
+            return f"  score {number(event.score)}" + (f" ({event.reason})" if event.reason else "")
         case events.RunEnded(detail=detail) if detail:
             return f"run {event.status}: {detail}"
         case _:
@@ -90,9 +90,9 @@ def print_score_card(state: RunState, console: Console) -> None:
 def score_line(state: RunState) -> str:
     """Return both conditions' scores, then their mean, on one line."""
     scores = state.scores()
-    heads = [f"{condition} {_number(score)}" for condition, score in scores.items()]
+    heads = [f"{condition} {number(score)}" for condition, score in scores.items()]
     mean = state.ended.mean if state.ended else None
-    return "   ".join([*heads, f"mean (published formula) {_number(mean)}"])
+    return "   ".join([*heads, f"mean (published formula) {number(mean)}"])
 
 
 def _print_parts(talk: ConversationState, console: Console) -> None:
@@ -102,7 +102,7 @@ def _print_parts(talk: ConversationState, console: Console) -> None:
     if talk.score is None or not talk.score.parts:
         return
     parts = "   ".join(
-        f"{part.name} {'left out' if part.left_out else _number(part.value)} ×{part.weight:g}"
+        f"{part.name} {'left out' if part.left_out else number(part.value)} ×{part.weight:g}"
         for part in talk.score.parts
     )
     average = talk.score.average_latency_ms
@@ -120,7 +120,7 @@ def _print_tasks(talks: list[ConversationState], console: Console) -> None:
             row[place] = f"{'✓' if task.passed else '✗'} {task.score:.2f}"
     tones = [talk.verdict.tone if talk.verdict else None for talk in talks]
     if any(tone is not None for tone in tones):
-        rows["tone (not in the score)"] = [_number(tone) for tone in tones]
+        rows["tone (not in the score)"] = [number(tone) for tone in tones]
     for title, cells in rows.items():
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))
     if rows:
@@ -138,7 +138,3 @@ def _print_assertions(talks: list[ConversationState], console: Console) -> None:
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))
     if rows:
         console.print(table)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from bioeval_tui.events import ConditionName
+from bioeval_tui.events import RESULT_REASONS, ConditionName
 from bioeval_tui.reports import samples
 from bioeval_tui.reports.gate import GateRules, evaluate
 from bioeval_tui.reports.loading import LoadedRun
@@ -174,7 +174,7 @@ def _not_executed(talk: ConversationState | None) -> Case | None:
     detail = talk.score.reason if talk.score else ""
     if why in ("cancelled", "not finished"):
         return Case("", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else ""))
-    if talk.ended is not None and talk.ended.reason not in samples.RESULT_REASONS:
+    if talk.ended is not None and talk.ended.reason not in RESULT_REASONS:
         return Case("", "error", f"no result, fault {why}: {detail}")
     return None
 

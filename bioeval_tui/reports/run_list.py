@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui.recordings.catalogue import CataloguedRun
+from bioeval_tui.reports.words import number
 from bioeval_tui.terminal import plain_console
 from bioeval_tui.text import shorten
 
@@ -41,8 +42,8 @@ def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) ->
         started = datetime.fromisoformat(run.started_at).astimezone()
         when = f"{started:%m-%d %H:%M}" if narrow else f"{started:%Y-%m-%d %H:%M}"
         cells = [run.run_id, shorten(run.job, 14 if narrow else 40), status_words(run), when]
-        cells += [_number(run.scores.get("withheld")), _number(run.scores.get("supplied"))]
-        cells += [] if narrow else [_number(run.score), str(run.messages), run.fault]
+        cells += [number(run.scores.get("withheld")), number(run.scores.get("supplied"))]
+        cells += [] if narrow else [number(run.score), str(run.messages), run.fault]
         table.add_row(*map(Text, cells))
     console.print(table)
 
@@ -52,7 +53,3 @@ def status_words(run: CataloguedRun) -> str:
     if run.status != "completed" or run.score is not None:
         return SIGNS[run.status]
     return "✗ agent failed" if "agent" in run.fault.split(", ") else "? not measured"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bioeval_tui.events import ConditionName, TaskScored
+from bioeval_tui.events import RESULT_REASONS, ConditionName, TaskScored
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.run_state import ConversationState
 from bioeval_tui.statistics.passk import Tries
 from bioeval_tui.statistics.samples import Sample
-
-RESULT_REASONS = frozenset({"signed_off", "max_turns", "agent_failed", "timed_out"})
 
 
 def talks(

@@ -45,17 +45,11 @@ class Benchmarks:
     def detail(self, task_id: str) -> BenchmarkDetail:
         """Return a task's description and leaderboard."""
         from bioeval_tui.grading.humans import load_humans
-        from bioeval_tui.grading.leaderboard import load_leaderboard
+        from bioeval_tui.grading.leaderboard import leaderboard_of
 
         task = self._grading.registry().get_task(task_id)
         try:
-            board = load_leaderboard(
-                task.leaderboard,
-                task.id,
-                task.grader.lower_is_better,
-                self_trained=task.self_trained,
-                partial=task.partial_leaderboard,
-            )
+            board = leaderboard_of(task)
         except BioevalError as error:
             return BenchmarkDetail(task.description, no_board=clean_line(str(error)))
         humans: tuple[float, ...] = ()

@@ -27,7 +27,6 @@ from bioeval_tui.text import clean_line
 from bioeval_tui.wiring.hosts import is_loopback
 from bioeval_tui.wiring.makers import Makers
 
-RESULTS = ("signed_off", "max_turns", "agent_failed", "timed_out")
 AT_ONCE = 4
 
 
@@ -170,7 +169,7 @@ class Rescorer:
 
 def _can_be_judged(talk: ConversationState) -> bool:
     """Say whether a conversation counts as a result and has answers to judge."""
-    ended = talk.ended is not None and talk.ended.reason in RESULTS and is_finished(talk)
+    ended = talk.ended is not None and talk.ended.reason in events.RESULT_REASONS and is_finished(talk)
     return (
         ended
         and talk.score is not None

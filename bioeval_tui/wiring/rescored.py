@@ -10,6 +10,7 @@ from rich.text import Text
 
 from bioeval_tui.events import TaskScored
 from bioeval_tui.recordings.overlay import Judging, Rescored
+from bioeval_tui.reports.words import number
 from bioeval_tui.run_state import ConversationState, RunState
 from bioeval_tui.text import clean_line, shorten
 
@@ -57,12 +58,12 @@ def print_rescored(state: RunState, found: Rescored, console: Console) -> None:
         for judging in same:
             table.add_column(Text(_head(judging)), justify="right")
         for task in same[-1].verdict.tasks:
-            cells = [_number(_task_before(old, task))]
-            cells += [_number(_score_of(judging, task.task)) for judging in same]
+            cells = [number(_task_before(old, task))]
+            cells += [number(_score_of(judging, task.task)) for judging in same]
             table.add_row(Text(shorten(f"{task.task} {task.title}", 60)), *map(Text, cells))
         scores = [old.score.score if old and old.score else None]
         scores += [judging.score.score if judging.score else None for judging in same]
-        table.add_row(Text("score", style="bold"), *(Text(_number(score), style="bold") for score in scores))
+        table.add_row(Text("score", style="bold"), *(Text(number(score), style="bold") for score in scores))
         console.print(table)
     if found.by_conversation:
         console.print(Text(WHICH_COUNTS), soft_wrap=True)
@@ -92,7 +93,3 @@ def _task_before(old: ConversationState | None, task: TaskScored) -> float | Non
 
 def _score_of(judging: Judging, number: int) -> float | None:
     return next((task.score for task in judging.verdict.tasks if task.task == number), None)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
