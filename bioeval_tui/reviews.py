@@ -9,27 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui import composite
-from bioeval_tui.events import (
-    ConversationScored,
-    Fault,
-    Mark,
-    Reviewed,
-    RunEvent,
-    ScorePart,
-    TaskScored,
-    TranscriptScored,
-)
-from bioeval_tui.run_state import ConversationKey, ConversationState, RunState
 from bioeval_tui.text import clean, clean_line
+
+if TYPE_CHECKING:  # screens that only show a mark wait for no event model
+    from bioeval_tui.events import (
+        ConversationScored,
+        Fault,
+        Mark,
+        Reviewed,
+        RunEvent,
+        ScorePart,
+        TaskScored,
+        TranscriptScored,
+    )
+    from bioeval_tui.run_state import ConversationKey, ConversationState, RunState
 
 PASS_ABOVE = 0.6
 SPOILING: frozenset[Fault] = frozenset({"evaluator", "judge", "infrastructure"})
 """Faults with which a conversation is no result of the agent's."""
 
-Opinions = dict[str, Reviewed]
+Opinions = dict[str, "Reviewed"]
 """The latest review of each reviewer, by name."""
 
 
@@ -63,6 +64,8 @@ def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Rev
 
     Only one's own entry can be undone. Texts are cleaned: an overlay may come from somebody else.
     """
+    from bioeval_tui.events import Reviewed
+
     entries = [_cleaned(event) for event in many if isinstance(event, Reviewed)]
     authors = {entry.review: entry.author for entry in entries}
     undone = {
@@ -152,6 +155,8 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
     """Return the run's reviewed scores; None when nobody gave a score or a fault."""
     if not reviews.tasks and not reviews.faults:
         return None
+    from bioeval_tui import composite
+
     after = with_reviews(state, reviews)
     scores = after.scores()
     every = (*reviews.tasks.values(), *reviews.faults.values())
@@ -173,6 +178,8 @@ def with_reviews(state: RunState, reviews: Reviews) -> RunState:
     score away (the judge's does not where people scored every task); `agent` and `none` give it back where every
     part was measured.
     """
+    from bioeval_tui import composite
+
     talks = {key: _reviewed_talk(state, talk, reviews) for key, talk in state.conversations.items()}
     found = replace(state, conversations=talks)
     if state.ended is not None:
@@ -199,6 +206,8 @@ def _reviewed_talk(state: RunState, talk: ConversationState, reviews: Reviews) -
 
 def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float]) -> list[TaskScored]:
     """Return the tasks in the job's order, reviewed where somebody scored them; without the unscored ones."""
+    from bioeval_tui.events import TaskScored
+
     judged = {task.task: task for task in talk.verdict.tasks} if talk.verdict else {}
     found = []
     for number, item in enumerate(state.job.get("tasks") or [], start=1):
@@ -220,6 +229,8 @@ def _score(
     fault: Fault | None,
     given: Iterable[int],
 ) -> ConversationScored:
+    from bioeval_tui import composite
+
     assert talk.score is not None
     count = len(state.job.get("tasks") or [])
     by_people = bool(count) and len(set(given)) == count
@@ -245,6 +256,8 @@ def _score(
 
 def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
     """Return the parts of a conversation that was not scored when it was recorded."""
+    from bioeval_tui import composite
+
     passed: dict[str, bool | None] = {"passed": True, "failed": False, "not_measured": None}
     wanted = len(state.job.get("assertions") or [])
     finals = [(check.weight, passed[check.status]) for check in talk.final_checks.values()]
@@ -258,6 +271,8 @@ def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
 
 
 def _no_verdict(talk: ConversationState) -> TranscriptScored:
+    from bioeval_tui.events import TranscriptScored
+
     assert talk.score is not None
     fields = talk.score.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
     return TranscriptScored(**fields, judge="people")
@@ -277,6 +292,8 @@ def _abandoned(entry: Reviewed, state: RunState | None) -> bool:
 
 
 def _take(found: Reviews, entry: Reviewed) -> None:
+    from bioeval_tui.run_state import ConversationKey
+
     author = entry.author or "unknown"
     key = ConversationKey(entry.condition, entry.trial) if entry.condition and entry.trial else None
     if entry.action == "note":

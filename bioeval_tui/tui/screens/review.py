@@ -152,7 +152,7 @@ class ReviewScreen(ReviewKeys):
 
     def _row(self, index: int, width: int) -> Content:
         item = self.shown[index]
-        many = len({other.subject for other in self.items}) > 1
+        many = len({other.subject for other in self.items if other.row is None}) > 1
         number = f"{item.id.task} " if item.id.task else ""
         title = (
             f"{item.subject} · {number}{item.title}" if many and item.row is None else f"{number}{item.title}"

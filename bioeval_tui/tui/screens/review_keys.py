@@ -152,7 +152,8 @@ class ReviewKeys(BaseScreen):
 
     def action_mark(self) -> None:
         """Ask for a mark of the submission and the reason."""
-        self._ask("mark", "invalid")
+        item = self.looked_at
+        self._ask("mark", "valid" if item is not None and item.graded == "invalid" else "invalid")
 
     def action_fault(self) -> None:
         """Ask whose fault it is."""

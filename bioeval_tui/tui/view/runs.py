@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from bioeval_tui.text import plural
+from bioeval_tui import reviews
+from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.content import ago
 from bioeval_tui.tui.items import RunSummary, Status
 from bioeval_tui.tui.view.cells import Cell, score, signed, uplift
@@ -119,6 +120,7 @@ def card(run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int)
             Cell(score(run.score), "strong"),
             Cell("  published formula", "quiet"),
         ],
+        *_reviewed_line(run),
         [
             Cell(f"{'uplift':<10}", "quiet"),
             uplift(run.scores.get("supplied"), run.scores.get("withheld")),
@@ -131,6 +133,14 @@ def card(run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int)
         [],
     ]
     return lines + trend_lines(trend(runs, run.job), run, width)
+
+
+def _reviewed_line(run: RunSummary) -> list[Line]:
+    if not run.reviewers:
+        return []
+    who = shorten(", ".join(run.reviewers), 18)
+    told = reviews.words(run.score, run.reviewed)
+    return [[Cell(f"{'':<10}{told} ", "strong"), Cell(who, "quiet")]]
 
 
 def trend_lines(history: Sequence[RunSummary], run: RunSummary, width: int) -> list[Line]:
