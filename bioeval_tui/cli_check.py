@@ -90,17 +90,14 @@ def assert_(expression: str | None, cypher: str | None, **options: Any) -> int:
             return _expression(expression, options)
         assert cypher is not None
         return _cypher(cypher, options)
-    except ExpressionError as error:
+    except (ExpressionError, QueryError) as error:
         from bioeval_tui.assertions.expressions import caret
         from bioeval_tui.text import clean
 
         click.echo(f"error: {error.message}", err=True)
         if error.column:
-            click.echo(clean(caret(error)), err=True)
-        return ExitCode.BAD_INPUT
-    except QueryError as error:
-        where = f" (column {error.column})" if error.column else ""
-        click.echo(f"error: {error.message}{where}", err=True)
+            text = expression if cypher is None else cypher
+            click.echo(clean(caret(ExpressionError(error.message, text or "", error.column))), err=True)
         return ExitCode.BAD_INPUT
 
 

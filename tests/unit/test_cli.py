@@ -12,6 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from bioeval_tui.cli import COMMANDS, HIDDEN, app
+from bioeval_tui.cli_check import assert_
+from bioeval_tui.graphs.embedded import available
 
 
 def run(*arguments: str, data_dir: Path) -> subprocess.CompletedProcess[str]:
@@ -140,3 +142,26 @@ def test_assert_evaluates_one_expression_against_a_saved_state(tmp_path: Path) -
     wrong = run("assert", "objectContext.resources.siez == 1", "--context", "state.json", data_dir=tmp_path)
     assert wrong.returncode == 2
     assert "^" in wrong.stderr
+
+
+@pytest.mark.skipif(bool(available()), reason=str(available()))
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["MATCH (n) RETURN count(n)", "--expected", "0"], 0, "0\n"),
+        (["MATCH (n) RETURN count(n)", "--expected", "1"], 1, "0\n"),
+        (
+            ["MATCH (n)\nDELETE n"],
+            2,
+            "error: DELETE writes; only reading is allowed here\nDELETE n\n^\n",
+        ),
+    ],
+)
+def test_assert_asks_the_graph_and_puts_a_caret_under_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    done = CliRunner().invoke(assert_, ["--graph", "embedded", "--cypher", *arguments], standalone_mode=False)
+    assert done.return_value == code
+    assert done.output.startswith(said)
