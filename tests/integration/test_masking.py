@@ -1,0 +1,211 @@
+"""`--redact`: no screen, report, export or picture of a recording says who the person was."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import pytest
+
+from bioeval_tui import cli, events
+from bioeval_tui.cli_redact import COMMANDS_THAT_SHOW
+from bioeval_tui.events import read_event
+from bioeval_tui.masking.current import current, use
+from bioeval_tui.masking.mask import Mask
+from bioeval_tui.masking.rules_file import load_rules
+from bioeval_tui.recordings.overlay import append_overlay
+from bioeval_tui.recordings.reading import read_recording
+from bioeval_tui.run_state import RunState, apply
+from bioeval_tui.task_report import ReportExtra, TaskReport
+from tests.integration.marked import GOLDEN, NAME, RULES, leaks, marked_lines
+
+RUN, OTHER = "20261120-210356-44c7", "20261121-000000-beef"
+
+
+@pytest.fixture(autouse=True)
+def unmasked() -> Iterator[None]:
+    """Leave no mask behind."""
+    yield
+    use(Mask())
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two recordings, a later judging, a job file and a graded report, all of them about a person."""
+    folder = tmp_path_factory.mktemp("masking")
+    runs = folder / "data" / "runs"
+    runs.mkdir(parents=True, mode=0o700)
+    lines = marked_lines()
+    (runs / f"{RUN}.jsonl").write_bytes(b"".join(lines))
+    (runs / f"{OTHER}.jsonl").write_bytes(
+        b"".join(line.replace(RUN.encode(), OTHER.encode()) for line in lines)
+    )
+    verdict = next(event for event in map(read_event, lines) if isinstance(event, events.TranscriptScored))
+    append_overlay(
+        runs / f"{RUN}.jsonl", [verdict.model_copy(update={"author": NAME, "judge": f"judge of {NAME}"})]
+    )
+    (folder / "rules.yml").write_text(RULES, "utf-8")
+    jobs = folder / "jobs"
+    jobs.mkdir()
+    job = (Path(__file__).parents[2] / "sample_jobs" / "medication_reminder.yml").read_text("utf-8")
+    (jobs / "zedekiah_quartermain.yml").write_text(f"# for {NAME}\n{job.replace('warfarin', NAME)}", "utf-8")
+    (folder / "reports.json").write_text(json.dumps(report().to_dict()), "utf-8")
+    return folder
+
+
+def report() -> TaskReport:
+    """A submission by the person."""
+    return TaskReport(
+        task_id="oncology/breast-cancer", score=0.9, gold_threshold=0.99, silver_threshold=0.95, bronze_threshold=0.9,
+        median_threshold=0.8, any_medal=True, gold_medal=False, silver_medal=False, bronze_medal=True, above_median=True,
+        submission_exists=True, valid_submission=True, is_lower_better=False, created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        submission_path=f"/data/{NAME}/submission.csv", extra=ReportExtra(agent=NAME, warnings=(f"about {NAME}",)),
+    )  # fmt: skip
+
+
+OUTPUTS: dict[str, Sequence[str]] = {
+    "html": ("runs", "report", RUN, OTHER, "--format", "html"),
+    "md": ("runs", "report", RUN, "--format", "md"),
+    "json": ("runs", "report", RUN, "--format", "json"),
+    "inspect": ("runs", "export", RUN, "--to", "inspect"),
+    "openai": ("runs", "export", RUN, "--to", "openai-jsonl"),
+    "csv": ("runs", "export", RUN, "--to", "csv"),
+    "compare": ("runs", "compare", RUN, OTHER, "--texts"),
+    "compare json": ("runs", "compare", RUN, OTHER, "--json"),
+    "explain": ("runs", "explain", RUN),
+    "explain json": ("runs", "explain", RUN, "--json"),
+    "show": ("runs", "show", RUN),
+    "show json": ("runs", "show", RUN, "--json"),
+    "list": ("runs", "list"),
+    "list json": ("runs", "list", "--json"),
+    "junit": ("runs", "gate", RUN, "--fail-under", "0.1", "--junit", "{folder}/out.xml", "--json", "{folder}/gate.json", "--md", "{folder}/out.md"),
+    "medals": ("medals", "{folder}/reports.json", "--table"),
+    "medals html": ("medals", "{folder}/reports.json", "--format", "html"),
+    "medals md": ("medals", "{folder}/reports.json", "--format", "md"),
+    "medals csv": ("medals", "{folder}/reports.json", "--format", "csv"),
+    "medals json": ("medals", "{folder}/reports.json", "--json"),
+}  # fmt: skip
+
+
+def outputs(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, str]:
+    """Return what each command says, on both streams and into files."""
+    found = {}
+    for name, arguments in OUTPUTS.items():
+        given = [argument.format(folder=folder) for argument in arguments]
+        cli.app.main([*given, *options], prog_name="bioeval-tui", standalone_mode=False)
+        use(Mask())
+        captured = capsys.readouterr()
+        files = [Path(argument) for argument in given if argument.endswith((".xml", "gate.json", ".md"))]
+        found[name] = captured.out + captured.err + "".join(path.read_text("utf-8") for path in files)
+    return found
+
+
+def test_no_report_and_no_export_names_the_person(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(recorded / "data"))
+    before = {path: path.read_bytes() for path in (recorded / "data" / "runs").glob("*.jsonl")}
+    masked = outputs(recorded, capsys, "--redact", str(recorded / "rules.yml"))
+    assert {name: leaks(text) for name, text in masked.items() if leaks(text)} == {}
+    for name in ("html", "md"):
+        assert "not de-identification" in masked[name]
+    for name in ("json", "inspect", "show json", "compare json", "list json", "medals json"):
+        json.loads(masked[name])
+    tags = {name: set(re.findall(r"\[PASSPORT-\w{5}\]", text)) for name, text in masked.items()}
+    assert len(set().union(*tags.values())) == 1  # one passport, one tag, wherever it stands
+    # The recordings are as they were, and without rules every one of these would have named the person.
+    assert {path: path.read_bytes() for path in before} == before
+    plain = outputs(recorded, capsys)
+    assert {name for name, text in plain.items() if not leaks(text)} <= {"explain", "explain json"}
+    assert all("[PATIENT-1]" not in text for text in plain.values())
+
+
+def test_every_command_that_shows_recordings_takes_rules() -> None:
+    context = click.Context(cli.app)
+    missing = []
+    for name in COMMANDS_THAT_SHOW:
+        command = cli.app.get_command(context, name)  # type: ignore[attr-defined]
+        each = command.commands.values() if isinstance(command, click.Group) else [command]
+        missing += [one.name for one in each if not any(p.name == "redact" for p in one.params)]
+    assert missing == []
+    hidden = {"new", "check", "schema", "assert", "agent", "grade", "grade-sample", "validate", "tasks", "baseline", "doctor", "engine"}  # fmt: skip
+    assert set(cli.COMMANDS) - COMMANDS_THAT_SHOW == hidden  # whatever is new is thought about
+
+
+def test_wrong_rules_are_one_sentence_before_anything_is_shown(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(recorded / "data"))
+    (tmp_path / "rules.yml").write_text("names:\n  - 42\n")
+    monkeypatch.setattr(
+        "sys.argv", ["bioeval-tui", "runs", "show", RUN, "--redact", str(tmp_path / "rules.yml")]
+    )
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    said = capsys.readouterr()
+    assert (stopped.value.code, said.out) == (2, "")
+    assert said.err.endswith(
+        "rules.yml:2:5: names[0]: text is needed here; put a number in quotes, such as '0042'\n"
+    )
+
+
+def test_no_state_of_a_replay_ever_names_the_person(recorded: Path) -> None:
+    """Folded event by event, as a screen sees it: also between two pieces of a name."""
+    use(Mask(load_rules(recorded / "rules.yml", recorded)))
+    path = recorded / "data" / "runs" / f"{RUN}.jsonl"
+    state, shown, partial = RunState(), set(), 0
+    for event in read_recording(path).events:
+        apply(state, event)
+        for talk in state.conversations.values():
+            shown |= {message.text for message in talk.messages}
+            partial += sum(not message.done and bool(message.text) for message in talk.messages)
+    assert partial > 100
+    assert [text for text in shown if leaks(text)] == []
+    beginnings = [
+        text[-n:] for text in shown for n in range(4, 12) if len(text) >= n and leaks_beginning(text[-n:])
+    ]
+    assert beginnings == []
+    assert len(read_recording(path).events) == len(path.read_bytes().splitlines())
+
+
+def leaks_beginning(text: str) -> bool:
+    """Say whether a text is the beginning of a mark."""
+    return any(
+        mark.lower().startswith(text.lower()) for mark in ("Zedekiah", "Quartermain", "ZQ-004", "NX4815")
+    )
+
+
+async def test_what_is_held_back_of_a_message_that_never_ended_comes_in_the_end(
+    recorded: Path, tmp_path: Path
+) -> None:
+    from bioeval_tui.recordings.reading import follow
+
+    lines = (recorded / "data" / "runs" / f"{RUN}.jsonl").read_bytes().splitlines(keepends=True)
+    last = max(n for n, line in enumerate(lines[:200]) if b'"message_delta"' in line)
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(b"".join(lines[: last + 1]))
+    use(Mask(load_rules(recorded / "rules.yml", recorded)))
+    followed = [event async for batch in follow(cut, still_written=lambda: False) for event in batch]
+    states = [RunState(), RunState()]
+    for state, many in zip(states, (followed, read_recording(cut).events), strict=True):
+        for event in many:
+            apply(state, event)
+    live, read = ([m.text for talk in s.conversations.values() for m in talk.messages] for s in states)
+    assert live == read
+    use(Mask())
+    raw = RunState()
+    for event in read_recording(cut).events:
+        apply(raw, event)
+    open_text = list(raw.conversations.values())[-1].messages[-1].text
+    assert live[-1] == load_rules(recorded / "rules.yml", recorded).replace(open_text)
+
+
+def test_without_rules_nothing_changes() -> None:
+    assert not current().active
+    assert [e.model_dump() for e in read_recording(GOLDEN).events] == [
+        read_event(line).model_dump() for line in GOLDEN.read_bytes().splitlines()
+    ]
