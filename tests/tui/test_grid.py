@@ -46,7 +46,8 @@ def test_a_run_gives_a_glance_at_what_was_held_goes_on_and_is_to_come() -> None:
     assert found["withheld", 4].rank is Rank.SLOW
     assert found["supplied", 4].rank is Rank.TO_COME
     done = state.conversation("supplied", 1)
-    assert done is not None and done.score is not None
+    assert done is not None
+    assert done.score is not None
     assert (found["supplied", 1].rank, found["supplied", 1].value) == (Rank.DONE, done.score.score)
     gone = {(g.key.condition, g.key.trial): g.rank for g in glances_of(state, gone=True)}
     assert gone["withheld", 4] is gone["supplied", 4] is Rank.SPOILT

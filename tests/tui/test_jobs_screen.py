@@ -60,8 +60,10 @@ async def test_a_run_is_asked_for_started_and_shown(size: tuple[int, int]) -> No
         await until(pilot, lambda: isinstance(app.screen, RunDialog))
         await loaded(app, pilot)
         assert "2 conditions: 2 conversations" in screen_text(app)
-        await pilot.press("right", "right", "tab", *"http://a:1", "down", "right", "down", *"m1,m2")
-        await pilot.press("down", "backspace", "3", "down", "right", "down", "space")
+        await pilot.press("right", "right", "tab", *"http://a:1", "down", *"m1,m2", "down", "down", *"big")
+        await pilot.press(
+            "down", *"j1;j2", "down", "backspace", "3", "down", "4", "down", "right", "down", "space"
+        )
         await loaded(app, pilot)
         assert "2 models × 2 conditions × 3 repeats: 12 conversations" in screen_text(app)
         await pilot.press("enter")
@@ -73,8 +75,10 @@ async def test_a_run_is_asked_for_started_and_shown(size: tuple[int, int]) -> No
             (path,),
             "http://a:1",
             ("m1", "m2"),
-            rehearsal=True,
+            evaluator_model="big",
+            judge_models=("j1", "j2"),
             trials=3,
+            concurrency=4,
             order="withheld-first",
             parallel=True,
         )

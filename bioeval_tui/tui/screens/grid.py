@@ -174,6 +174,7 @@ class GridScreen(BaseScreen):
         if glance.rank is batch.Rank.TO_COME:
             self.tell("This conversation has not begun yet.")
         else:
+            self.dismiss(None)
             self._opened(glance)
 
     def action_stop(self) -> None:

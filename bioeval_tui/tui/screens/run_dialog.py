@@ -43,11 +43,12 @@ class RunDialog(Dialog[jobs.Form]):
     RunDialog {
         & .dialog--body { height: auto; }
         & .run--row { height: 1; }
-        & .run--row > .run--label { width: 14; color: $quiet; }
+        & .run--row > .run--label { width: 16; color: $quiet; }
         & .run--row > Input { width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1; }
         & .run--row > Input:focus { background: $surface-lighten-2; }
-        & #row-url { display: none; }
+        & #row-url, & #row-evaluator, & #row-judge { display: none; }
         &.-url #row-url { display: block; }
+        &.-models #row-evaluator, &.-models #row-judge { display: block; }
         & #told { height: auto; margin-top: 1; }
         &.-narrow #told { margin-top: 0; }
         &.-wide .run--row { margin-bottom: 1; }
@@ -68,23 +69,29 @@ class RunDialog(Dialog[jobs.Form]):
         """One line a question."""
         form = self._form
         with Vertical(classes="dialog--body"):
-            yield self._row("agent", Choice(jobs.CHOICES["agent"], form.agent, id="agent"))
-            address = RunField(form.url, placeholder="http://127.0.0.1:8081", id="url", compact=True)
-            yield self._row("address", address, id="row-url")
-            yield self._row("evaluation", Choice(jobs.CHOICES["played"], form.played, id="played"))
-            models = RunField(
-                form.models, placeholder="the job's own; several, with commas", id="models", compact=True
+            yield self._choice("agent", "agent", form.agent)
+            yield self._line("address", "url", form.url, "http://127.0.0.1:8081")
+            yield self._line("agent's models", "models", form.models, "the job's own; several, with commas")
+            yield self._choice("evaluation", "played", form.played)
+            yield self._line(
+                "evaluator", "evaluator", form.evaluator, "model; the job's or the setting's own"
             )
-            yield self._row("models", models)
-            repeats = RunField(form.repeats, placeholder="1", id="repeats", compact=True)
-            yield self._row("repeats", repeats)
-            yield self._row("order", Choice(jobs.CHOICES["order"], form.order, id="order"))
-            yield self._row("conditions", Choice(jobs.CHOICES["at_once"], form.at_once, id="at_once"))
+            yield self._line("judge", "judge", form.judge, "model; several are a panel, with commas")
+            yield self._line("repeats", "repeats", form.repeats, "1")
+            yield self._line("at once", "concurrency", form.concurrency, "1; so many conversations at most")
+            yield self._choice("order", "order", form.order)
+            yield self._choice("conditions", "at_once", form.at_once)
             yield Static(id="told", markup=False)
 
-    def _row(self, label: str, field: Widget, *, id: str | None = None) -> Horizontal:
-        name = Static(label, classes="run--label", markup=False)
-        return Horizontal(name, field, classes="run--row", id=id)
+    def _choice(self, label: str, name: str, value: str) -> Horizontal:
+        return self._row(label, name, Choice(jobs.CHOICES[name], value, id=name))
+
+    def _line(self, label: str, name: str, value: str, hint: str) -> Horizontal:
+        return self._row(label, name, RunField(value, placeholder=hint, id=name, compact=True))
+
+    def _row(self, label: str, name: str, field: Widget) -> Horizontal:
+        words = Static(label, classes="run--label", markup=False)
+        return Horizontal(words, field, classes="run--row", id=f"row-{name}")
 
     def on_mount(self) -> None:
         """Begin at the first question."""
@@ -112,6 +119,7 @@ class RunDialog(Dialog[jobs.Form]):
     def _tell(self, *, trying: bool = False) -> None:
         form = self.form
         self.set_class(form.agent == "url", "-url")
+        self.set_class(form.played == "job", "-models")
         problem = jobs.wrong(form)
         quiet = Cell(jobs.size_words(form), "quiet")
         told = Cell(problem, "bad" if trying else "warn") if problem else quiet
@@ -119,6 +127,7 @@ class RunDialog(Dialog[jobs.Form]):
 
     def action_next(self, by: int) -> None:
         """Go to another question."""
+        # Textual skips what is hidden: the address, and models that a rehearsal does not ask.
         if by > 0:
             self.focus_next("Choice, Input")
         else:

@@ -55,6 +55,7 @@ class RunsScreen(ListScreen[RunSummary]):
             key_display="=",
             tooltip="The second marked run against the first",
         ),
+        Binding("a", "batch", "its batch", tooltip="Every run of its batch at a glance"),
         Binding("p", "replay", "replay", tooltip="Play it again, at a speed that you choose"),
         Binding("v", "review", "review", tooltip="Review its judged tasks, or those of the marked runs"),
         Binding("x", "report", "report", tooltip="Write an HTML report of it, or of the marked runs"),
@@ -156,6 +157,8 @@ class RunsScreen(ListScreen[RunSummary]):
                 return len(self.marked) == 2
             case "undo":
                 return self._deleted > 0
+            case "batch":
+                return self.looked_at is not None and self.looked_at.batch_id is not None
             case "replay" | "review" | "report" | "delete":
                 run = self.looked_at
                 return run is not None and (
@@ -201,6 +204,11 @@ class RunsScreen(ListScreen[RunSummary]):
             from bioeval_tui.tui.screens.compare import CompareDialog
 
             self.app.push_screen(CompareDialog(found))
+
+    def action_batch(self) -> None:
+        """Show all that was started with this run."""
+        if (run := self.looked_at) is not None and run.batch_id is not None:
+            self.app.push_screen(self.bioeval.grid_of(run.batch_id))
 
     def action_replay(self) -> None:
         """Ask for the speed, then play."""

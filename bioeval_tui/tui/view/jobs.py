@@ -109,6 +109,9 @@ class Form:
     repeats: str = "1"
     order: Literal["job", "withheld-first", "supplied-first", "random"] = "job"
     at_once: Literal["no", "yes"] = "no"
+    evaluator: str = ""
+    judge: str = ""
+    concurrency: str = ""
 
     @classmethod
     def remembered(cls, kept: Any) -> Form:
@@ -130,15 +133,33 @@ class Form:
     @property
     def model_names(self) -> tuple[str, ...]:
         """The models named, without repetition."""
-        parts = (part.strip() for part in self.models.replace(";", ",").split(","))
-        return tuple(dict.fromkeys(part for part in parts if part))
+        return _names(self.models)
+
+    @property
+    def judge_names(self) -> tuple[str, ...]:
+        """The judges named, without repetition; several are a panel."""
+        return _names(self.judge)
 
     @property
     def trials(self) -> int | None:
         """The number of repeats; None when that is not a number from 1 to 1,000."""
-        text = self.repeats.strip()
-        number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
-        return number if 1 <= number <= MOST_REPEATS else None
+        return _number(self.repeats)
+
+    @property
+    def at_most(self) -> int | None:
+        """The most conversations at once; None when nothing is said of it, or that is not a number."""
+        return _number(self.concurrency)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    parts = (part.strip() for part in text.replace(";", ",").split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _number(text: str) -> int | None:
+    text = text.strip()
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    return number if 1 <= number <= MOST_REPEATS else None
 
 
 CHOICES: dict[str, dict[str, str]] = {
@@ -173,6 +194,10 @@ def wrong(form: Form) -> str:
             return "address: give one such as http://127.0.0.1:8081"
     if form.trials is None:
         return f"repeats: give a whole number from 1 to {MOST_REPEATS:,}"
+    if form.concurrency.strip() and form.at_most is None:
+        return f"at once: give a whole number from 1 to {MOST_REPEATS:,}, or nothing"
+    if form.played == "job" and len(_names(form.evaluator)) > 1:
+        return "evaluator: give one model; the agent's models have a line of their own"
     return ""
 
 
@@ -184,7 +209,8 @@ def size_words(form: Form) -> str:
     total = models * 2 * trials
     parts = [plural(models, "model")] if models > 1 else []
     parts += ["2 conditions", *([plural(trials, "repeat")] if trials > 1 else [])]
-    return f"{' × '.join(parts)}: {plural(total, 'conversation')}"
+    at_most = f", at most {form.at_most} at once" if form.at_most else ""
+    return f"{' × '.join(parts)}: {plural(total, 'conversation')}{at_most}"
 
 
 def request(job: JobItem, form: Form) -> RunRequest:
@@ -193,9 +219,12 @@ def request(job: JobItem, form: Form) -> RunRequest:
         jobs=(job.path,),
         agent_url=form.url.strip().rstrip("/") if form.agent == "url" else None,
         models=form.model_names,
+        evaluator_model=form.evaluator.strip() or None if form.played == "job" else None,
+        judge_models=form.judge_names if form.played == "job" else (),
         rehearsal=form.played == "rehearsal",
         sample_agent=form.agent == "sample",
         trials=form.trials or 1,
         order=None if form.order == "job" else form.order,
         parallel=form.at_once == "yes",
+        concurrency=form.at_most,
     )

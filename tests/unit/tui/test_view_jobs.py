@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 
 import history
@@ -95,14 +96,21 @@ JOB = JobItem(Path("/jobs/a.yml"), "a")
 
 
 def test_a_form_becomes_a_request() -> None:
-    form = Form("url", "http://127.0.0.1:8081/", "m1, m2,m1", "job", " 3 ", "random", "yes")
+    form = Form(
+        "url", "http://127.0.0.1:8081/", "m1, m2,m1", "job", " 3 ", "random", "yes", " big ", "a,b", "4"
+    )
     assert jobs.wrong(form) == ""
     request = jobs.request(JOB, form)
     assert request.jobs == (Path("/jobs/a.yml"),)
     assert request.agent_url == "http://127.0.0.1:8081"
     assert request.models == ("m1", "m2")
     assert (request.trials, request.order, request.parallel) == (3, "random", True)
-    assert jobs.size_words(form) == "2 models × 2 conditions × 3 repeats: 12 conversations"
+    assert (request.evaluator_model, request.judge_models, request.concurrency) == ("big", ("a", "b"), 4)
+    words = "2 models × 2 conditions × 3 repeats: 12 conversations, at most 4 at once"
+    assert jobs.size_words(form) == words
+    # A rehearsal asks no model, whatever was typed for the time before.
+    rehearsal = jobs.request(JOB, replace(form, played="rehearsal"))
+    assert (rehearsal.evaluator_model, rehearsal.judge_models) == (None, ())
 
 
 def test_a_rehearsal_with_the_sample_agent_needs_no_address() -> None:
@@ -121,6 +129,8 @@ def test_a_rehearsal_with_the_sample_agent_needs_no_address() -> None:
         (Form(repeats="0"), "repeats"),
         (Form(repeats="²"), "repeats"),
         (Form(repeats="99999999999999999999"), "repeats"),
+        (Form(concurrency="many"), "at once"),
+        (Form(evaluator="a, b"), "evaluator"),
     ],
 )
 def test_what_is_wrong_with_a_form_is_one_sentence(form: Form, about: str) -> None:
