@@ -193,8 +193,8 @@ class Stage:
 
     async def run(self, **options: Any) -> RunState:
         plan = RunPlan(
-            "20260101-000000-abcd", self.job, "job", "job.yml", "0" * 64, seed=1,
-            limits=Limits(retry_wait_s=0.0, longest_retry_wait_s=0.0), **(self.options | options),
+            "20260101-000000-abcd", self.job, "job", "job.yml", "0" * 64,
+            **({"seed": 1, "limits": Limits(retry_wait_s=0.0, longest_retry_wait_s=0.0)} | self.options | options),
         )  # fmt: skip
         given: dict[str, Any] = {
             "open_agent": lambda condition, trial: self.agents.setdefault(condition, FakeAgent()),

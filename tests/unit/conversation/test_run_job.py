@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from bioeval_tui.conversation.plan import Limits
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.events import write_event
 from bioeval_tui.protocols import Delta, Evidence, JudgeView, PeerError, TaskVerdict, Verdict, Violation
@@ -126,9 +127,7 @@ async def test_what_came_instead_of_an_answer_is_shown_cut_and_cleaned() -> None
     assert talk is not None
     assert talk.ended is not None
     assert talk.ended.reason == "agent_failed"
-    assert talk.ended.detail.startswith(
-        "answered HTML where JSON was expected; it sent: <html>Sign in␛ xxx"
-    )
+    assert talk.ended.detail.startswith("answered HTML where JSON was expected; it sent: <html>Sign in␛ xxx")
     assert len(talk.ended.detail) < 200
     (failed,) = talk.request_failures
     assert failed.received is not None
@@ -276,6 +275,69 @@ async def test_assertions_are_checked_after_each_turn_on_that_turns_state() -> N
     seen = [(check.after_turn, check.observed, check.final) for check in checks]
     # `observed` is how many messages the check saw; the last is the final one; the sign-off is not in it.
     assert seen == [(1, 2, False), (2, 4, False), (3, 6, False), (3, 6, True)]
+
+
+async def test_an_assertion_without_a_timeline_is_checked_at_the_end_alone() -> None:
+    stage = Stage(job(assertions=[ASSERTION, {**ASSERTION, "name": "late", "timeline": False}]))
+    await stage.run(conditions=("withheld",))
+    checks = stage.sink.of("assertion_checked")
+    assert [(c.title, c.final) for c in checks] == [("holds", False), ("holds", True), ("late", True)]
+
+
+async def test_what_cannot_be_seen_within_the_budget_is_said_and_the_talk_goes_on() -> None:
+    class SlowToSee(FakeAgent):
+        async def observe(self) -> dict[str, object] | None:
+            if len(self.received) == 2:
+                await asyncio.Event().wait()
+            return {"resources": []}
+
+    limits = Limits(retry_wait_s=0, longest_retry_wait_s=0, observe_s=0.05)
+    evaluators = {"withheld": FakeEvaluator(["one", "two"])}
+    stage = Stage(
+        job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": SlowToSee()}, evaluators=evaluators
+    )
+    state = await stage.run(conditions=("withheld",), limits=limits)
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert [m.text for m in talk.messages if m.role == "user"] == ["Hello", "one", "two", SIGNOFF]
+    assert [seen.error for seen in talk.observations if seen.after_turn == 2] == [
+        "not observed within 0.05 s"
+    ]
+    assert [(c.after_turn, c.status) for c in talk.checks[0]] == [
+        (1, "passed"), (2, "not_measured"), (3, "passed"),
+    ]  # fmt: skip
+    assert talk.latencies_ms == [pytest.approx(250)] * 3, "looking is in no latency"
+    order = [(e.kind, getattr(e, "after_turn", None) or e.turn) for e in stage.sink.events
+             if e.kind == "state_observed" or (e.kind == "message_completed" and e.role == "user")]  # fmt: skip
+    assert order.index(("state_observed", 2)) < order.index(("message_completed", 3)), (
+        "and ends before the next turn"
+    )
+
+
+async def test_conditions_are_held_at_once_where_that_is_asked_for() -> None:
+    both = asyncio.Barrier(2)
+
+    class Meeting(FakeAgent):
+        async def open(self) -> str:
+            async with asyncio.timeout(30):
+                await both.wait()
+            return "session"
+
+    agents: dict[str, FakeAgent] = {"withheld": Meeting(), "supplied": Meeting()}
+    state = await Stage(job(), agents=agents).run(parallel=True, shared_agent=2)
+    assert state.scores() == {"withheld": 1.0, "supplied": 1.0}
+
+
+async def test_a_random_order_is_drawn_from_the_seed_for_each_trial() -> None:
+    async def orders(seed: int) -> list[str | None]:
+        stage = Stage(job(), options={"seed": seed})
+        await stage.run(random_order=True, trials=6)
+        started = stage.sink.of("conversation_started")
+        return [event.condition for event in started[::2]]
+
+    first = await orders(1)
+    assert set(first) == {"withheld", "supplied"}
+    assert await orders(1) == first
 
 
 async def test_every_message_is_in_the_file_before_the_next_request() -> None:
