@@ -9,7 +9,7 @@ import pytest
 
 from bioeval_tui.conversation.plan import Limits
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.events import write_event
+from bioeval_tui.events import MessageCompleted, StateObserved, write_event
 from bioeval_tui.protocols import Delta, Evidence, JudgeView, PeerError, TaskVerdict, Verdict, Violation
 from tests.unit.conversation.fakes import SIGNOFF, FakeAgent, FakeEvaluator, FakeGraph, FakeJudge, Stage, job
 
@@ -291,7 +291,7 @@ async def test_what_cannot_be_seen_within_the_budget_is_said_and_the_talk_goes_o
                 await asyncio.Event().wait()
             return {"resources": []}
 
-    limits = Limits(retry_wait_s=0, longest_retry_wait_s=0, observe_s=0.05)
+    limits = Limits(retry_wait_s=0, longest_retry_wait_s=0, observe_s=0.5)
     evaluators = {"withheld": FakeEvaluator(["one", "two"])}
     stage = Stage(
         job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": SlowToSee()}, evaluators=evaluators
@@ -300,15 +300,16 @@ async def test_what_cannot_be_seen_within_the_budget_is_said_and_the_talk_goes_o
     talk = state.conversation("withheld")
     assert talk is not None
     assert [m.text for m in talk.messages if m.role == "user"] == ["Hello", "one", "two", SIGNOFF]
-    assert [seen.error for seen in talk.observations if seen.after_turn == 2] == [
-        "not observed within 0.05 s"
-    ]
+    assert [seen.error for seen in talk.observations if seen.after_turn == 2] == ["not observed within 0.5 s"]
     assert [(c.after_turn, c.status) for c in talk.checks[0]] == [
         (1, "passed"), (2, "not_measured"), (3, "passed"),
     ]  # fmt: skip
     assert talk.latencies_ms == [pytest.approx(250)] * 3, "looking is in no latency"
-    order = [(e.kind, getattr(e, "after_turn", None) or e.turn) for e in stage.sink.events
-             if e.kind == "state_observed" or (e.kind == "message_completed" and e.role == "user")]  # fmt: skip
+    order = [
+        (e.kind, e.after_turn if isinstance(e, StateObserved) else e.turn)
+        for e in stage.sink.events
+        if isinstance(e, StateObserved) or (isinstance(e, MessageCompleted) and e.role == "user")
+    ]
     assert order.index(("state_observed", 2)) < order.index(("message_completed", 3)), (
         "and ends before the next turn"
     )
