@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 KEPT = frozenset(
     {"kind", "run_id", "batch_id", "job_sha256", "git_revision", "program_version", "code", "task_id",
-     "started_at", "status", "fault", "folder"}
+     "started_at", "status", "fault", "folder", "review", "undoes", "submission"}
 )  # fmt: skip
 """Fields that identify, tell kinds apart or say when; no person's words stand in them."""
 

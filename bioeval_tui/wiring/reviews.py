@@ -15,6 +15,7 @@ from typing import Any
 from bioeval_tui import events, reviews
 from bioeval_tui.engine.resume import is_finished
 from bioeval_tui.errors import UsageError
+from bioeval_tui.masking.current import current
 from bioeval_tui.recordings.overlay import Overlay, append_reviews, in_force, read_overlay
 from bioeval_tui.recordings.reading import read_recording
 from bioeval_tui.reports.loading import find_recording
@@ -119,6 +120,8 @@ class ReviewDesk:
             )
 
     def _append(self, item: ReviewItem, author: str, **fields: Any) -> str:
+        if current().active:
+            raise UsageError("names are masked here; reviews are given without --redact")
         where: dict[str, Any] = {"run_id": "report", "submission": item.id.submission, "task": item.id.task}
         if item.id.key is None:
             if item.row is None or item.row.folder is None:

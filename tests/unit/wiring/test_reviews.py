@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.masking.current import use
+from bioeval_tui.masking.mask import Mask
+from bioeval_tui.masking.rules import Literal, Rules
 from bioeval_tui.recordings.overlay import read_overlay
 from bioeval_tui.recordings.paths import overlay_path
 from bioeval_tui.reviews import mark_of
@@ -86,6 +89,20 @@ def test_a_fault_concerns_the_whole_conversation(settings: Settings, recording: 
     found = desk.reviewed(ID)
     assert found is not None
     assert (found.scores["withheld"], found.mean) == (None, None)
+
+
+def test_with_masked_names_reviews_are_shown_and_none_is_given(settings: Settings, recording: Path) -> None:
+    desk = desk_of(settings)
+    desk.give(desk.queue(ReviewSource((ID,)))[0], Given("override", score=0.5, why="Ada saw it"), "Ada")
+    use(Mask(Rules((Literal.of("Ada", "[NAME]", is_name=True),))))
+    try:
+        item = desk_of(settings).queue(ReviewSource((ID,)))[0]
+        assert "Ada" not in str(item.opinions)
+        assert len(item.opinions) == 1
+        with pytest.raises(UsageError, match="without --redact"):
+            desk.give(item, Given("note", why="hm"), "ben")
+    finally:
+        use(Mask())
 
 
 def report(task: str, **changes: object) -> TaskReport:
