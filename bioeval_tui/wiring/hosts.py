@@ -9,19 +9,20 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.text import clean_line
 
 
-def host_of(url: str) -> str:
+def host_of(url: str, *, any_scheme: bool = False) -> str:
     """Return `host` or `host:port` of a URL, without user or password.
 
     Raises:
-        UsageError: it is no http or https URL.
+        UsageError: it is no http or https URL, or with `any_scheme` no URL that names a host.
     """
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         parts, port = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"not an http or https URL: {clean_line(url.rpartition('@')[2], 200)}")
+    if not parts.hostname or not (any_scheme or parts.scheme in ("http", "https")):
+        kind = "a URL with a host" if any_scheme else "an http or https URL"
+        raise UsageError(f"not {kind}: {clean_line(url.rpartition('@')[2], 200)}")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return clean_line(f"{host}:{port}" if port else host)
 

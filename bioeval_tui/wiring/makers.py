@@ -16,6 +16,7 @@ from bioeval_tui.jobs.models import EvaluationJob, TextSeed
 from bioeval_tui.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.protocols import Agent, Condition, Evaluator, Judge, KnowledgeGraph
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
+from bioeval_tui.text import clean_line
 from bioeval_tui.wiring.hosts import host_of
 
 if TYPE_CHECKING:
@@ -149,7 +150,16 @@ class Makers:
             found.append(self.models_host())
         if any(isinstance(seed, TextSeed) for seed in self.job.seeds) and not self.spec.sample_agent:
             found.append(host_of(self.knowledge_url()))
+        found += [f"wherever the plug-in {clean_line(name, 80)} sends them" for name in self._plugins()]
         return tuple(dict.fromkeys(found))
+
+    def _plugins(self) -> list[str]:
+        """Return the plug-ins that are given transcripts, beside an agent's, whose host is known."""
+        groups: tuple[tuple[plugins.Group, str], ...] = (
+            ("evaluators", self.job.evaluator.kind),
+            ("judges", self.job.scorer.kind),
+        )
+        return [kind for group, kind in groups if kind not in plugins.BUILT_IN[group]]
 
     def knowledge_url(self) -> str:
         """Return where text seeds go."""
@@ -159,7 +169,7 @@ class Makers:
 
     def agent_host(self) -> str:
         """Return the agent's host as it is named to people."""
-        return host_of(self.agent_url)
+        return host_of(self.agent_url, any_scheme=self.job.target.protocol not in plugins.BUILT_IN["agents"])
 
     def models_host(self) -> str:
         """Return the host of the evaluator's and judge's models."""

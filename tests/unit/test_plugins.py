@@ -126,6 +126,19 @@ async def test_a_job_runs_with_the_agent_of_the_docs_and_a_graph_of_a_plugin(
         await hold(JOB, folder, agent_url=shouting, graph="seven")
 
 
+async def test_who_else_is_given_transcripts_is_named_and_refused_where_they_are_sensitive(
+    example, shouting, site, tmp_path_factory
+):
+    code = "from bioeval_tui.judges.rules import RulesJudge\ndef make(job): return RulesJudge()\n"
+    install(site, "own-judge", "[bioeval_tui.judges]\nown = own_judge:make\n", own_judge=code)
+    text = JOB.replace("kind: rules", "kind: own").partition("setups:")[0]
+    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url=shouting, graph="none")
+    assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
+    assert run.state.started.hosts[1:] == ("wherever the plug-in own sends them",)
+    with pytest.raises(UsageError, match="wherever the plug-in own sends them; only loopback"):
+        await hold(text + "sensitive: true\n", tmp_path_factory.mktemp("run"), agent_url=shouting)
+
+
 def test_a_task_is_graded_by_a_metric_of_a_plugin_in_a_worker(site, tmp_path_factory, monkeypatch):
     code = (
         "from bioeval_tui.grading.metrics import Metric\n"

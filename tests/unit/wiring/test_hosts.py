@@ -27,6 +27,12 @@ def test_what_is_no_url_is_said_without_its_secrets(url: str) -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_a_plug_ins_agent_may_have_another_scheme() -> None:
+    assert host_of("tcp://u:secret@127.0.0.1:9000", any_scheme=True) == "127.0.0.1:9000"
+    with pytest.raises(UsageError, match="not a URL with a host: socket"):
+        host_of("socket", any_scheme=True)
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3:80", "localhost:8081", "[::1]:8081"])
 def test_this_machine(host: str) -> None:
     assert is_loopback(host)
