@@ -394,15 +394,18 @@ def medals(
     """
     from bioeval_tui.grading import load_reports
     from bioeval_tui.masking.current import current
+    from bioeval_tui.wiring.report_reviews import marks_at
 
     if output is not None and kind is None:
         kind = _kind_by_name(output)
-    loaded = current().value([report for path in reports for report in load_reports(path)])
+    found = [(path, load_reports(path)) for path in reports]
+    reviews = [words for path, some in found for words in marks_at(path, some)]
+    loaded = current().value([report for _, some in found for report in some])
     if kind is not None:
         from bioeval_tui.reports.files import write_or_print
         from bioeval_tui.reports.medal_pages import medals_text
 
-        write_or_print(medals_text(loaded, kind), output)
+        write_or_print(medals_text(loaded, kind, reviews), output)
         return ExitCode.OK
     if as_json:
         click.echo(json.dumps([report.to_dict() for report in loaded], ensure_ascii=False))
@@ -415,7 +418,7 @@ def medals(
         return ExitCode.OK
     from bioeval_tui.grading.console import medal_table
 
-    medal_table(loaded)
+    medal_table(loaded, reviews)
     return ExitCode.OK
 
 

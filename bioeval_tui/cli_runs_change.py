@@ -74,9 +74,9 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
     import json
 
     from bioeval_tui.recordings.overlay import judgings, read_overlay
-    from bioeval_tui.reports.agreement import change, rated_tasks
-    from bioeval_tui.reports.agreement_words import change_dict, change_words
     from bioeval_tui.terminal import plain_console
+    from bioeval_tui.wiring.agreement import change, rated_tasks
+    from bioeval_tui.wiring.agreement_words import change_dict, change_words
     from bioeval_tui.wiring.rescore import Rescorer
     from bioeval_tui.wiring.rescored import print_rescored, rescored_dicts
     from bioeval_tui.wiring.views import sender_name

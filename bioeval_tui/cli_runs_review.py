@@ -37,8 +37,8 @@ def agreement(
     """
     if as_json and as_csv:
         raise UsageError("give --json or --csv, not both")
-    from bioeval_tui.reports.agreement import agreement_report, rated_tasks
-    from bioeval_tui.reports.agreement_words import agreement_csv, agreement_dict, print_agreement
+    from bioeval_tui.wiring.agreement import agreement_report, rated_tasks
+    from bioeval_tui.wiring.agreement_words import agreement_csv, agreement_dict, print_agreement
 
     items, problems = rated_tasks(_paths(run), blind=blind)
     if not items:

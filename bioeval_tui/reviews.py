@@ -105,6 +105,19 @@ def mark_of(opinions: Mapping[str, Reviewed]) -> Mark | None:
     return given.pop() if len(given) == 1 else "suspicious" if given else None
 
 
+def mark_words(opinions: Mapping[str, Reviewed]) -> str:
+    """Return `suspicious (ada: leaked labels)`; empty when nobody gave a mark."""
+    mark = mark_of(opinions)
+    if mark is None:
+        return ""
+    many = len({entry.mark for entry in opinions.values()}) > 1
+    told = [
+        f"{name}{f' {entry.mark}' if many else ''}{f': {entry.why}' if entry.why else ''}"
+        for name, entry in opinions.items()
+    ]
+    return clean_line(f"{mark} ({'; '.join(told)})")
+
+
 def disagree(opinions: Mapping[str, Reviewed]) -> bool:
     """Say whether the reviewers differ."""
     return len({(entry.after, entry.fault, entry.mark) for entry in opinions.values()}) > 1

@@ -124,8 +124,9 @@ def _number(value: float | None, form: str = "") -> str:
     return NOTHING if value is None else format(value, form)
 
 
-def medal_table(reports: Sequence[TaskReport]) -> None:
-    """Print reports as a table, one row each, and their totals."""
+def medal_table(reports: Sequence[TaskReport], reviews: Sequence[str] = ()) -> None:
+    """Print reports as a table, one row each, and their totals; `reviews` says of each what its reviewers do."""
+    said = [clean_line(words, 120) for words in reviews] or [""] * len(reports)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("task", no_wrap=True, overflow="ellipsis", min_width=20)
     table.add_column("agent", no_wrap=True, overflow="ellipsis")
@@ -134,7 +135,9 @@ def medal_table(reports: Sequence[TaskReport]) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for name in ("> median", "> people"):
         table.add_column(name, no_wrap=True)
-    for report in reports:
+    if any(said):
+        table.add_column("reviewed", overflow="fold")
+    for report, words in zip(reports, said, strict=True):
         extra = report.extra
         place = extra.leaderboard_position if extra else None
         size = f" of {report.leaderboard_size:,}" if place and report.leaderboard_size else ""
@@ -147,6 +150,7 @@ def medal_table(reports: Sequence[TaskReport]) -> None:
             f"{place:,}{size}" if place else NOTHING,
             _yes(report.above_median if report.valid_submission else None),
             _yes(report.beats_human),
+            *([Text(words)] if any(said) else []),
         )
     console = plain_console()
     console.print(table)

@@ -21,6 +21,7 @@ MedalFormat = Literal["html", "md", "csv", "json"]
 COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",
     "above_median", "beats_human", "next_medal", "score_needed", "valid", "error", "submission_path", "created_at",
+    "review",
 )  # fmt: skip
 MOST_CARDS = 500
 """With more reports than this the HTML file has the table alone."""
@@ -66,15 +67,20 @@ def tally(reports: Sequence[TaskReport]) -> Tally:
     )
 
 
-def medals_text(reports: Sequence[TaskReport], kind: MedalFormat) -> str:
-    """Return the reports in a format."""
-    make: dict[MedalFormat, Callable[[Sequence[TaskReport]], str]] = {
-        "html": medals_html, "md": medals_markdown, "csv": medals_csv, "json": medals_json,
+def medals_text(reports: Sequence[TaskReport], kind: MedalFormat, reviews: Sequence[str] = ()) -> str:
+    """Return the reports in a format; `reviews` says for each what its reviewers do, where somebody did.
+
+    JSON holds the reports as they were published, without it.
+    """
+    if kind == "json":
+        return medals_json(reports)
+    make: dict[MedalFormat, Callable[[Sequence[TaskReport], Sequence[str]], str]] = {
+        "html": medals_html, "md": medals_markdown, "csv": medals_csv,
     }  # fmt: skip
-    return make[kind](reports)
+    return make[kind](reports, reviews or [""] * len(reports))
 
 
-def medals_html(reports: Sequence[TaskReport]) -> str:
+def medals_html(reports: Sequence[TaskReport], reviews: Sequence[str] = ()) -> str:
     """Return one self-contained HTML file: the tally, a table, and a card with its scale for each report."""
     return (
         environment()
@@ -83,13 +89,14 @@ def medals_html(reports: Sequence[TaskReport]) -> str:
             policy=policy(),
             program_version=__version__,
             reports=reports,
+            reviews=reviews or [""] * len(reports),
             tally=tally(reports),
             cards=len(reports) <= MOST_CARDS,
         )
     )
 
 
-def medals_markdown(reports: Sequence[TaskReport]) -> str:
+def medals_markdown(reports: Sequence[TaskReport], reviews: Sequence[str]) -> str:
     """Return a heading, the tally and a table."""
     rows = [
         [
@@ -101,19 +108,21 @@ def medals_markdown(reports: Sequence[TaskReport]) -> str:
             _yes(report.above_median if report.valid_submission else None),
             _yes(report.beats_human),
             escape(next_words(report)),
+            *([escape(said)] if any(reviews) else []),
         ]
-        for report in reports
+        for report, said in zip(reports, reviews, strict=True)
     ]
     head = ["task", "agent", "medal", "score", "percentile", "above median", "beats human", ""]
+    head += ["reviewed"] if any(reviews) else []
     return "\n".join(["# Medals", "", f"{tally(reports).words}.", "", *table(head, rows), ""])
 
 
-def medals_csv(reports: Sequence[TaskReport]) -> str:
+def medals_csv(reports: Sequence[TaskReport], reviews: Sequence[str]) -> str:
     """Return a row for each report; what a spreadsheet would take for a formula gets an apostrophe in front."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    for report in reports:
+    for report, said in zip(reports, reviews, strict=True):
         extra = report.extra
         values: list[object] = [
             report.task_id, _agent(report), report.medal, _number(report.score), report.is_lower_better,
@@ -121,6 +130,7 @@ def medals_csv(reports: Sequence[TaskReport]) -> str:
             report.leaderboard_size, report.above_median, report.beats_human, extra.next_medal if extra else None,
             _number(extra.score_needed if extra else None), report.valid_submission,
             extra.error if extra else None, report.submission_path, report.created_at.isoformat(),
+            said,
         ]  # fmt: skip
         writer.writerow([cell(value) for value in values])
     return file.getvalue()

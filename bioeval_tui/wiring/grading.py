@@ -17,6 +17,7 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.task_report import TaskReport
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.services import MedalRow
+from bioeval_tui.wiring.report_reviews import reports_folder
 
 if TYPE_CHECKING:
     from bioeval_tui.grading import Registry
@@ -136,12 +137,6 @@ def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
         _report_row(report, grading.leaderboard(report.task_id), grading.domain(report.task_id), folder)
         for report in _load(path)
     ]
-
-
-def reports_folder(path: Path) -> Path:
-    """Return the folder that a batch's report stands in, for the report, one task's report or the folder itself."""
-    folder = path if path.is_dir() else path.absolute().parent
-    return folder.parent if folder.name.endswith("_individual_reports") else folder
 
 
 def _load(path: Path) -> list[TaskReport]:

@@ -26,9 +26,7 @@ from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.review_items import Given, ItemId, Judged, ReviewItem, ReviewSource
 from bioeval_tui.tui.services import MedalRow
 from bioeval_tui.wiring.grading import Grading, rows_at
-
-REPORT_REVIEWS = "reviews"
-"""The overlay of a folder of grading reports is called this, with the overlay's ending."""
+from bioeval_tui.wiring.report_reviews import REPORT_REVIEWS, report_reviews, submission_key
 
 
 class ReviewDesk:
@@ -136,16 +134,6 @@ class ReviewDesk:
         now = datetime.now(UTC)
         append_reviews(path, [events.Reviewed(**where, **fields, review=entry, author=author, seq=0, at=now)])
         return entry
-
-
-def report_reviews(folder: Path) -> reviews.Reviews:
-    """Return what people said of the submissions whose grading report is in this folder."""
-    return reviews.fold_reviews(read_overlay(folder / REPORT_REVIEWS).events)
-
-
-def submission_key(report: TaskReport) -> str:
-    """Return what a graded submission is found by in the reviews: task, file and when it was graded."""
-    return f"{report.task_id} {report.submission_path} {report.created_at.isoformat()}"
 
 
 def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]:

@@ -9,7 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from bioeval_tui.cli_grading import medals
 from bioeval_tui.errors import UsageError
 from bioeval_tui.masking.current import use
 from bioeval_tui.masking.mask import Mask
@@ -143,3 +145,21 @@ def test_submissions_are_marked_beside_the_report_wherever_it_is_opened(
     with pytest.raises(UsageError, match="without a report"):
         desk.give(unsaved, Given("accept", mark="valid"), "ada")
     assert desk.queue(ReviewSource(rows=(replace(rows[0], folder=None),))) == []
+
+
+def test_medal_tables_in_files_say_what_reviewers_say(settings: Settings, tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    whole = folder / "2026_grading_report.json"
+    whole.write_text(json.dumps({"task_reports": [report("made/a").to_dict(), report("made/b").to_dict()]}))
+    desk = desk_of(settings)
+    item = desk.queue(ReviewSource(reports=(folder,)))[0]
+    desk.give(item, Given("override", mark="invalid", why="=leaked <b>"), "ada")
+    for kind, words in (
+        ("html", "reviewed: invalid (ada: =leaked &lt;b&gt;)"), ("md", "invalid (ada: =leaked &lt;b&gt;)"),
+        ("csv", "invalid (ada: =leaked <b>)"),
+    ):  # fmt: skip
+        result = CliRunner().invoke(medals, [str(whole), "--format", kind], standalone_mode=False)
+        assert words in result.output
+    result = CliRunner().invoke(medals, [str(folder), "--format", "json"], standalone_mode=False)
+    assert json.loads(result.output) == json.loads(whole.read_text())["task_reports"]

@@ -18,11 +18,11 @@ from bioeval_tui.cli_runs import runs
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.recordings.overlay import append_overlay, append_reviews
 from bioeval_tui.recordings.paths import overlay_path
-from bioeval_tui.reports.agreement import agreement_report, change, rated_tasks
-from bioeval_tui.reports.agreement_words import agreement_dict, change_words, print_agreement
 from bioeval_tui.reports.html import html_report
 from bioeval_tui.reports.loading import load_run
 from bioeval_tui.reports.markdown import markdown_report
+from bioeval_tui.wiring.agreement import agreement_report, change, rated_tasks
+from bioeval_tui.wiring.agreement_words import agreement_dict, change_words, print_agreement
 from tests.unit.reports.recorded import Recorded, Talk
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.reports.agreement import AgreementReport, Change, Gap, Pair, RatedTask
 from bioeval_tui.reports.words import number
 from bioeval_tui.statistics.agreement import Agreement
 from bioeval_tui.text import plural, shorten
+from bioeval_tui.wiring.agreement import AgreementReport, Change, Gap, Pair, RatedTask
 
 SHOWN = 12
 """So many disagreements of a pair are listed in the terminal; CSV and JSON have all."""
