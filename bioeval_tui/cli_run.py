@@ -139,6 +139,11 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
 
     if jobs and file is not None:
         raise UsageError("give the job once: as an argument or with --file")
+    if not jobs and file is None and not Path(DEFAULT_JOB).exists():
+        raise UsageError(
+            f"no job is given, and {DEFAULT_JOB} does not exist: give a job file, such as one of sample_jobs/, "
+            "or write one with `bioeval-tui new job.yml`"
+        )
     settings = Settings.from_environment()
     spec = _spec(jobs or (file or Path(DEFAULT_JOB),), settings, options)
     if options["dry_run"]:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 MEDAL_STYLE = {"gold": "bold yellow", "silver": "bold bright_white", "bronze": "bold dark_orange3"}
 NOTHING = "·"
+LISTED = 10
+"""So many submissions that are invalid, and as many that were not graded, are named in the terminal."""
 
 
 def _out() -> Console:
@@ -98,13 +100,28 @@ def batch_summary(result: BatchResult) -> None:
         zeros = f" ({result.average_with_zeros} with each invalid one as 0)" if result.invalid else ""
         over = f"over {result.valid:,} valid of {totals['total_runs']:,}"
         out.print(f"leaderboard percentile: {average} on average {over}{zeros}, from {worst} to {best}")
-    for item in result.not_graded[:10]:
+    if result.invalid:
+        _say_invalid(result, out)
+    for item in result.not_graded[:LISTED]:
         out.print(
             f"not graded: {item['task_id']} {clean_line(str(item['submission_path']), 120)}: {clean_line(item['reason'], 300)}"
         )
-    if len(result.not_graded) > 10:
-        out.print(f"… and {len(result.not_graded) - 10:,} more, in the report")
+    if len(result.not_graded) > LISTED:
+        out.print(f"… and {len(result.not_graded) - LISTED:,} more, in the report")
     out.print(f"report: {result.report_path}")
+
+
+def _say_invalid(result: BatchResult, out: Console) -> None:
+    """Print which submissions are invalid, and why: the count alone sends people to the report's JSON."""
+    from bioeval_tui.grading.reports import load_reports
+
+    invalid = [report for report in load_reports(result.report_path) if not report.valid_submission]
+    for report in invalid[:LISTED]:
+        reason = report.extra.error if report.extra and report.extra.error else "no reason is given"
+        where = clean_line(str(report.submission_path or "nothing was handed in"), 120)
+        out.print(f"invalid: {clean_line(report.task_id, 80)} {where}: {clean_line(reason, 300)}")
+    if len(invalid) > LISTED:
+        out.print(f"… and {len(invalid) - LISTED:,} more, in the report")
 
 
 def medal_word(report: TaskReport) -> Text:
@@ -245,6 +262,11 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
         console.print(f"broken: {entry.problem}", soft_wrap=True)
     ready = sum(entry.problem is None and entry.task.is_prepared for entry in entries)
     console.print(f"{plural(len(entries), 'task')}, {ready:,} prepared, {len(broken):,} broken")
+    waiting = [e for e in entries if e.problem is None and not e.task.is_prepared]
+    if any((entry.task.data_source or {}).get("type") == "builtin" for entry in waiting):
+        console.print(
+            "builtin tasks are prepared when they are first used; `bioeval-tui tasks prepare --all` does it now"
+        )
 
 
 def task_details(task: GradingTask) -> dict[str, Any]:

@@ -149,8 +149,19 @@ def _agent(settings: Settings) -> Finding:
         httpx.get(settings.agent_url, timeout=PROBE_S)
     except httpx.HTTPError as error:
         to_do = "start your agent, or `bioeval-tui agent --port 8081`; BIOEVAL_AGENT_URL says where it is"
-        return Finding("agent", "absent", f"{host} does not answer ({type(error).__name__})", to_do)
+        return Finding("agent", "absent", f"{host} {_unreachable(error)}", to_do)
     return Finding("agent", "works", f"{host} answers")
+
+
+def _unreachable(error: Exception) -> str:
+    import httpx
+
+    match error:
+        case httpx.TimeoutException():
+            return f"does not answer within {PROBE_S:g} s"
+        case httpx.ConnectError():
+            return "cannot be reached"
+    return f"does not answer as expected ({type(error).__name__})"
 
 
 def _openai(settings: Settings) -> Finding:
@@ -167,7 +178,7 @@ def _openai(settings: Settings) -> Finding:
         return Finding(
             "openai endpoint",
             "broken",
-            f"{host_of(base)} does not answer ({type(error).__name__})",
+            f"{host_of(base)} {_unreachable(error)}",
             "check OPENAI_BASE_URL and the network",
         )
     if answer.status_code in (401, 403):

@@ -29,7 +29,7 @@ def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbo
     With `leave_running` the engine survives the screen; otherwise it is cancelled when the screen closes,
     however it closes.
     """
-    need_terminal()
+    need_terminal("give --headless")
     from bioeval_tui.recordings.paths import recording_path
     from bioeval_tui.wiring.farewell import say_goodbye
 
@@ -45,7 +45,7 @@ def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbo
 
 def show_recording(settings: Settings, path: Path, *, speed: float | None = None) -> int:
     """Attach to the run if it goes on, else replay it; return the exit code."""
-    need_terminal()
+    need_terminal(f"`bioeval-tui runs show {path.stem}` prints the score card")
     view = FollowedRun(path) if is_live(path) and speed is None else ReplayedRun(path, speed)
     _show(settings, view, "leave", None)
     return ExitCode.OK
@@ -53,7 +53,7 @@ def show_recording(settings: Settings, path: Path, *, speed: float | None = None
 
 def show_medals(settings: Settings, reports: Sequence[Path]) -> None:
     """Open the medal table on grading reports (files or folders, several at once)."""
-    need_terminal()
+    need_terminal("give --table")
     from bioeval_tui.tui.app import BioevalApp
     from bioeval_tui.wiring.services import AppServices
 
@@ -70,7 +70,7 @@ def show_review(settings: Settings, what: Sequence[str], *, reviewer: str = "", 
     Raises:
         UsageError: something of these is neither, or there is no terminal.
     """
-    need_terminal()
+    need_terminal("`bioeval-tui runs show RUN` prints what was judged")
     from bioeval_tui.reports.loading import find_recording
     from bioeval_tui.text import clean_line
     from bioeval_tui.tui.review_app import ReviewApp
@@ -93,7 +93,7 @@ def show_review(settings: Settings, what: Sequence[str], *, reviewer: str = "", 
 
 def show_app(settings: Settings, places: Sequence[Path] = ()) -> None:
     """Open the application on the screen of jobs; `places` are folders with job files, or job files."""
-    need_terminal()
+    need_terminal("`bioeval-tui --help` lists the commands that print")
     from bioeval_tui.tui.app import BioevalApp
     from bioeval_tui.wiring.services import AppServices
 
@@ -124,10 +124,10 @@ def show_tab(
         inner.close()
 
 
-def need_terminal() -> None:
-    """Raise `UsageError` when there is no terminal to draw on."""
+def need_terminal(instead: str) -> None:
+    """Raise `UsageError` when there is no terminal to draw on; `instead` is what works without one."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("this needs a terminal; `--headless` works without one")
+        raise UsageError(f"this needs a terminal; without one, {instead}")
 
 
 def _show(

@@ -92,6 +92,18 @@ def test_a_sensitive_job_refuses_a_host_that_is_not_this_machine(tmp_path: Path)
     assert "only loopback" in done.stderr
 
 
+def test_without_a_terminal_or_a_job_the_sentence_says_what_to_give(tmp_path: Path) -> None:
+    screen = run("app", data_dir=tmp_path)
+    assert screen.returncode == 2
+    assert (
+        screen.stderr
+        == "error: this needs a terminal; without one, `bioeval-tui --help` lists the commands that print\n"
+    )
+    nothing = run("run", "--headless", data_dir=tmp_path)
+    assert nothing.returncode == 2
+    assert "bioeval-tui new job.yml" in nothing.stderr
+
+
 def test_an_empty_history_says_how_to_make_one(tmp_path: Path) -> None:
     done = run("runs", "list", data_dir=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")

@@ -53,6 +53,8 @@ def test_grade_tells_the_three_outcomes_apart_by_its_exit_code(tasks, run: Any, 
     )
     assert invalid.return_value == 1
     assert invalid.stdout.startswith("1 submission graded, 1 invalid\n")
+    (named,) = [line for line in invalid.stdout.splitlines() if line.startswith("invalid: ")]
+    assert f"{task} {tasks.submissions}/bad.csv: " in named
     unknown = run("grade", lines(tasks, ("lab/nambers", "good.csv")), "--output-dir", tmp_path / "out")
     assert unknown.return_value == 3
     assert "did you mean lab/numbers?" in unknown.stdout
