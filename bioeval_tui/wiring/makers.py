@@ -146,20 +146,22 @@ class Makers:
     def hosts(self) -> tuple[str, ...]:
         """Return every host that will receive transcripts, or texts that the job hands to the agent."""
         found = ["127.0.0.1" if self.spec.sample_agent else self.agent_host()]
-        if self.uses_models():
-            found.append(self.models_host())
+        found += [*self._reader_host("evaluators", self.job.evaluator.kind), *self.judge_hosts()]
         if any(isinstance(seed, TextSeed) for seed in self.job.seeds) and not self.spec.sample_agent:
             found.append(host_of(self.knowledge_url()))
-        found += [f"wherever the plug-in {clean_line(name, 80)} sends them" for name in self._plugins()]
         return tuple(dict.fromkeys(found))
 
-    def _plugins(self) -> list[str]:
-        """Return the plug-ins that are given transcripts, beside an agent's, whose host is known."""
-        groups: tuple[tuple[plugins.Group, str], ...] = (
-            ("evaluators", self.job.evaluator.kind),
-            ("judges", self.job.scorer.kind),
-        )
-        return [kind for group, kind in groups if kind not in plugins.BUILT_IN[group]]
+    def judge_hosts(self) -> tuple[str, ...]:
+        """Return the hosts that receive what the judge reads; none where rules judge."""
+        return tuple(self._reader_host("judges", self.job.scorer.kind))
+
+    def _reader_host(self, group: plugins.Group, kind: str) -> list[str]:
+        """Return where an evaluator's or judge's transcripts go: of a plug-in nobody here can know."""
+        if kind == "llm":
+            return [self.models_host()]
+        if kind in plugins.BUILT_IN[group]:
+            return []
+        return [f"wherever the plug-in {clean_line(kind, 80)} sends them"]
 
     def knowledge_url(self) -> str:
         """Return where text seeds go."""

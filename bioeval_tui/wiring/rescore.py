@@ -63,7 +63,7 @@ class Rescorer:
         folder = Path(started.options.get("job_file") or started.job_path).parent
         spec = EngineSpec(runs=(), judge_model=judge_models or None)
         self._makers = Makers(self.job, folder, spec, started.model, settings)
-        self.hosts = (self._makers.models_host(),) if self.job.scorer.kind == "llm" else ()
+        self.hosts = self._makers.judge_hosts()
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):
             raise UsageError(
                 f"the job is sensitive, and its transcripts would go to {', '.join(self.hosts)}; "
