@@ -152,7 +152,8 @@ def peers_beside(share: float) -> Iterator[tuple[dict[str, str], dict[str, Any]]
         yield json.loads(process.stdout.readline()), done
     finally:
         out, _ = process.communicate(timeout=60)
-        done.update(json.loads(out or "{}"))
+        assert process.returncode == 0, f"the peers ended with {process.returncode}"
+        done.update(json.loads(out))
 
 
 def soak(conversations: int, at_once: int, share: float, data_dir: Path, timeout_s: float = 2.0) -> Soak:
@@ -165,7 +166,8 @@ def soak(conversations: int, at_once: int, share: float, data_dir: Path, timeout
         BIOEVAL_DATA_DIR=str(data_dir), OPENAI_API_KEY="sk-soak", BIOEVAL_MODEL_TIMEOUT_S=str(timeout_s)
     )
     jobs = []
-    for kind, judge in (("scripted", "rules"), ("llm", "llm")):
+    # The models first: what they import belongs to the first hundred.
+    for kind, judge in (("llm", "llm"), ("scripted", "rules")):
         jobs.append(data_dir / f"{kind}.yml")
         jobs[-1].write_text(
             JOB.format(timeout_ms=timeout_s * 1000, evaluator=kind, judge=judge), encoding="utf-8"

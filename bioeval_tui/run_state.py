@@ -210,6 +210,21 @@ def apply_all(state: RunState, many: Iterable[RunEvent]) -> RunState:
     return state
 
 
+def lighten(talk: ConversationState) -> None:
+    """Drop what only a reader of the transcript needs: words, states, checks by turn, evidence.
+
+    What remains is what scores, gates and statistics ask for.
+    """
+    for message in talk.messages:
+        message.replace("")
+        message.generation.clear()
+    for held in (talk.observations, talk.setups, talk.seeds, talk.checks):
+        held.clear()
+    if talk.verdict is not None:
+        tasks = tuple(task.model_copy(update={"evidence": ()}) for task in talk.verdict.tasks)
+        talk.verdict = talk.verdict.model_copy(update={"tasks": tasks, "verdicts": ()})
+
+
 def _apply_to_run(state: RunState, event: RunEvent) -> None:
     match event:
         case events.RunStarted():

@@ -30,6 +30,11 @@ class Gate:
     json: Path | None = None
     markdown: Path | None = None
 
+    @property
+    def writes(self) -> bool:
+        """Whether a file is wanted, which needs the transcripts too."""
+        return any((self.junit, self.json, self.markdown))
+
     def check_paths(self) -> None:
         """Raise `UsageError` for a file that could not be written, before an hour was spent."""
         from bioeval_tui.errors import UsageError

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from pathlib import Path
+from textwrap import indent
 
 from rich.console import Console
 from rich.table import Table
@@ -15,14 +17,14 @@ from bioeval_tui.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.prices import FILE_NAME, load_prices
 from bioeval_tui.recordings.paths import recording_path
-from bioeval_tui.recordings.reading import FRAME_S, follow
+from bioeval_tui.recordings.reading import CHUNK, FRAME_S, LineReader, follow
 from bioeval_tui.reports.console import print_score_card
 from bioeval_tui.reports.gate import from_state
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.result import result_of
 from bioeval_tui.reports.summary import summarise_runs
 from bioeval_tui.reports.words import cost_words, token_words
-from bioeval_tui.run_state import RunState, apply
+from bioeval_tui.run_state import RunState, apply, lighten
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import plain_console
 from bioeval_tui.text import plural
@@ -53,12 +55,17 @@ def run_headless(
     talk.print(Text(f"transcripts go to: {', '.join(hosts_of(spec, settings))}"), soft_wrap=True)
     interrupted: list[bool] = []
     states = asyncio.run(_run(spec, settings, talk, interrupted, verbose))
+    many = len(spec.runs) * spec.trials > 1
+    if many:  # while they went on, nothing was kept of them
+        paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
+        states = [fold_file(path, light=not gate.writes) for path in paths]
     loaded = _loaded(spec, settings, states)
     result = gate.hold(loaded)
     out = plain_console()
-    if as_json:
-        results = [result_of(state) for state in states]
-        print(json.dumps(results[0] if len(results) == 1 else results, indent=2, ensure_ascii=False))  # noqa: T201
+    if as_json and many:
+        _print_results(paths)
+    elif as_json:
+        print(json.dumps(result_of(states[0]), indent=2, ensure_ascii=False))  # noqa: T201
     elif _is_single(states):
         print_score_card(states[0], out)
     else:
@@ -72,6 +79,32 @@ def run_headless(
     if len(loaded) < len(states) or any(_stopped(state) for state in states):
         return ExitCode.NOT_MEASURED
     return result.exit_code
+
+
+def fold_file(path: Path, *, light: bool) -> RunState:
+    """Fold a recording; with `light` each finished conversation is lightened at once. Empty where there is none."""
+    state = RunState()
+    reader = LineReader(path.name)
+    try:
+        with path.open("rb") as file:
+            while data := file.read(CHUNK):
+                for event in reader.feed(data):
+                    change = apply(state, event)
+                    if light and change.kind == "conversation_scored" and change.key is not None:
+                        lighten(state.conversations[change.key])
+    except FileNotFoundError:
+        pass  # the run never began
+    return state
+
+
+def _print_results(paths: Sequence[Path]) -> None:
+    """Print one JSON object, or a list of them, one run in memory at a time."""
+    several = len(paths) > 1
+    for place, path in enumerate(paths):
+        text = json.dumps(result_of(fold_file(path, light=False)), indent=2, ensure_ascii=False)
+        if several:
+            text = ("[\n" if not place else "") + indent(text, "  ") + ("," if path != paths[-1] else "\n]")
+        print(text)  # noqa: T201
 
 
 def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
@@ -192,4 +225,6 @@ async def _follow(
             # What a resumed run had said before is not said again.
             if state.resumed or not ends:
                 progress.show(state, event, change)
+            if not progress.single and change.kind == "conversation_scored" and change.key is not None:
+                del state.conversations[change.key]  # memory must not grow with the batch
     return state

@@ -22,6 +22,7 @@ class BatchProgress:
         `alone` when there is one run."""
         self.alone = alone
         self._console = console
+        self.single = conversations <= 2
         self._total = conversations
         self._several = several
         self._verbose = verbose

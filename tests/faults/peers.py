@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import socket
 import ssl
 import struct
@@ -23,6 +24,7 @@ from typing import Any
 
 FIRST = "(s1)"
 """Stands in every answer of the agent's first session, and so in every prompt about that conversation."""
+SESSION = re.compile(r"\((s\d+)\)")
 ASKED = "Please note my appointment with the dentist."
 SIGN_OFF = "so long, and thanks for all the fish"
 Fault = Callable[[asyncio.StreamReader, asyncio.StreamWriter, bytes], Awaitable[None]]
@@ -64,6 +66,10 @@ class Peer:
         """Say whether the fault is for this request."""
         raise NotImplementedError
 
+    def fault_of(self, request: Request) -> Fault | None:
+        """Return the fault that this request meets, None for none."""
+        return self.fault if self.fault is not None and self.meets(request) else None
+
     async def before(self, request: Request) -> None:
         """Do what is to be done before a request is answered."""
 
@@ -99,9 +105,10 @@ class Peer:
                 whole = http(body, content_type=kind)
                 await self.before(request)
                 wanted = self.times is None or self.met < self.times
-                if self.fault is not None and wanted and self.meets(request):
+                fault = self.fault_of(request) if wanted else None
+                if fault is not None:
                     self.met += 1
-                    await self.fault(reader, writer, whole)
+                    await fault(reader, writer, whole)
                     await writer.drain()
                 else:
                     writer.write(whole)
