@@ -24,13 +24,13 @@ LiveScreen.-presenting {
     & PanelDeck, &.-narrow.-running #talk-tabs, & #banner { display: none; }
     &.-running PanelDeck { display: none; }
     & Stage { display: block; }
-    & Talk { display: none; padding: 1 2 1 4; }
+    & Talk { display: none; padding: 1 2; }
     & Talk.-active { display: block; }
     & #talk-supplied { border-left: none; }
     & TalkHead { display: none; }
     &.-wide { layout: horizontal; }
-    &.-wide #talks { width: 1fr; padding: 1 6; }
-    &.-wide Stage { width: 52; height: 1fr; padding: 2 4; border-left: solid $line; }
+    &.-wide #talks { width: 1fr; padding: 1 3; }
+    &.-wide Stage { width: 48; height: 1fr; padding: 2 4; border-left: solid $line; }
     &.-wide Scrubber { dock: bottom; margin-bottom: 1; }
     &.-narrow Stage { height: auto; padding: 0 2; border-top: solid $line; }
     &.-narrow Talk { padding: 1 2 0 2; }
