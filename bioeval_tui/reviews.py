@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,6 +68,8 @@ def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Rev
     from bioeval_tui.events import Reviewed
 
     entries = [_cleaned(event) for event in many if isinstance(event, Reviewed)]
+    # By time: reviews of another machine may have been taken in after newer ones.
+    entries.sort(key=lambda entry: entry.at if entry.at.tzinfo else entry.at.replace(tzinfo=UTC))
     authors = {entry.review: entry.author for entry in entries}
     undone = {
         entry.undoes

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bioeval_tui.errors import Problem, RecordingError
-from bioeval_tui.events import SCHEMA_VERSION, RunStarted
+from bioeval_tui.events import SCHEMA_VERSION, Reviewed, RunStarted
 from bioeval_tui.recordings.live import is_live
+from bioeval_tui.recordings.overlay import append_reviews
 from bioeval_tui.recordings.paths import is_run_id, live_path, overlay_path, recording_path
-from bioeval_tui.recordings.reading import read_recording
-from bioeval_tui.text import clean_value, compact_json
+from bioeval_tui.recordings.reading import LineReader, read_recording
+from bioeval_tui.text import clean_value, compact_json, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,9 @@ def import_recording(file: Path, runs_dir: Path) -> Imported:
     if beside.is_file() and not overlay_path(target).exists():
         _write_private(overlay_path(target), _cleaned(beside))
         notes.append("its later scores and reviews came with it")
+    elif beside.is_file() and beside != overlay_path(target):
+        taken = _take_reviews(target, _cleaned(beside))
+        notes += [f"{plural(taken, 'review')} of it came along"] if taken else []
     return Imported(started.run_id, target, new, tuple(notes), recording.problems)
 
 
@@ -92,6 +96,18 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
             except OSError as error:
                 raise RecordingError(f"{file}: cannot be deleted: {error.strerror}") from None
     return freed
+
+
+def _take_reviews(target: Path, data: bytes) -> int:
+    """Append the reviews that the run does not have yet; return how many there were."""
+    reader = LineReader("overlay")
+    given = [event for event in reader.feed(data) if isinstance(event, Reviewed)]
+    known = LineReader("overlay").feed(overlay_path(target).read_bytes())
+    ids = {event.review for event in known if isinstance(event, Reviewed)}
+    new = [event for event in given if event.review not in ids]
+    if new:
+        append_reviews(target, new)
+    return len(new)
 
 
 def _cleaned(file: Path) -> bytes:

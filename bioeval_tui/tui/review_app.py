@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 class ReviewApp(BioevalApp):
     """Opens on the review screen."""
 
-    def __init__(self, services: Services, source: ReviewSource) -> None:
+    def __init__(self, services: Services, source: ReviewSource, *, blind: bool = False) -> None:
         super().__init__(services, "runs", on_quit="leave")
         self._source = source
+        self._blind = blind
 
     async def on_mount(self) -> None:
         """Open the queue over the history, once that is there."""
@@ -25,4 +26,4 @@ class ReviewApp(BioevalApp):
     def _open_queue(self) -> None:
         from bioeval_tui.tui.screens.review import ReviewScreen
 
-        self.push_screen(ReviewScreen(self._source))
+        self.push_screen(ReviewScreen(self._source, blind=self._blind))

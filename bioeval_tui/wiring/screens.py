@@ -82,10 +82,9 @@ def show_review(settings: Settings, what: Sequence[str], *, reviewer: str = "", 
     for text in runs:
         find_recording(text, settings.runs_dir)
     services = AppServices(settings, reviewer=clean_line(reviewer, 80))
-    if blind:
-        services.keep("review.blind", True)
+    source = ReviewSource(tuple(runs), reports=tuple(map(Path, reports)))
     try:
-        ReviewApp(services, ReviewSource(tuple(runs), reports=tuple(map(Path, reports)))).run()
+        ReviewApp(services, source, blind=blind).run()
     finally:
         services.close()
     return ExitCode.OK

@@ -67,9 +67,10 @@ class ReviewScreen(ReviewKeys):
     }
     """
 
-    def __init__(self, source: ReviewSource) -> None:
+    def __init__(self, source: ReviewSource, *, blind: bool = False) -> None:
         super().__init__()
         self._source = source
+        self.blind = blind
         self.rows = QueueRows()
         self._loaded = False
         self._loading = False
@@ -93,7 +94,7 @@ class ReviewScreen(ReviewKeys):
 
     def on_mount(self) -> None:
         """Load, and look for other people's reviews now and then."""
-        self.blind = self.bioeval.services.preferences.get("review.blind") is True
+        self.blind = self.blind or self.bioeval.services.preferences.get("review.blind") is True
         self.rows.show_blurred_cursor()
         self._show_words()
         self.refresh_items()

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bioeval_tui.errors import RecordingError
+from bioeval_tui.events import Reviewed
 from bioeval_tui.recordings.catalogue import Catalogue
 from bioeval_tui.recordings.live import LiveInfo, process_start, write_live
+from bioeval_tui.recordings.overlay import append_reviews, read_overlay
 from bioeval_tui.recordings.paths import overlay_path
 from bioeval_tui.recordings.transfer import delete_runs, import_recording
+from bioeval_tui.reviews import fold_reviews
 from tests.unit.recordings.test_versions import GOLDEN
 
 
@@ -93,3 +97,22 @@ def test_a_run_that_goes_on_is_not_deleted(mailed: Path, tmp_path: Path) -> None
     with pytest.raises(RecordingError, match="goes on right now"):
         delete_runs([done.path], tmp_path)
     assert done.path.exists()
+
+
+def test_reviews_of_two_machines_come_together(mailed: Path, tmp_path: Path) -> None:
+    def give(path: Path, author: str, hour: int, score: float) -> None:
+        at = datetime(2026, 11, 21, hour, tzinfo=UTC)
+        where = {"run_id": "r", "seq": 0, "at": at, "condition": "withheld", "trial": 1, "task": 1}
+        given = Reviewed(
+            **where, author=author, review=f"{author}{hour}", action="override", after=score, why="w"
+        )
+        append_reviews(path, [given])
+
+    done = import_recording(mailed, tmp_path / "runs")
+    give(done.path, "ada", 12, 0.9)
+    give(mailed, "ada", 9, 0.1)
+    give(mailed, "ben\x1b[2J", 10, 0.5)
+    for expected in (("2 reviews of it came along",), ()):
+        assert import_recording(mailed, tmp_path / "runs").notes == expected
+    (opinions,) = fold_reviews(read_overlay(done.path).events).tasks.values()
+    assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.9, "ben␛": 0.5}
