@@ -17,6 +17,8 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.masking.folding import Folded, fold
 from bioeval_tui.patterns import find_all
 
+ELLIPSIS = "…"
+
 HIDDEN = "[MASKED]"
 """Stands for a whole text that could not be searched in time: nothing of it may be shown."""
 
@@ -28,6 +30,9 @@ LONG_IDENTIFIER = 6
 
 PATTERN_REACH = 100
 """So many characters of a text that still grows are held back for patterns, which may yet match more."""
+
+SHORTEST_PART = 4
+"""So many letters of a name that was cut off ("Zede…") are enough to mask them."""
 
 MOST_SLOW = 5
 """After so many texts that took too long, every text is hidden at once."""
@@ -107,6 +112,12 @@ class Rules:
         ]  # with the plural's s, what follows it decides
         self._beginnings = {letters[:n] for letters in whole for n in range(1, len(letters) + 1)}
         self._longest = max(map(len, whole), default=0)
+        self._cut = {
+            part: literal.instead
+            for literal in literals
+            for n in range(SHORTEST_PART, len(literal.letters))
+            for part in (literal.letters[:n], literal.letters[-n:])
+        }
         self._slow = 0
         labels = {literal.instead.rpartition("-")[0].lstrip("[") for literal in literals}
         labels |= {rule.label for rule in patterns}
@@ -122,7 +133,7 @@ class Rules:
         """Return what the rules find: in order, apart from each other."""
         if self._slow >= MOST_SLOW:
             return [Span(0, len(text), HIDDEN)] if text else []
-        found = self._find_literals(fold(text), text)
+        found = self._find_literals(fold(text), text) + self._find_cut(text)
         try:
             found += self._find_patterns(text)
         except NotMeasuredError:
@@ -142,6 +153,8 @@ class Rules:
             if folded.letters[-length:] in self._beginnings:
                 end = folded.at[-length]
                 break
+        if (cut := text.rfind(ELLIPSIS, max(0, len(text) - self._longest * 2))) >= 0:
+            end = min(end, cut)
         for rule in self._patterns:
             end = min(end, len(text) - PATTERN_REACH)
             try:
@@ -171,6 +184,27 @@ class Rules:
                         end += 1
                     found.append(Span(places[0], end, literal.instead))
                 at = folded.letters.find(letters, at + 1)
+        return found
+
+    def _find_cut(self, text: str) -> list[Span]:
+        """Find what is left of a name where a text was cut, on either side of an ellipsis."""
+        found = []
+        at = text.find(ELLIPSIS) if self._cut else -1
+        while at >= 0:
+            reach = self._longest * 2
+            start = max(0, at - reach)
+            before, after = fold(text[start:at]), fold(text[at + 1 : at + 1 + reach])
+            for n in range(min(self._longest, len(before.letters)), SHORTEST_PART - 1, -1):
+                first = start + before.at[-n]
+                if (instead := self._cut.get(before.letters[-n:])) and not text[first - 1 : first].isalpha():
+                    found.append(Span(first, at, instead))
+                    break
+            for n in range(min(self._longest, len(after.letters)), SHORTEST_PART - 1, -1):
+                last = at + 1 + after.at[n - 1]
+                if (instead := self._cut.get(after.letters[:n])) and not text[last + 1 : last + 2].isalpha():
+                    found.append(Span(at + 1, last + 1, instead))
+                    break
+            at = text.find(ELLIPSIS, at + 1)
         return found
 
     def _find_patterns(self, text: str) -> list[Span]:

@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -295,9 +295,17 @@ class BioevalApp(App[None]):
         """Where pictures and tables are saved."""
         return self._pictures or Path.cwd()
 
+    def notify(self, message: str, **options: Any) -> None:
+        """Show a message for a moment, masked: a file's path in it may name somebody."""
+        super().notify(current().text(message) if current().active else message, **options)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy, masked as well."""
+        super().copy_to_clipboard(current().text(text) if current().active else text)
+
     def copy_text(self, text: str, what: str) -> None:
         """Copy a text to the clipboard (by the terminal, if it can), and say so."""
-        self.copy_to_clipboard(current().text(text))
+        self.copy_to_clipboard(text)
         self.notify(f"Copied {what}", markup=False)
 
     async def action_interrupt(self) -> None:
