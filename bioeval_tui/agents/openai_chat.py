@@ -53,8 +53,11 @@ class OpenAIChatAgent:
         self._timeouts = timeouts
         self._session = ""
         self._history: list[dict[str, str]] = []
+        self._untold: list[dict[str, Any]] = []
+        """What the first answer tells of how it came about: the system prompt, as other agents do."""
         if system_prompt:
             self._history.append({"role": "system", "content": system_prompt})
+            self._untold.append({"systemPrompt": system_prompt})
 
     @classmethod
     def from_settings(
@@ -76,6 +79,7 @@ class OpenAIChatAgent:
             agent_url,
             model=model or target.model or DEFAULT_MODEL,
             api_key=key.get_secret_value() if key else None,
+            system_prompt=target.system_prompt or "",
             object_context_url=target.object_context_url,
             timeouts=Timeouts(whole=whole) if whole else Timeouts(),
         )
@@ -96,11 +100,12 @@ class OpenAIChatAgent:
             if isinstance(piece, str):
                 yield Delta(clean(piece))
                 continue
-            events = [_event(call) for call in piece.tool_calls]
+            events = [*self._untold, *(_event(call) for call in piece.tool_calls)]
             text = _text(piece)
             for event in events:
                 yield Generation(event)
             self._history += [asked, {"role": "assistant", "content": text}]
+            self._untold = []
             yield Reply(
                 text,
                 piece.started,

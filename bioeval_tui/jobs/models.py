@@ -56,7 +56,7 @@ class EvaluatorConfig(JobPart):
 
 
 class TargetConfig(JobPart):
-    """The agent under test."""
+    """The agent under test. `system_prompt` and `object_context_url` are for chat endpoints (`openai`)."""
 
     user: Text
     chatbot: Text
@@ -65,6 +65,7 @@ class TargetConfig(JobPart):
     model: Text | None = None
     knowledge_url: Text | None = None
     object_context_url: Text | None = None
+    system_prompt: Text | None = None
     timeout_ms: Annotated[float, Field(gt=0)] | None = None
 
 

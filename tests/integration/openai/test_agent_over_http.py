@@ -57,8 +57,9 @@ async def test_tool_calls_are_generation_events(agent, server):
     server.will(srv.call_tool("createReminder", {"time": "20:15"}, text="Done."), srv.call_tool("look", {}))
     pieces, reply = await answer(agent)
     event = {"request": {"function": {"name": "createReminder"}, "arguments": {"time": "20:15"}}}
-    assert [piece.data for piece in pieces if isinstance(piece, Generation)] == [event]
-    assert (list(reply.generation), reply.content) == ([event], "Done.")
+    told = [{"systemPrompt": "Be kind."}, event]
+    assert [piece.data for piece in pieces if isinstance(piece, Generation)] == told
+    assert (list(reply.generation), reply.content) == (told, "Done.")
     assert (await answer(agent))[1].content == ""
 
 
