@@ -176,6 +176,8 @@ def _not_executed(talk: ConversationState | None) -> Case | None:
         return Case("", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else ""))
     if talk.ended is not None and talk.ended.reason not in RESULT_REASONS:
         return Case("", "error", f"no result, fault {why}: {detail}")
+    if talk.score is not None and talk.score.score is None and not talk.latencies_ms:
+        return Case("", "error", detail)  # the agent was never reached: nothing could be checked
     return None
 
 

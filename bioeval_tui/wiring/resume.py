@@ -20,6 +20,7 @@ from bioeval_tui.recordings.paths import recording_path
 from bioeval_tui.recordings.reading import read_recording
 from bioeval_tui.run_state import RunState, apply_all
 from bioeval_tui.settings import Settings
+from bioeval_tui.text import plural
 from bioeval_tui.wiring.makers import Makers
 from bioeval_tui.wiring.parts import SAMPLE_AGENT, assemble
 
@@ -90,9 +91,8 @@ def rerun_offer(path: Path) -> str:
     owed = owed_reruns(path)
     if not owed:
         return ""
-    spoilt = "1 trial was" if owed == 1 else f"{owed} trials were"
     return (
-        f"{path.stem}: {spoilt} spoilt by evaluator, judge or infrastructure; "
+        f"{path.stem}: {plural(owed, 'trial')} could not be measured; "
         f"`bioeval-tui runs resume {path.stem} --rerun` adds as many and replaces none"
     )
 

@@ -143,9 +143,9 @@ def test_a_new_job_runs_offline_as_it_is_written_and_the_fact_matters(tmp_path: 
 
 def test_an_agent_that_is_not_there_is_named_first_and_nothing_counts_as_measured(tmp_path: Path) -> None:
     job = JOBS / "medication_reminder.yml"
-    done = run(
-        "run", str(job), "--agent-url", "http://127.0.0.1:9", "--headless", "--json", data_dir=tmp_path
-    )
+    junit = tmp_path / "junit.xml"
+    where = ("--agent-url", "http://127.0.0.1:9", "--headless", "--json", "--junit", str(junit))
+    done = run("run", str(job), *where, data_dir=tmp_path)
     cause = "no conversation took place: 127.0.0.1:9 refuses the connection"
     for held in json.loads(done.stdout)["conditions"].values():
         assert (held["end_reason"], held["fault"], held["failures"]) == ("agent_failed", "agent", 4)
@@ -155,6 +155,7 @@ def test_an_agent_that_is_not_there_is_named_first_and_nothing_counts_as_measure
         }
     assert (done.returncode, "Traceback" in done.stderr) == (3, False)
     assert "--agent-url" in done.stderr.splitlines()[-1]
+    assert junit.read_text().count(f'<error message="{cause}"') == junit.read_text().count("<testcase")
     (listed,) = run("runs", "list", data_dir=tmp_path).stdout.splitlines()[1:]
     assert "✗ agent failed" in listed
     assert listed.endswith(" agent")

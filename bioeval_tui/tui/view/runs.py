@@ -39,7 +39,16 @@ STATUS: dict[Status, Cell] = {
     "failed": Cell("! not measured", "bad"),
     "interrupted": Cell("◐ interrupted", "warn"),
 }
+NO_ANSWER = Cell("✗ agent failed", "bad")
+NO_SCORE = Cell("? not measured", "warn")
 MARK = "◆"
+
+
+def status_of(run: RunSummary) -> Cell:
+    """Return how a run ended. One that went through and has no score was not a success: say so."""
+    if run.status != "completed" or run.score is not None:
+        return STATUS[run.status]
+    return NO_ANSWER if "agent" in run.fault.split(", ") else NO_SCORE
 
 
 def listing() -> Listing[RunSummary]:
@@ -50,7 +59,7 @@ def listing() -> Listing[RunSummary]:
 def _words(run: RunSummary) -> str:
     played = "rehearsal" if run.rehearsal else run.model or ""
     fault = "no fault" if run.fault == "none" else f"fault {run.fault}"
-    return f"{run.job} {STATUS[run.status].text} {fault} {played} {run.run_id}"
+    return f"{run.job} {status_of(run).text} {fault} {played} {run.run_id}"
 
 
 _RANK: dict[Status, int] = {"running": 0, "failed": 1, "interrupted": 2, "cancelled": 3, "completed": 4}
@@ -81,7 +90,7 @@ def row(run: RunSummary, now: datetime, *, marked: bool, exact: bool) -> dict[st
     return {
         "job": Cell(run.job),
         "": Cell(MARK if marked else "", "busy"),
-        "status": STATUS[run.status],
+        "status": status_of(run),
         "started": Cell(started, "quiet"),
         "withheld": _score(run.scores.get("withheld")),
         "supplied": _score(run.scores.get("supplied")),
@@ -108,7 +117,7 @@ def card(run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int)
     played = "rehearsal: no model asked or judged" if run.rehearsal else f"model {run.model or 'not known'}"
     when = f"{run.started_at.astimezone():%Y-%m-%d %H:%M:%S}"
     lines: list[Line] = [
-        [STATUS[run.status]],
+        [status_of(run)],
         [Cell(run.job, "strong")],
         [Cell(f"{when}, {ago(run.started_at, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
