@@ -20,6 +20,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
 RUN = "20261120-210356-44c7"
 GIVEN = {
     "runs", "open_recording", "compare", "jobs", "benchmarks", "medals", "preferences", "keep",
+    "reviewer", "review_queue", "reviewed",
 }  # fmt: skip
 
 
@@ -51,6 +52,7 @@ async def test_everything_but_looking_is_refused_and_nothing_changes(
             found = getattr(services, name)("anything", "at all")
             if inspect.isawaitable(found):
                 await found
+    assert (services.reviewer, await services.reviewed(RUN)) == ("", None)
     assert (list(await services.jobs()), list(await services.benchmarks())) == ([], [])
     assert [row async for row in services.medals()] == []
     services.keep("theme", "light")
