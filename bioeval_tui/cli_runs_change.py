@@ -73,7 +73,10 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
     import asyncio
     import json
 
+    from bioeval_tui.masking.current import current
     from bioeval_tui.recordings.overlay import judgings, read_overlay
+    from bioeval_tui.recordings.reading import read_recording
+    from bioeval_tui.run_state import RunState, apply_all
     from bioeval_tui.terminal import plain_console
     from bioeval_tui.wiring.agreement import change, rated_tasks
     from bioeval_tui.wiring.agreement_words import change_dict, change_words
@@ -94,19 +97,21 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
         for item in judged:
             for said in (*item.warnings, *([item.error] if item.error else [])):
                 click.echo(
-                    f"{rescorer.run_id}, facts {item.key.condition}, trial {item.key.trial}: {said}", err=True
+                    f"{rescorer.run_id}, facts {item.key.condition}, trial {item.key.trial}: {current().text(said)}",
+                    err=True,
                 )
         if not judged:
             click.echo(f"{rescorer.run_id}: no conversation that could be judged", err=True)
         if not judged or any(item.error for item in judged):
             code = ExitCode.NOT_MEASURED
         later = judgings(read_overlay(rescorer.path))
+        state = apply_all(RunState(), read_recording(rescorer.path).events)  # as it may be shown
         if as_json:
             closer = change_dict(change(rated_tasks([rescorer.path])[0]))
-            shown = rescored_dicts(rescorer.state, later)
+            shown = rescored_dicts(state, later)
             printed.append({"run_id": rescorer.run_id, "rescored": shown, "agreement": closer})
         else:
-            print_rescored(rescorer.state, later, plain_console())
+            print_rescored(state, later, plain_console())
     if as_json:
         click.echo(json.dumps(printed, indent=2, ensure_ascii=False))
     elif (found_closer := change(rated_tasks(paths)[0])) is not None:
