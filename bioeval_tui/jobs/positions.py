@@ -10,7 +10,7 @@ import yaml
 from bioeval_tui.errors import Problem
 from bioeval_tui.text import clean_line
 
-MAX_NODES = 100_000
+MAX_NODES = 30_000
 MAX_DEPTH = 50
 
 Path = tuple[str | int, ...]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
+import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +14,7 @@ from pathlib import Path
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.events import RunEnded, RunEvent, RunResumed, read_event
 from bioeval_tui.masking.current import current
+from bioeval_tui.text import clean_value, compact_json
 
 FRAME_S = 1 / 60
 CHUNK = 1 << 20
@@ -53,7 +56,7 @@ class LineReader:
         if self._damaged > MAX_DAMAGED or not line.strip():
             return None
         try:
-            return read_event(line)
+            return read_event(_made_safe(line))
         except ValueError:
             self._damaged += 1
             message = "damaged line, left out"
@@ -61,6 +64,26 @@ class LineReader:
                 message = f"more than {MAX_DAMAGED:,} damaged lines; the rest is left out"
             self.problems.append(Problem(message, self.name, self.line))
             return None
+
+
+# What `text.clean` changes, in UTF-8. The engine writes none of it, nor an escape for it: its own lines pass unread.
+_SUSPICIOUS = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe1\xa0\x8e|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"
+    rb"|\xef\xbf[\xb9-\xbf]|\xf3\xa0|(?:[\xcc\xcd][\x80-\xbf]){9}"
+)
+
+_ESCAPES = (b"\\u", b"\\b", b"\\f", b"\\r", b"\x7f")
+
+
+def _made_safe(line: bytes) -> bytes:
+    """Return a line with its texts cleaned, if somebody else wrote what a terminal could act on into it."""
+    escaped = any(token in line for token in _ESCAPES)
+    if not escaped and (line.isascii() or not _SUSPICIOUS.search(line)):
+        return line
+    try:
+        return compact_json(clean_value(json.loads(line))).encode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        return line  # not JSON, or nested more deeply than an event may be
 
 
 @dataclass(frozen=True, slots=True)
