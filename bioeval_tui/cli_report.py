@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bioeval_tui.cli_completion import complete_run
 from bioeval_tui.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ AS_RECORDED = click.option(
     epilog="\b\nExamples:\n  bioeval-tui runs report 7f3a --output report.html"
     "\n  bioeval-tui runs report 7f3a 91c2 --format md"
 )
-@click.argument("run", nargs=-1, required=True)
+@click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
 @click.option(
     "--format",
     "kind",
@@ -67,8 +68,8 @@ def report(
 @click.command(
     epilog="\b\nExamples:\n  bioeval-tui runs compare 7f3a 91c2\n  bioeval-tui runs compare 7f3a 91c2 --fail-on-regression"
 )
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", shell_complete=complete_run)
+@click.argument("b", shell_complete=complete_run)
 @click.option("--texts", is_flag=True, help="Show what the agent said, turn by turn.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the JSON here.")
@@ -112,7 +113,7 @@ def compare(
     epilog="\b\nExamples:\n  bioeval-tui runs explain 7f3a --target 0.9"
     "\n  bioeval-tui runs explain 7f3a --weights timing=0,tasks=3"
 )
-@click.argument("run")
+@click.argument("run", shell_complete=complete_run)
 @click.option("--target", type=click.FloatRange(0, 1), default=0.8, show_default=True)
 @click.option(
     "--weights", default="", help="Score again with other weights, such as timing=0,tasks=3,assertions=4."
@@ -140,7 +141,7 @@ def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: b
     epilog="\b\nExamples:\n  bioeval-tui runs export 7f3a --to inspect --output log.json"
     "\n  bioeval-tui runs export 7f3a --to csv"
 )
-@click.argument("run", nargs=-1, required=True)
+@click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
 @click.option(
     "--to",
     "kind",

@@ -13,6 +13,7 @@ from bioeval_tui.reports.gate import GateResult
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.pages import Page, page_of, title_of
 from bioeval_tui.reports.summary import Summary, summarise_runs
+from bioeval_tui.reports.summary_words import summary_lines
 from bioeval_tui.reports.view import TARGET, TrialView
 
 _ESCAPED = str.maketrans(
@@ -104,19 +105,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _overview(summary: Summary) -> list[str]:
-    lines = [f"## {escape(summary.label)}", ""]
-    for condition in summary.conditions:
-        score = condition.score
-        lines.append(
-            f"- Facts {condition.condition}: {words.number(score.mean)}; {score.spread_words}; {score.counted.words}"
-        )
-        lines.append(
-            f"- Facts {condition.condition}, pass^k over tasks: {words.pass_words(condition.pass_k)}"
-        )
-    lines.append(f"- Cost: {escape(words.cost_words(summary.spent))}")
-    if summary.uplift is not None:
-        lines.append(f"- Uplift by the facts: {summary.uplift.words}")
-    return [*lines, ""]
+    lines = [f"- {escape(about)}: {escape(found)}" for about, found in summary_lines(summary)]
+    return [f"## {escape(summary.label)}", "", *lines, ""]
 
 
 def _page(page: Page) -> list[str]:

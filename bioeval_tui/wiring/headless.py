@@ -23,7 +23,7 @@ from bioeval_tui.reports.gate import from_state
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.result import result_of
 from bioeval_tui.reports.summary import summarise_runs
-from bioeval_tui.reports.words import cost_words, token_words
+from bioeval_tui.reports.summary_words import summary_lines
 from bioeval_tui.run_state import RunState, apply, lighten
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import plain_console
@@ -127,18 +127,8 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
         table.add_row(*map(Text, cells))
     console.print(table)
     for summary in summarise_runs(runs):
-        for found in summary.conditions:
-            mean = "–" if found.score.mean is None else f"{found.score.mean:.2f}"
-            words = f"{found.score.spread_words}; {found.score.counted.words}"
-            console.print(
-                Text(f"{summary.label} · facts {found.condition}: {mean} ({words})"), soft_wrap=True
-            )
-        console.print(
-            Text(
-                f"{summary.label} · tokens: {token_words(summary.spent)} · cost: {cost_words(summary.spent)}"
-            ),
-            soft_wrap=True,
-        )
+        for about, said in summary_lines(summary):
+            console.print(Text(f"{summary.label} · {about}: {said}"), soft_wrap=True)
 
 
 def _is_single(states: Sequence[RunState]) -> bool:
