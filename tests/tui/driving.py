@@ -43,6 +43,8 @@ async def loaded(app: BioevalApp, pilot: Pilot[None]) -> None:
         await app.workers.wait_for_complete(short)
     for _ in range(4):
         await pilot.pause()
+    await until(pilot, lambda: not (rest := getattr(app.screen, "at_rest", None)) or not rest.pending)
+    await pilot.pause()
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
 
+from bioeval_tui.tui.at_rest import AtRest
 from bioeval_tui.tui.keymap import named, use_keys
 from bioeval_tui.tui.widgets.keys_footer import KeysFooter
 from bioeval_tui.tui.widgets.title_bar import TitleBar
@@ -28,6 +29,9 @@ class BaseScreen(Screen[None]):
         (16, "-normal"),
         (32, "-tall"),
     ]
+
+    at_rest: AtRest | None = None
+    """What is drawn when the cursor rests, on screens where something follows it."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Name the keys, so that people can change them."""

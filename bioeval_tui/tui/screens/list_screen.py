@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import plural
+from bioeval_tui.tui.at_rest import AtRest
 from bioeval_tui.tui.screens.base import BaseScreen
 from bioeval_tui.tui.tones import paint
 from bioeval_tui.tui.view.cells import Cell
@@ -62,6 +63,7 @@ class ListScreen(BaseScreen, Generic[Item]):
         super().__init__()
         self.listing = listing
         self.table = ListTable(rows, listing.columns, self.LEAST)
+        self.at_rest: AtRest = AtRest(self, self._rests)
         self.loaded = False
         self.failure = ""
         self._drawn: list[Item] = []
@@ -226,8 +228,11 @@ class ListScreen(BaseScreen, Generic[Item]):
     @on(RowList.Highlighted)
     def _moved(self, event: RowList.Highlighted) -> None:
         if event.rows is self.table.rows:
-            self.look(self.looked_at)
-            self.refresh_bindings()
+            self.at_rest.moved()
+
+    def _rests(self) -> None:
+        self.look(self.looked_at)
+        self.refresh_bindings()
 
     @on(TableHead.Picked)
     def _head_picked(self, event: TableHead.Picked) -> None:

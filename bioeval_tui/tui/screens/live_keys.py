@@ -39,7 +39,10 @@ LIVE_KEYS: list[BindingType] = [
     Binding("tab", "switch_condition", "switch", tooltip="Act on the other condition"),
     Binding("i", "next_panel", "panel", tooltip="Tasks, latency, assertions; enter opens a row"),
     PRESENT,
-    Binding("f", "follow", "follow", tooltip="Stay at the newest message"),
+    Binding(
+        "f", "follow", "follow", tooltip="Go to the newest message and stay with it, in both conversations"
+    ),
+    Binding("f", "stay", "stay", show=False, tooltip="Stay here, whatever comes in; new conversations, too"),
     Binding("slash", "find", "find", key_display="/", tooltip="Find in this conversation"),
     Binding("e", "events", "events", tooltip="Fold or unfold what the agent did between the lines"),
     *READING_KEYS,
@@ -57,6 +60,7 @@ CONDITIONAL = control.CONTROL | {
     "events",
     "other_trial",
     "follow",
+    "stay",
 }
 CONDITIONAL |= REPLAY_ACTIONS | READING_ACTIONS | GRID_ACTIONS | {"present", "stop_presenting"}
 NEEDS_RUN = frozenset({"switch_condition", "next_panel"})
@@ -90,8 +94,9 @@ class LiveKeys(LivePresenting, LiveGrid, LiveReading):
             return bool(live.state.conversations)
         if action == "other_trial" and self.playback is not None:
             return False  # the same keys go from turn to turn
-        if action == "follow":
-            return any(not talk.transcript.following for talk in live.talks.values())
+        if action in ("follow", "stay"):
+            followed = all(talk.transcript.following for talk in live.talks.values())
+            return bool(live.talks) and followed == (action == "stay")
         return control.applies(action, live.state, live.link.status, live.active, live.trial)
 
     def refresh_keys(self) -> None:
@@ -220,9 +225,18 @@ class LiveKeys(LivePresenting, LiveGrid, LiveReading):
         self.focus_talk()
 
     def action_follow(self) -> None:
-        """Stay at the newest message in both conversations."""
+        """Stay at the newest message in both conversations, and in those of the next run."""
+        self._keep_following(True)
+
+    def action_stay(self) -> None:
+        """Follow no conversation until `f` is pressed again."""
+        self._keep_following(False)
+
+    def _keep_following(self, follows: bool) -> None:
+        self.bioeval.services.keep("live.follow", follows)
         for talk in self._live.talks.values():
-            talk.transcript.follow()
+            talk.transcript.may_follow = follows
+            (talk.transcript.follow if follows else talk.transcript.stay)()
         self.refresh_keys()
 
     def action_events(self) -> None:

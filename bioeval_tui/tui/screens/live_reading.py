@@ -43,10 +43,12 @@ class LiveReading(LiveReplay):
         return bool(live.talks)
 
     def restore_reading(self) -> None:
-        """Read as at the last time: linked or not, dense or not, with events or without."""
+        """Read as at the last time: linked, dense, following or not, with events or without."""
         kept = self.bioeval.services.preferences
         self.linked = kept.get("live.linked") is not False
         for talk in self._read.talks.values():
+            if kept.get("live.follow") is False:
+                talk.transcript.stay()
             talk.transcript.set_choices(
                 dense=kept.get("live.dense") is True, show_events=kept.get("live.events") is not False
             )

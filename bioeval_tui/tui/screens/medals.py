@@ -157,7 +157,8 @@ class MedalsScreen(MedalsKeys):
         at = table.place_of(self.looked_at) if self.rows.steered else 0
         if at != self.rows.cursor:
             self.rows.move_to(at)
-        self.look(at)
+        self.looked_at = self.entry_at(at)
+        self.show_card()
         self._fit_totals()
         self._show_words()
         if filled and self.focused is None:
@@ -195,10 +196,8 @@ class MedalsScreen(MedalsKeys):
     def _group_cells(self, index: int, width: int) -> Mapping[str, Cell]:
         return group_cells(self.groups[index])
 
-    def look(self, index: int) -> None:
-        """Show the card of the row at `index`."""
-        visible = self.table.visible
-        self.looked_at = visible[index] if index < len(visible) else None
+    def show_card(self) -> None:
+        """Show the card of the row that is looked at."""
         row = self.looked_at.row if self.looked_at else None
         self.query_one(MedalCard).show(row, self.marks.get(id(row)) if row else None)
 

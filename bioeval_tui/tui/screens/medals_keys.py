@@ -10,6 +10,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 
 from bioeval_tui.text import home_relative, plural
+from bioeval_tui.tui.at_rest import AtRest
 from bioeval_tui.tui.screens.base import BaseScreen
 from bioeval_tui.tui.view import export, medals
 from bioeval_tui.tui.view.medal_table import Entry, MedalTable
@@ -68,6 +69,7 @@ class MedalsKeys(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
+        self.at_rest: AtRest = AtRest(self, self._rests)
         self.looked_at: Entry | None = None
         self.marks: dict[int, Opinions] = {}
         """What reviewers say of a row, by the row's identity."""
@@ -83,8 +85,8 @@ class MedalsKeys(BaseScreen):
         """Draw the rows as they are arranged."""
         raise NotImplementedError
 
-    def look(self, index: int) -> None:
-        """Show the card of a row."""
+    def show_card(self) -> None:
+        """Show the card of the row that is looked at."""
         raise NotImplementedError
 
     def focus_rows(self) -> None:
@@ -112,8 +114,17 @@ class MedalsKeys(BaseScreen):
     @on(RowList.Highlighted)
     def _moved(self, event: RowList.Highlighted) -> None:
         if event.rows is self.rows:
-            self.look(event.index)
-            self.refresh_bindings()
+            self.looked_at = self.entry_at(event.index)
+            self.at_rest.moved()
+
+    def _rests(self) -> None:
+        self.show_card()
+        self.refresh_bindings()
+
+    def entry_at(self, index: int) -> Entry | None:
+        """Return the entry of a row."""
+        visible = self.table.visible
+        return visible[index] if index < len(visible) else None
 
     @on(RowList.Chosen)
     def _chosen(self, event: RowList.Chosen) -> None:

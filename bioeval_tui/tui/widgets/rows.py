@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -12,8 +12,11 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.style import Style
 from textual.visual import Visual
 
+MOST_KEPT = 300
+"""So many drawn rows are kept: scrolling by a row draws one."""
 RowPainter = Callable[[int, int], Content]
 """Called with a row's index and the width in cells; returns that row."""
 
@@ -58,6 +61,7 @@ class RowList(ScrollView, can_focus=True):
         """The row at `index` was opened."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None, cursor: bool = True) -> None:
+        self._drawn: dict[tuple[int, int, Style], Strip] = {}
         super().__init__(id=id, classes=classes)
         self._row_count = 0
         self._painter: RowPainter | None = None
@@ -102,12 +106,12 @@ class RowList(ScrollView, can_focus=True):
         before, seen = self.cursor, self.scroll_offset
         self.cursor = max(0, min(index, self._row_count - 1))
         self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, immediate=True)
+        # Two rows look different now; a list that scrolled is painted anew, from lines that are kept.
         if self.scroll_offset == seen:
-            # Two rows look different now; drawing all of them takes many times as long.
             self.refresh_line(before)
             self.refresh_line(self.cursor)
         else:
-            self.refresh()
+            super().refresh(self.size.region)
         self.post_message(self.Highlighted(self, self.cursor))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -159,5 +163,26 @@ class RowList(ScrollView, can_focus=True):
         style = self.visual_style
         if self._has_cursor and index == self.cursor and (self.has_focus or self._blurred_cursor):
             style = style + self.get_visual_style("rows--cursor")
-        line = self._painter(index, width).truncate(width, pad=True)
-        return Visual.to_strips(self, line, width, 1, style, pad=True)[0]
+        key = (index, width, style)
+        strip = self._drawn.get(key)
+        if strip is None:
+            line = self._painter(index, width).truncate(width, pad=True)
+            strip = Visual.to_strips(self, line, width, 1, style, pad=True)[0]
+            if len(self._drawn) >= MOST_KEPT:
+                self._drawn.clear()
+            self._drawn[key] = strip
+        return strip
+
+    def refresh(
+        self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
+    ) -> Self:
+        """Draw again. Without a region everything may have changed: no line is kept."""
+        if not regions:
+            self._drawn.clear()
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def refresh_line(self, y: int) -> None:
+        """Draw one row again, from what it holds now."""
+        for key in [key for key in self._drawn if key[0] == y]:
+            del self._drawn[key]
+        super().refresh_line(y)

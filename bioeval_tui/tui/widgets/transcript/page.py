@@ -33,6 +33,12 @@ class PageView(ScrollView):
         self._laid_out: tuple[Any, ...] = ()
         self._laid_out_in = Size(0, 0)
         self._placing = False
+        self.may_follow = True
+        """Whether a new conversation is followed, and one that was scrolled to its end."""
+
+    def stay(self) -> None:
+        """Stay at what is read now, whatever comes in; `follow` goes to the end again."""
+        self.may_follow = self.following = False
 
     def follow(self) -> None:
         """Go to the end and stay there."""
@@ -58,7 +64,7 @@ class PageView(ScrollView):
         else:
             line = round(new_value)
         self._top = self._page.locate(line)
-        at_end = round(new_value) >= round(self.max_scroll_y)
+        at_end = self.may_follow and round(new_value) >= round(self.max_scroll_y)
         if self.following != at_end:
             self.following = at_end
         self._settle()

@@ -106,7 +106,7 @@ class Transcript(PageView, can_focus=True):
             self._cursor = None
             self._top = Spot(0, 0, 0)
             self._found = Highlights()
-            self.following = True
+            self.following = self.may_follow
         self._lay_out(again=True)
 
     def update(self, numbers: set[int] | None) -> None:
@@ -203,7 +203,8 @@ class Transcript(PageView, can_focus=True):
         first = self._page.blocks(index)[0]
         self._top = Spot(index, 1 if first.kind == "gap" else 0, 0)
         self._page.measure_down(self._top, self._view_height + 1)
-        self.following = self._page.height - self._page.top(self._top) <= self._view_height
+        at_end = self._page.height - self._page.top(self._top) <= self._view_height
+        self.following = self.may_follow and at_end
         self._settle()
         self.refresh()
 
