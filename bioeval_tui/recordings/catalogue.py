@@ -274,13 +274,20 @@ class Catalogue:
         database.executemany("delete from overlays where run_id = ?", gone)
         with os.scandir(self.runs_dir) as entries:
             beside = {entry.name.removesuffix(OVERLAY) for entry in entries if entry.name.endswith(OVERLAY)}
-        for run_id in beside & present.keys():
+        taken = {row[0] for row in database.execute("select run_id from overlays")}
+        for run_id in (beside & present.keys()) - taken:
             self._take_overlay(database, run_id)
         self._refresh_overlays(database)
 
     def _refresh_overlays(self, database: sqlite3.Connection) -> None:
-        for (run_id,) in database.execute("select run_id from overlays").fetchall():
-            self._take_overlay(database, run_id)
+        known = database.execute("select run_id, size, modified from overlays").fetchall()
+        for run_id, size, modified in known:
+            try:
+                stat = os.stat(f"{self.runs_dir}{os.sep}{run_id}{OVERLAY}")  # noqa: PTH116 (a third of a Path's time)
+            except FileNotFoundError:
+                stat = None
+            if stat is None or (stat.st_size, stat.st_mtime_ns) != (size, modified):
+                self._take_overlay(database, run_id)
 
     def _take_overlay(self, database: sqlite3.Connection, run_id: str, *, anew: bool = False) -> None:
         """Read what people said of a run, when its overlay has changed or, with `anew`, the recording has."""
@@ -354,10 +361,10 @@ def _reviewed(path: Path) -> str | None:
     from bioeval_tui.run_state import RunState, apply_all
 
     try:
-        overlay = read_overlay(path)
+        overlay = read_overlay(path, as_written=True)
         if not any(isinstance(event, Reviewed) for event in overlay.events):
             return None
-        state = in_force(apply_all(RunState(), read_recording(path).events), overlay)
+        state = in_force(apply_all(RunState(), read_recording(path, as_written=True).events), overlay)
     except RecordingError:
         return None
     found = reviewed_scores(state, fold_reviews(overlay.events, state))

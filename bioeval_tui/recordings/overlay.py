@@ -86,16 +86,18 @@ def _append(path: Path, make: Callable[[Path], Sequence[RunEvent]]) -> None:
         raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def read_overlay(recording: Path) -> Overlay:
-    """Return the overlay of a recording; empty when there is none. Damaged lines are reported and left out.
+def read_overlay(recording: Path, *, as_written: bool = False) -> Overlay:
+    """Return the overlay of a recording, masked if this process masks; `as_written` is for what goes on from it.
+
+    Empty when there is none. Damaged lines are reported and left out.
 
     Raises:
         RecordingError: the file cannot be read.
     """
-    return _read(overlay_path(recording))
+    return _read(overlay_path(recording), as_written=as_written)
 
 
-def _read(path: Path) -> Overlay:
+def _read(path: Path, *, as_written: bool = False) -> Overlay:
     reader = LineReader(path.name)
     try:
         found = reader.feed(path.read_bytes())
@@ -104,7 +106,7 @@ def _read(path: Path) -> Overlay:
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
     reader.finish()
-    masked = current().events(found) if current().active else found
+    masked = found if as_written or not current().active else current().events(found)
     return Overlay(tuple(masked), tuple(reader.problems))
 
 
