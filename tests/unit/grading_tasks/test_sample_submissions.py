@@ -20,7 +20,7 @@ FAULTS = {
     "pbmc-cell-types-cell-twice.h5ad": "1 cell occurs more than once: cell007",
     "pbmc-cell-types-no-such-column.h5ad": "`cell_type` is missing",
     "pbmc-cell-types-cut-in-half.h5ad": "not a readable h5ad file",
-    "pbmc-gene-panel-nan.h5ad": "2 values that are NaN or infinite",
+    "pbmc-gene-panel-nan.h5ad": "X has 2 values that are NaN or infinite",
     "pbmc-gene-panel-wrong-genes.h5ad": "40 genes are missing",
 }
 
