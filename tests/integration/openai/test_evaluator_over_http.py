@@ -117,7 +117,7 @@ async def test_no_server_is_a_clear_failure(job, view, tmp_path):
     async with srv.OpenAIServer() as gone:
         url = gone.url
     evaluator = LLMEvaluator(job, model="m", job_dir=tmp_path, api_key=KEY, base_url=url)
-    with pytest.raises(PeerError, match=r"127\.0\.0\.1:\d+ could not be reached") as caught:
+    with pytest.raises(PeerError, match=r"127\.0\.0\.1:\d+ refuses the connection") as caught:
         await heard(evaluator, view)
     assert caught.value.retryable
     await evaluator.aclose()
