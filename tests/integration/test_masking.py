@@ -209,3 +209,19 @@ def test_without_rules_nothing_changes() -> None:
     assert [e.model_dump() for e in read_recording(GOLDEN).events] == [
         read_event(line).model_dump() for line in GOLDEN.read_bytes().splitlines()
     ]
+
+
+def test_a_run_without_a_screen_is_masked_and_recorded_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    (tmp_path / "rules.yml").write_text("names: [Socrates]\nidentifiers: [warfarin]\n")
+    cli.app.main(["demo", "--headless", "--redact", str(tmp_path / "rules.yml")], standalone_mode=False)
+    said = capsys.readouterr()
+    assert "[ID-1]" in said.out
+    assert "warfarin" not in (said.out + said.err).lower()
+    (recording,) = (tmp_path / "runs").glob("*.jsonl")
+    text = recording.read_text("utf-8")
+    assert "warfarin" in text
+    assert "Socrates" in text
+    assert "[ID-1]" not in text

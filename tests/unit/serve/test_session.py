@@ -55,7 +55,7 @@ async def test_a_program_that_will_not_go_is_killed_with_all_of_its_group(
 
 
 async def test_a_program_that_ends_at_once_says_why() -> None:
-    with pytest.raises(UnavailableError, match="^error: no such run$"):
+    with pytest.raises(UnavailableError, match=r"^error: no such run$"):
         await Session.start(
             [sys.executable, "-c", "import sys; sys.exit('error: no such run')"], "driver", (80, 24)
         )
