@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import InputError, Problem
-from bioeval_tui.text import clean, clean_line
+from bioeval_tui.text import clean, clean_line, clean_value
 
 if TYPE_CHECKING:
     from bioeval_tui.grading.grader import Grader
@@ -156,7 +156,8 @@ def _read_yaml(entry: TaskEntry) -> dict[str, Any]:
         raise _fail(entry, f"cannot be read: {error}") from None
     if not isinstance(data, dict):
         raise _fail(entry, "a task's config must be a mapping of keys to values")
-    return data
+    cleaned: dict[str, Any] = clean_value(data)
+    return cleaned
 
 
 def _section(entry: TaskEntry, config: Mapping[str, Any], key: str, *, required: bool) -> dict[str, Any]:

@@ -29,11 +29,14 @@ def _nested(depth: int) -> Any:
     return value
 
 
+MOST_NODES = 20_000
+
+
 def nodes(tree: Any) -> list[tuple[Any, Any]]:
     """Return each place in a tree of lists and maps as (holder, key)."""
     found: list[tuple[Any, Any]] = []
     waiting = [tree]
-    while waiting:
+    while waiting and len(found) <= MOST_NODES:
         holder = waiting.pop()
         keys = list(holder) if isinstance(holder, dict) else range(len(holder))
         for key in keys:
@@ -46,16 +49,21 @@ def nodes(tree: Any) -> list[tuple[Any, Any]]:
 TREE_CHANGES = ("replace", "delete", "rename", "double", "swap", "deepen", "nest")
 
 
-MOST_NODES = 20_000
-
-
 def change_tree(tree: Any, changes: Sequence[tuple[str, int, int]]) -> Any:
+    """Return a copy with each change made, or the tree itself where they make too much of it."""
+    try:
+        return _changed(tree, changes)
+    except RecursionError:
+        return tree
+
+
+def _changed(tree: Any, changes: Sequence[tuple[str, int, int]]) -> Any:
     """Return a copy with each change made: (what, where, which value); numbers count round."""
-    tree = copy.deepcopy(tree)
+    original, tree = tree, copy.deepcopy(tree)
     for what, where, which in changes:
         places = nodes(tree)
         if not places or len(places) > MOST_NODES:
-            return tree
+            break
         holder, key = places[where % len(places)]
         value = copy.deepcopy(VALUES[which % len(VALUES)])
         other, other_key = places[which % len(places)]
@@ -73,10 +81,10 @@ def change_tree(tree: Any, changes: Sequence[tuple[str, int, int]]) -> Any:
             case "deepen":
                 holder[key] = {"a": [holder[key]]}
             case "nest":
-                holder[key] = _nested(which % 3_000)
+                holder[key] = _nested(which % 300)
             case _:
                 holder[key] = value
-    return tree
+    return original if len(nodes(tree)) > MOST_NODES else tree
 
 
 BYTE_CHANGES = (

@@ -1,0 +1,125 @@
+"""Hostile files, the real program, a real terminal: not one sequence of theirs comes out, and nothing runs."""
+
+from __future__ import annotations
+
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.terminal import SEQUENCE, shapes, typed
+from tests.hostile.world import HARMLESS, HOSTILE, LONG, RUN_ID, make_world, program
+
+ESC, ENTER, TAB, DOWN = b"\x1b", b"\r", b"\t", b"\x1b[B"
+CLICKS = [b"\x1b[<0;%d;%dM\x1b[<0;%d;%dm" % (x, y, x, y) for y in (6, 20) for x in (20, 100)]
+TOUR = (
+    DOWN, TAB, b"3", ENTER, *CLICKS, TAB, ENTER, ESC,  # jobs and their text; runs, a score card, what the judge quotes
+    b"3", b"p", ENTER, b"e", b"i", ESC,  # a replay
+    b"4", b"/", b"l", b"a", b"b", ENTER, ENTER, CLICKS[1], ESC, ESC, b"?", ESC, ESC, b"\x03", b"q", ENTER,  # benchmarks, help
+)  # fmt: skip
+MEDALS = (ENTER, CLICKS[1], ESC, b"d", ESC, b"\x03", b"q", ENTER)
+UNSAFE = {
+    *range(0x0A),
+    0x0B,
+    0x0C,
+    *range(0x0E, 0x20),
+    *range(0x7F, 0xA0),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+    0x200B,
+    0xFEFF,
+}
+NEVER = (
+    b"]52;",
+    b"77;88H",
+    b"evil.example\x07",
+    b"]0;owned",
+    b"\x1bP",
+    b"\x1b_",
+    b"\x1b^",
+    b"\x1bc",
+    b"\x1b#8",
+    b"\x1b(0",
+    b"SE9TVElMRQ==\x07",
+)
+
+
+def toured(root: Path, text: str, long: str) -> tuple[bytes, bytes]:
+    """Return what the program wrote while somebody went about in it, and in its medal table."""
+    environment = make_world(root, text, long)
+    whole, code = typed(program("app", "jobs"), TOUR, environment, root)
+    assert code == 0, (code, whole[-3000:])
+    medals, code = typed(program("medals", "reports/one.json"), MEDALS, environment, root)
+    assert code == 0, (code, medals[-3000:])
+    return whole, medals
+
+
+def test_no_sequence_of_a_file_reaches_the_terminal(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        harmless = threads.submit(toured, tmp_path / "harmless", HARMLESS, HARMLESS * 100)
+        hostile = threads.submit(toured, tmp_path / "hostile", HOSTILE, LONG)
+        pairs = list(zip(hostile.result(), harmless.result(), strict=True))
+    for written, known in pairs:
+        assert shapes(written) <= shapes(known)
+        rest = SEQUENCE.sub(b"", written)
+        assert not {ord(letter) for letter in set(rest.decode("utf-8"))} & UNSAFE
+        assert not [never for never in NEVER if never in written]
+        assert len(written) > 50_000 or written is pairs[1][0]
+        assert b"\x1b[?1049l" in written
+    assert b"INST" in pairs[0][0], "the hostile text was never shown"
+    assert b"INST" in pairs[1][0], "the hostile text was never shown"
+    assert not list(tmp_path.rglob("OWNED"))
+
+
+COMMANDS = (
+    ("check", "jobs/good.yml", "jobs/broken.yml"),
+    ("check", "--json", "jobs/broken.yml"),
+    ("runs", "list"),
+    ("runs", "show", RUN_ID),
+    ("runs", "report", RUN_ID, "--format", "md"),
+    ("runs", "explain", RUN_ID),
+    ("runs", "compare", RUN_ID, RUN_ID, "--texts"),
+    ("runs", "export", RUN_ID, "--to", "csv"),
+    ("medals", "reports", "--table"),
+    ("tasks", "list"),
+    ("tasks", "show", "lab/hostile"),
+    ("validate", "{submission}", "lab/hostile"),
+    ("grade-sample", "{submission}", "lab/hostile"),
+    ("assert", HOSTILE.replace("\x00", ""), "--context", RUN_ID),
+    ("runs", "show", HOSTILE),
+    ("run", "jobs/broken.yml"),
+    (HOSTILE,),
+)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    root = tmp_path_factory.mktemp("world")
+    return root, make_world(root, HOSTILE, LONG)
+
+
+def test_no_command_prints_a_sequence_of_a_file(world: tuple[Path, dict[str, str]]) -> None:
+    root, environment = world
+    submission = next(path for path in (root / "reports").iterdir() if path.suffix == ".csv")
+
+    def printed(command: tuple[str, ...]) -> subprocess.CompletedProcess[bytes]:
+        words = [word.replace("{submission}", str(submission)) for word in command]
+        return subprocess.run(
+            program(*words),
+            capture_output=True,
+            env=environment,
+            cwd=root,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+        )
+
+    with ThreadPoolExecutor(2) as threads:
+        for command, done in zip(COMMANDS, threads.map(printed, COMMANDS), strict=True):
+            said = done.stdout + done.stderr
+            assert b"Traceback" not in said, (command, said[-2000:])
+            assert b"defect of bioeval-tui" not in said, (command, said[-2000:])
+            found = {hex(ord(letter)) for letter in set(said.decode("utf-8")) if ord(letter) in UNSAFE - {9}}
+            assert not found, (command[:2], found)
+            assert said, command
+    assert not list(root.rglob("OWNED"))
