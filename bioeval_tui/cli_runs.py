@@ -68,6 +68,7 @@ def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any
 def show(run_id: str, as_json: bool) -> int:
     """Show a run's score card. RUN_ID is the id, or the beginning or end of it."""
     from bioeval_tui.engine.resume import excluded_trials
+    from bioeval_tui.prices import FILE_NAME, load_prices
     from bioeval_tui.recordings.catalogue import Catalogue
     from bioeval_tui.recordings.overlay import in_force, judgings, read_overlay
     from bioeval_tui.recordings.reading import read_recording
@@ -79,7 +80,8 @@ def show(run_id: str, as_json: bool) -> int:
     from bioeval_tui.terminal import plain_console
     from bioeval_tui.wiring.rescored import print_rescored, rescored_dicts
 
-    path = Catalogue(Settings.from_environment().runs_dir).find(run_id)
+    settings = Settings.from_environment()
+    path = Catalogue(settings.runs_dir).find(run_id)
     recording, overlay = read_recording(path), read_overlay(path)
     later = judgings(overlay)
     state = apply_all(RunState(), recording.events)
@@ -97,7 +99,7 @@ def show(run_id: str, as_json: bool) -> int:
         result = {**result_of(state), "rescored": rescored_dicts(state, later), "reviewed": scores}
         click.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:
-        print_score_card(state, plain_console())
+        print_score_card(state, plain_console(), load_prices(settings.data_dir / FILE_NAME))
         print_rescored(state, later, plain_console())
         if reviewed is not None:
             told = [f"{name} {words(before.get(name), score)}" for name, score in reviewed.scores.items()]

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui import events
+from bioeval_tui.prices import Prices
 from bioeval_tui.reports.words import number, why_no_score
 from bioeval_tui.run_state import Change, ConversationState, RunState
 from bioeval_tui.text import shorten
@@ -63,8 +64,12 @@ def _line(event: events.RunEvent) -> str | None:
             return None
 
 
-def print_score_card(state: RunState, console: Console) -> None:
-    """Print both conditions' scores first, then their mean, then what they were made of."""
+def print_score_card(state: RunState, console: Console, prices: Prices | None = None) -> None:
+    """Print both conditions' scores first, then their mean, then what they were made of, and what they cost.
+
+    Of several trials the figures over all are printed, then the first one's parts. Without `prices` those that
+    are shipped hold.
+    """
     started = state.started
     if started is None:
         console.print("The run never started.", markup=False)
@@ -79,12 +84,30 @@ def print_score_card(state: RunState, console: Console) -> None:
     )
     if not state.clean:
         console.print(Text("not clean: the conditions cannot be compared, no uplift is shown"))
+    several = started.trials > 1
+    found = _summary_lines(state, prices) if state.conversations else []
+    for about, said in found if several else ():
+        console.print(Text(f"{about}: {said}"), soft_wrap=True)
+    if several:
+        console.print(Text(f"\ntrial 1 of {started.trials}", style="bold"))
     talks = [talk for condition in started.conditions if (talk := state.conversation(condition)) is not None]
     for talk in talks:
         _print_parts(talk, console)
     _print_tasks(talks, console)
     _print_assertions(talks, console)
+    for about, said in () if several else found:
+        if about in ("tokens", "cost"):
+            console.print(Text(f"{about}: {said}"))
     console.print(Text(f"run {started.run_id}"))
+
+
+def _summary_lines(state: RunState, prices: Prices | None) -> list[tuple[str, str]]:
+    from bioeval_tui.reports.gate import from_state
+    from bioeval_tui.reports.summary import summarise_runs
+    from bioeval_tui.reports.summary_words import summary_lines
+
+    run = from_state(state, prices=prices)
+    return summary_lines(summarise_runs([run])[0]) if run is not None else []
 
 
 def score_line(state: RunState) -> str:

@@ -67,7 +67,7 @@ def run_headless(
     elif as_json:
         print(json.dumps(result_of(states[0]), indent=2, ensure_ascii=False))  # noqa: T201
     elif _is_single(states):
-        print_score_card(states[0], out)
+        print_score_card(states[0], out, load_prices(settings.data_dir / FILE_NAME))
     else:
         print_batch(loaded, out)
     print_checks(result, talk if as_json else out)
