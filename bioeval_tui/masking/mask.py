@@ -63,7 +63,7 @@ class Mask:
                     for key, item in value.items()
                 }
             case tuple() if hasattr(value, "_fields"):
-                return type(value)(*(self.value(item, free=free) for item in value))
+                return self._named_tuple(value, free)
             case list() | tuple() | set() | frozenset():
                 return type(value)(self.value(item, free=free) for item in value)
             case int() | float() if free and self.rules and not isinstance(value, bool):
@@ -117,6 +117,10 @@ class Mask:
             if masked != value:
                 changes[name] = masked
         return model.model_copy(update=changes) if changes else model
+
+    def _named_tuple(self, value: Any, free: bool) -> Any:
+        names = [name for name in value._fields if name not in KEPT]
+        return value._replace(**{name: self.value(getattr(value, name), free=free) for name in names})
 
     def _dataclass(self, value: Any) -> Any:
         changes = {}

@@ -16,8 +16,8 @@ from bioeval_tui.tui.app import BioevalApp
 PLACES = ("runs", "live")
 CLOSED = frozenset(
     {
-        "again", "cancel", "cancel_all", "delete", "edit", "export", "give_back", "grade", "medals", "pause", "picture",
-        "prepare", "report", "resume", "review", "run", "step", "take_over", "undo", "validate",
+        "accept", "again", "cancel", "cancel_all", "delete", "edit", "export", "fault", "give_back", "grade", "medals",
+        "note", "override", "pause", "picture", "prepare", "report", "resume", "run", "step", "take_over", "undo", "validate",
     }
 )  # fmt: skip
 """Actions of screens that a read-only session has no use for."""

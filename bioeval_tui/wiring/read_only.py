@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.recordings.paths import is_run_id
 from bioeval_tui.reviews import ReviewedScores
 from bioeval_tui.tui.items import BenchmarkItem, JobItem, RunComparison, RunSummary
 from bioeval_tui.tui.review_items import ReviewItem, ReviewSource
@@ -43,12 +44,20 @@ class ReadOnlyServices:
     """Nobody: reviews are shown, not given."""
 
     async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
-        """Return what was reviewed."""
+        """Return what was reviewed in recorded runs."""
+        if source.rows or source.reports or not all(map(is_run_id, source.run_ids)):
+            raise UsageError(REFUSED)
         return await self._inner.review_queue(source)
 
     async def reviewed(self, run_id: str) -> ReviewedScores | None:
         """Return a run's scores after its reviews."""
+        if not is_run_id(run_id):
+            raise UsageError(REFUSED)
         return await self._inner.reviewed(run_id)
+
+    def batch_goes_on(self, batch_id: str) -> bool:
+        """No: nothing was started from here."""
+        return False
 
     async def jobs(self) -> Sequence[JobItem]:
         """No job files."""

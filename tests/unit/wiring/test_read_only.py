@@ -12,6 +12,8 @@ import pytest
 from bioeval_tui.errors import UsageError
 from bioeval_tui.recordings.live import LiveInfo, process_start, write_live
 from bioeval_tui.settings import Settings
+from bioeval_tui.tui.read_only_app import ReadOnlyApp
+from bioeval_tui.tui.review_items import ReviewSource
 from bioeval_tui.tui.services import Intent, Services
 from bioeval_tui.wiring.read_only import REFUSED, ReadOnlyServices
 from bioeval_tui.wiring.services import AppServices
@@ -19,7 +21,7 @@ from bioeval_tui.wiring.services import AppServices
 GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
 RUN = "20261120-210356-44c7"
 GIVEN = {
-    "runs", "open_recording", "compare", "jobs", "benchmarks", "medals", "preferences", "keep",
+    "runs", "open_recording", "compare", "jobs", "benchmarks", "medals", "preferences", "keep", "batch_goes_on",
     "reviewer", "review_queue", "reviewed",
 }  # fmt: skip
 
@@ -54,6 +56,12 @@ async def test_everything_but_looking_is_refused_and_nothing_changes(
     assert (services.reviewer, await services.reviewed(RUN)) == ("", None)
     assert (list(await services.jobs()), list(await services.benchmarks())) == ([], [])
     assert [row async for row in services.medals()] == []
+    for source in (
+        ReviewSource(run_ids=(str(tmp_path / "runs" / f"{RUN}.jsonl"),)),
+        ReviewSource(reports=(tmp_path,)),
+    ):
+        with pytest.raises(UsageError, match=REFUSED):
+            await services.review_queue(source)
     services.keep("theme", "light")
     assert services.preferences["theme"] == "light"
     assert files(tmp_path) == before
@@ -74,3 +82,23 @@ async def test_a_run_that_goes_on_is_watched_without_a_say(services: Services, t
     view = await services.open_recording(RUN)
     assert view.mode == "live"
     assert await view.send(Intent("cancel")) == REFUSED
+
+
+async def test_the_keys_of_what_is_refused_are_gone(services: Services, tmp_path: Path) -> None:
+    app = ReadOnlyApp(services, "runs", on_quit="leave", pictures=tmp_path, clock=lambda: 0.0)
+    before = files(tmp_path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        for _ in range(6):
+            await pilot.pause()
+        listed = {
+            binding.binding.action for binding in app.screen.active_bindings.values() if binding.enabled
+        }
+        assert "replay" in listed
+        assert not listed & {"delete", "report", "picture", "go('jobs')", "go('medals')", "go('benchmarks')"}
+        for key in ("d", "x", "s", "1", "4", "5", "delete"):
+            await pilot.press(key)
+        assert app.current_mode == "runs"
+        await app.action_go("medals")
+        await app.run_action("app.picture")
+        assert app.current_mode == "runs"
+    assert files(tmp_path) == before
