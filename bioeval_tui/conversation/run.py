@@ -348,8 +348,8 @@ class _Conversation:
             tone=sum(tones) / len(tones) if tones else None,
             tasks=tasks,
             verdicts=tuple(scoring.verdict_dict(verdict) for verdict in verdicts),
-            tokens_in=sum(verdict.tokens_in or 0 for verdict in verdicts) or None,
-            tokens_out=sum(verdict.tokens_out or 0 for verdict in verdicts) or None,
+            tokens_in=sum(verdict.tokens_in or 0 for verdict in found) or None,
+            tokens_out=sum(verdict.tokens_out or 0 for verdict in found) or None,
         )
         return tasks, "", "none"
 

@@ -72,24 +72,20 @@ class LLMJudge:
             raise NotMeasuredError(str(problem)) from problem
         asked = [(model, number) for model in self._models for number in range(1, self._repeats + 1)]
         found = await asyncio.gather(*(self._one(model, number, told, view) for model, number in asked))
-        failures = [item for item in found if not isinstance(item, Verdict)]
+        failures = [failure for _, failure in found if failure is not None]
         if not enough(len(asked) - len(failures), len(asked)):
             raise _not_measured(failures, len(asked))
-        named = zip((self._label(*who) for who in asked), found, strict=True)
-        return [item if isinstance(item, Verdict) else _missing(label, item) for label, item in named]
+        return [verdict for verdict, _ in found]
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._chat.aclose()
 
-    def _label(self, model: str, number: int) -> str:
-        return clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
-
     async def _one(
         self, model: str, number: int, told: str, view: JudgeView
-    ) -> Verdict | PeerError | NotMeasuredError:
-        """Return one verdict, or why there is none."""
-        label = self._label(model, number)
+    ) -> tuple[Verdict, PeerError | NotMeasuredError | None]:
+        """Return one verdict; where there is none, one with its `error`, and why."""
+        label = clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
         messages: list[dict[str, Any]] = [
             {"role": "system", "content": told},
             {"role": "user", "content": "Score the conversation. Answer with the JSON object alone."},
@@ -103,15 +99,14 @@ class LLMJudge:
                     try:
                         text = _usable(answer)
                         tasks, tone = read_verdict(text, view.job.tasks, view.transcript)
-                        return Verdict(label, tasks, tone, tokens.sent, tokens.received)
+                        return Verdict(label, tasks, tone, tokens.sent, tokens.received), None
                     except MalformedAnswerError as problem:
                         if last:
-                            return NotMeasuredError(
-                                f"{label} gave no usable verdict, twice; the last time: {problem}"
-                            )
+                            why = f"{label} gave no usable verdict, twice; the last time: {problem}"
+                            return _missing(label, why, tokens), NotMeasuredError(why)
                         messages = [*messages[:2], *_again(answer, problem)]
         except PeerError as error:
-            return error
+            return _missing(label, f"{label}: {error}", tokens), error
         raise AssertionError("unreachable")
 
     async def _ask(self, model: str, messages: Sequence[dict[str, Any]], temperature: float) -> ChatAnswer:
@@ -156,9 +151,9 @@ def _again(answer: ChatAnswer, problem: MalformedAnswerError) -> list[dict[str, 
     return [*said, {"role": "user", "content": note}]
 
 
-def _missing(label: str, failure: PeerError | NotMeasuredError) -> Verdict:
-    said = str(failure)
-    return Verdict(label, (), error=said if said.startswith(label) else f"{label}: {said}")
+def _missing(label: str, why: str, tokens: _Tokens) -> Verdict:
+    """Return a verdict that was not given, with what it cost."""
+    return Verdict(label, (), tokens_in=tokens.sent, tokens_out=tokens.received, error=why)
 
 
 def _not_measured(

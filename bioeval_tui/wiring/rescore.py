@@ -111,8 +111,8 @@ class Rescorer:
             tone=sum(tones) / len(tones) if tones else None,
             tasks=combine_verdicts(self.job, verdicts),
             verdicts=tuple(verdict_dict(verdict) for verdict in verdicts),
-            tokens_in=sum(verdict.tokens_in or 0 for verdict in verdicts) or None,
-            tokens_out=sum(verdict.tokens_out or 0 for verdict in verdicts) or None,
+            tokens_in=sum(verdict.tokens_in or 0 for verdict in found) or None,
+            tokens_out=sum(verdict.tokens_out or 0 for verdict in found) or None,
             prompts=self._prompt(),
         )
         score = self._score(talk, verdict, author)

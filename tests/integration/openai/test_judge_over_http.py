@@ -165,6 +165,7 @@ async def test_two_thirds_of_a_panel_are_enough_and_less_is_not(make, server, vi
     server.will(srv.say_json(verdict()), bad, bad, srv.say_json(verdict()))
     found = await make("a", "b", "c").score(view)
     assert [(v.judge, bool(v.error)) for v in found] == [("a", False), ("b", True), ("c", False)]
+    assert [v.tokens_in for v in found] == [11, 22, 11], "a verdict that is missing was paid for, too"
     assert found[1].error.startswith("b gave no usable verdict, twice; the last time: it is not JSON")
     server.will(srv.say_json(verdict()), bad, bad, bad, bad)
     with pytest.raises(
