@@ -77,7 +77,11 @@ def test_a_model_without_a_key_is_refused_and_never_replaced_by_a_rehearsal(tmp_
     done = run("run", "job.yml", "--headless", data_dir=tmp_path)
     assert done.returncode == 2
     assert "OPENAI_API_KEY is not set" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "--rehearsal" in done.stderr
+    demo = run("demo", "--llm", "--headless", data_dir=tmp_path)
+    assert (demo.returncode, demo.stderr.count("\n")) == (2, 1)
+    assert "OPENAI_BASE_URL" in demo.stderr
+    assert demo.stderr.endswith("or leave out --llm\n")
 
 
 def test_a_sensitive_job_refuses_a_host_that_is_not_this_machine(tmp_path: Path) -> None:

@@ -1,0 +1,37 @@
+"""`demo --llm` as a user types it: the program in a process of its own, models behind a real HTTP server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from bioeval_tui.jobs.loading import load_job
+from tests.integration.program import environment
+from tests.servers.models import StandIns
+from tests.servers.openai_server import OpenAIServer
+
+JOB = Path(__file__).parents[3] / "sample_jobs" / "medication_reminder.yml"
+KEY = "anything"
+
+
+async def test_the_demo_is_held_by_models_and_is_no_rehearsal(tmp_path: Path) -> None:
+    models = StandIns(load_job(JOB).job, score=1.0)
+    async with OpenAIServer(otherwise=models) as server:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bioeval_tui", "demo", "--llm", "--headless", "--json",
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            env={**environment(tmp_path), "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY},
+        )  # fmt: skip
+        out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    result = json.loads(out)
+    assert not result["rehearsal"]
+    assert {name: held["end_reason"] for name, held in result["conditions"].items()} == {
+        "withheld": "signed_off",
+        "supplied": "signed_off",
+    }
+    assert result["conditions"]["withheld"]["score"] < result["conditions"]["supplied"]["score"] == 1.0
+    assert len(models.judge_prompts) == 2
+    assert KEY not in (out + err).decode()
