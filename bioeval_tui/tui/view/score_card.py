@@ -166,6 +166,8 @@ def _task_detail(talk: ConversationState | None, task: TaskScored | None) -> lis
     lines = [Cell(task.reason or "the judge gave no reason")]
     if task.spread:
         lines.append(Cell(f"the judges' verdicts lie {task.spread:.2f} apart", "quiet"))
+    missing = [warned for warned in talk.warnings if warned.code == "verdict_missing"] if talk else []
+    lines += [Cell(f"! {warned.message}", "warn") for warned in missing]
     for item in task.evidence:
         where = f"message {item.message}" if item.message else "not found in the transcript"
         lines.append(Cell(f"“{item.quote}”  {where}", "quiet" if item.message else "warn"))

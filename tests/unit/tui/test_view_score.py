@@ -4,6 +4,7 @@ import pytest
 from run_script import scripted_run
 
 from bioeval_tui import composite
+from bioeval_tui.events import Warned
 from bioeval_tui.run_state import RunState, apply_all
 from bioeval_tui.tui.view import score_card, score_parts
 
@@ -69,6 +70,18 @@ def test_rows_carry_reason_evidence_and_uplift(state: RunState) -> None:
     assert row.details["supplied"][0].text == "the reminder has date, dose and zone"
     assert row.evidence["supplied"].message == 8
     assert row.evidence["supplied"].quote.startswith("Done: warfarin")
+
+
+def test_a_verdict_that_a_panel_lacks_stands_beside_what_the_others_say() -> None:
+    script = scripted_run()
+    scored = next(e for e in script if e.kind == "transcript_scored" and e.condition == "supplied")
+    lacks = Warned(
+        run_id=scored.run_id, seq=0, at=scored.at, condition="supplied", trial=1, attempt=scored.attempt,
+        code="verdict_missing", message="one of the 3 verdicts is missing",
+    )  # fmt: skip
+    row = score_card.rows(apply_all(RunState(), [*script, lacks]), 1)[0]
+    assert row.details["supplied"][1].text == "! one of the 3 verdicts is missing"
+    assert "missing" not in " ".join(cell.text for cell in row.details["withheld"])
 
 
 def test_tone_is_marked_as_not_in_the_score(state: RunState) -> None:
