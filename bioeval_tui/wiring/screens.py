@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -35,12 +39,41 @@ def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbo
 
     # The engine first: it starts on the other core while the screen's modules load here.
     view = start_engine(spec, settings)
-    try:
-        _show(settings, view, "ask" if leave_running else "cancel", spec)
-    finally:
-        if not leave_running:
-            asyncio.run(stop_run(view))
+    with contextlib.nullcontext() if leave_running else _ending_with_terminal(view):
+        try:
+            _show(settings, view, "ask" if leave_running else "cancel", spec)
+        finally:
+            if not leave_running:
+                asyncio.run(stop_run(view))
     return say_goodbye([recording_path(settings.runs_dir, run.run_id) for run in spec.runs])
+
+
+@contextlib.contextmanager
+def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
+    """Let a closed terminal (SIGHUP) and a SIGTERM end the run as well, which this process otherwise outlives.
+
+    A screen without its terminal cannot be relied on to unwind: the run is stopped beside it, then it is left.
+    """
+    names = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
+
+    def stop_and_leave(number: int) -> None:
+        with contextlib.suppress(Exception):
+            asyncio.run(stop_run(view))
+        os._exit(128 + number)
+
+    def leave(number: int, frame: object) -> None:
+        for name in names:
+            signal.signal(name, signal.SIG_IGN)
+        if number == signal.SIGTERM:
+            raise SystemExit(128 + number)  # the terminal is there, and wants to be put in order
+        threading.Thread(target=stop_and_leave, args=(number,)).start()
+
+    before = {name: signal.signal(name, leave) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
 
 
 def show_recording(settings: Settings, path: Path, *, speed: float | None = None) -> int:

@@ -175,10 +175,10 @@ def test_a_signal_cancels_in_order(name: str, program: Program) -> None:
 
 def test_an_engine_that_is_stopped_for_a_while_goes_on(program: Program) -> None:
     agent = Agent(hold=threading.Event())
-    with serving(agent), Running(program, agent.url) as run:
+    with serving(agent), Running(program, agent.url, timeout_s=1.5) as run:
         run.wait_for(lambda: len(agent.asked) == 2, "the second message")
         run.process.send_signal(signal.SIGSTOP)
-        threading.Event().wait(1.0)  # longer than the agent may take: the stop itself is what is tested
+        threading.Event().wait(2.0)  # longer than the agent may take: the stop itself is what is tested
         agent.hold.set()
         run.process.send_signal(signal.SIGCONT)
         code, result = run.result()

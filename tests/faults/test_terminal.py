@@ -1,0 +1,177 @@
+"""The terminal and the screen fail, the run does not: resized, killed, closed; and an engine killed under its screen."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.recordings.live import LiveInfo, read_live
+from tests.integration.program import events_of, recording_in, wait_for
+
+from .peers import ASKED, Agent, serving
+from .program import PATIENT_S, Program
+
+WORDS = ASKED.split()[-1].encode()
+LONGEST_S = 60.0
+
+
+class Terminal:
+    """A program in a pseudo-terminal that it controls; closing it hangs up."""
+
+    def __init__(self, *arguments: str, columns: int = 100, rows: int = 30) -> None:
+        self._master, slave = pty.openpty()
+        self.resize(columns, rows)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "bioeval_tui", *arguments],
+            stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            env={**os.environ, "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"},
+        )  # fmt: skip
+        os.close(slave)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.close()
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal another size; the program is told by the system."""
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def shows(self, words: bytes) -> None:
+        """Read until these words were written."""
+        seen = b""
+        end = time.monotonic() + LONGEST_S
+        while time.monotonic() < end:
+            if not select.select([self._master], [], [], 0.1)[0]:
+                continue
+            with contextlib.suppress(OSError):
+                seen += os.read(self._master, 65536)
+            if words in seen:
+                return
+        raise AssertionError(f"not shown: {words!r}\n{seen[-3000:]!r}")
+
+    def press(self, keys: str) -> None:
+        """Type."""
+        os.write(self._master, keys.encode())
+
+    def close(self) -> None:
+        """Close the terminal, as by closing its window."""
+        if self._master >= 0:
+            os.close(self._master)
+            self._master = -1
+
+    def left(self) -> int:
+        """Wait until the program has ended, reading what it writes; return its exit code."""
+        end = time.monotonic() + LONGEST_S
+        while self.process.poll() is None and time.monotonic() < end:
+            if self._master >= 0 and select.select([self._master], [], [], 0.05)[0]:
+                with contextlib.suppress(OSError):
+                    os.read(self._master, 65536)
+            elif self._master < 0:
+                time.sleep(0.02)  # nothing to wait on
+        return self.process.wait(1)
+
+
+def run_arguments(program: Program, agent: Agent) -> list[str]:
+    return ["run", str(program.job(timeout_s=PATIENT_S)), "--agent-url", agent.url, "--graph", "none"]
+
+
+def engine_of(program: Program) -> tuple[Path, LiveInfo]:
+    """Return the recording and who writes it, awaited."""
+
+    def look() -> tuple[Path, LiveInfo] | None:
+        path = recording_in(program.data_dir)
+        info = read_live(path) if path else None
+        return (path, info) if path and info else None
+
+    return wait_for(look, "an engine")
+
+
+def gone(info: LiveInfo) -> Callable[[], bool]:
+    return lambda: not info.alive()
+
+
+def last(path: Path) -> dict[str, Any]:
+    return events_of(path)[-1]
+
+
+def test_a_run_outlives_its_small_its_killed_and_its_closed_terminal(program: Program) -> None:
+    agent = Agent(hold=threading.Event())
+    with serving(agent):
+        with Terminal(*run_arguments(program, agent)) as first:
+            first.shows(WORDS)
+            recording, engine = engine_of(program)
+            first.resize(20, 5)
+            first.shows("message…".encode())
+            first.resize(100, 30)
+            first.shows(WORDS)
+            first.process.kill()
+        assert engine.alive(), "the engine goes on without its screen"
+        with Terminal("watch", recording.stem) as second:
+            second.shows(WORDS)
+            second.close()
+            assert second.left() != 0
+        assert engine.alive(), "the engine goes on without the terminal"
+        assert agent.hold is not None
+        agent.hold.set()
+        wait_for(gone(engine), "the engine to end")
+    events = events_of(recording)
+    assert last(recording)["status"] == "completed"
+    assert [event["seq"] for event in events] == [*range(1, len(events) + 1)]
+    assert [e["reason"] for e in events if e["kind"] == "conversation_ended"] == ["signed_off"] * 2
+
+
+def test_an_engine_killed_under_its_screen_is_said_and_resumed(program: Program) -> None:
+    agent = Agent(hold=threading.Event())
+    with serving(agent):
+        with Terminal(*run_arguments(program, agent)) as screen:
+            screen.shows(WORDS)
+            recording, engine = engine_of(program)
+            os.kill(engine.pid, signal.SIGKILL)
+            screen.shows(b"engine is gone")
+            screen.press("q")
+            screen.left()
+        assert agent.hold is not None
+        agent.hold.set()
+        done = program.call("runs", "resume", recording.stem, "--json")
+    assert (done.code, done.result["score"]) == (0, 1.0)
+
+
+def test_a_demo_ends_with_its_terminal(program: Program) -> None:
+    with Terminal("demo") as demo:
+        recording, engine = engine_of(program)
+        wait_for(lambda: [e for e in events_of(recording) if e["kind"] == "message_completed"], "a message")
+        (agent,) = wait_for(lambda: children_of(engine.pid), "the sample agent")
+        demo.close()
+        demo.left()
+        wait_for(gone(engine), "the engine to end")
+        wait_for(lambda: not Path(f"/proc/{agent}").exists(), "the sample agent to end")
+    assert last(recording)["status"] == "cancelled"
+    assert not [*program.data_dir.glob("runs/*.live")]
+
+
+def children_of(pid: int) -> list[int]:
+    """Return the processes that `pid` has started (Linux)."""
+    with contextlib.suppress(FileNotFoundError):
+        return [
+            int(n) for path in Path(f"/proc/{pid}/task").glob("*/children") for n in path.read_text().split()
+        ]
+    return []
