@@ -56,7 +56,7 @@ class ReviewScreen(ReviewKeys):
         & #queue RowList { height: 1fr; }
         & #look { width: 1fr; }
         & ReviewTranscript { height: 1fr; }
-        & MedalCard { height: 1fr; display: none; padding: 1 2; }
+        & MedalCard { height: 1fr; display: none; padding: 0 2; scrollbar-gutter: stable; }
         &.-submission MedalCard { display: block; }
         &.-submission ReviewTranscript { display: none; }
         & #said { height: 14; border-top: solid $line; padding: 0 2; }
@@ -64,6 +64,7 @@ class ReviewScreen(ReviewKeys):
         &.-narrow #review { layout: vertical; }
         &.-narrow #queue { width: 100%; height: 5; border-right: none; border-bottom: solid $line; }
         &.-narrow #said { height: 8; padding: 0 1; }
+        &.-narrow.-submission #said { height: 6; }
     }
     """
 
@@ -88,7 +89,9 @@ class ReviewScreen(ReviewKeys):
                 yield self.rows
             with Vertical(id="look"):
                 yield ReviewTranscript()
-                yield MedalCard()
+                card = MedalCard()
+                card.can_focus = True  # to be scrolled by keys
+                yield card
                 with VerticalScroll(id="said", can_focus=False):
                     yield Static(markup=False)
 

@@ -12,6 +12,7 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.tui.review_items import Given, ItemId, ReviewItem
 from bioeval_tui.tui.screens.base import BaseScreen
 from bioeval_tui.tui.view import review
+from bioeval_tui.tui.widgets.medal_card import MedalCard
 from bioeval_tui.tui.widgets.rows import RowList
 from bioeval_tui.tui.widgets.transcript import Transcript
 
@@ -27,7 +28,7 @@ REVIEW_KEYS: list[BindingType] = [
     Binding("b", "seeing", "show judge", tooltip="Show the judge's word at once"),
     Binding("t", "to_do", "to do only", tooltip="Show only what you have not reviewed"),
     Binding("t", "everything", "all", tooltip="Show what you have reviewed, too"),
-    Binding("tab", "pane", "read", tooltip="Between the queue and the transcript"),
+    Binding("tab", "pane", "read", tooltip="Between the queue and the transcript, or the card"),
     Binding("y", "copy", "copy", show=False, tooltip="Copy what is selected, else what is said of this item"),
     Binding("escape", "back", "back", tooltip="From the transcript to the queue, then back"),
 ]
@@ -117,8 +118,6 @@ class ReviewKeys(BaseScreen):
                 return item.row is not None
             case "fault":
                 return item.id.key is not None
-            case "pane":
-                return item.row is None
         return True
 
     def _own_last(self) -> str | None:
@@ -248,9 +247,10 @@ class ReviewKeys(BaseScreen):
             self.at_quote = (self.at_quote + 1) % len(quotes)
 
     def action_pane(self) -> None:
-        """Go to the transcript, or back to the queue."""
-        transcript = self.query_one(Transcript)
-        (self.rows if transcript.has_focus else transcript).focus()
+        """Go to the transcript (or the card), or back to the queue."""
+        item = self.looked_at
+        beside = self.query_one(Transcript if item is None or item.row is None else MedalCard)
+        (self.rows if beside.has_focus else beside).focus()
 
     def action_copy(self) -> None:
         """Copy what is selected, else what is said of the item."""
@@ -263,8 +263,8 @@ class ReviewKeys(BaseScreen):
             self.bioeval.copy_text("\n".join("".join(c.text for c in line) for line in lines), "this item")
 
     def action_back(self) -> None:
-        """From the transcript to the queue; from there back to where the review was opened."""
-        if self.query_one(Transcript).has_focus:
+        """From what stands beside the queue to the queue; from there back to where the review was opened."""
+        if not self.rows.has_focus:
             self.rows.focus()
         else:
             self.app.pop_screen()
