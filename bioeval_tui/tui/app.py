@@ -153,6 +153,7 @@ class BioevalApp(App[None]):
         """Go where the start says."""
         self.set_class(self.few_colours or self.no_color, "-few-shades")
         self.set_class(self.few_colours, "-few-colours")
+        self.set_class(self.no_color, "-no-colour")
         self.call_after_refresh(self.spare_collector)
         if self.services.preferences.get("keys"):
             self.run_worker(self._choose_keys(), group="keys")

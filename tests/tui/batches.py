@@ -12,8 +12,8 @@ JOBS = ("medication_reminder", "drug_interaction", "cohort_question")
 MODELS = ("gpt-4.1-mini", "local-llama")
 
 
-def glances(count: int = 24) -> list[Glance]:
-    """Return so many conversations, in every state that there is."""
+def glances(count: int = 24, now: datetime = NOW) -> list[Glance]:
+    """Return so many conversations, in every state that there is, as they are at a moment."""
     found = []
     for number in range(count):
         job, model = JOBS[number // 2 % len(JOBS)], MODELS[number // 6 % len(MODELS)]
@@ -21,21 +21,23 @@ def glances(count: int = 24) -> list[Glance]:
             f"20261120-090000-{number // 12:04x}", ("withheld", "supplied")[number % 2], 1 + number // 12
         )
         times = tuple(400.0 + 300 * ((number * 7 + turn * 3) % 5) for turn in range(number % 7 + 1))
-        found.append(_glance(number, key, job, model, times))
+        found.append(_glance(number, key, job, model, times, now))
     return found
 
 
-def _glance(number: int, key: GlanceKey, job: str, model: str, times: tuple[float, ...]) -> Glance:
+def _glance(
+    number: int, key: GlanceKey, job: str, model: str, times: tuple[float, ...], now: datetime
+) -> Glance:
     value = round(0.25 + (number * 13 % 70) / 100, 2)
     if number == 3:
         state, rank = Cell("! evaluator failed · 6 messages", "warn"), Rank.SPOILT
     elif number == 9:
         state, rank = Cell("✗ agent failed · 4 messages", "bad"), Rank.AGENT_FAILED
     elif number == 14:
-        state, rank = Cell("‖ paused · message 6 of 20", "warn"), Rank.WAITS
+        state, rank = Cell("‖ message 6/20", "warn"), Rank.WAITS
     elif number % 4 == 1:
-        since = NOW - timedelta(seconds=21 if number == 5 else 1)
-        state = Cell(f"● message {2 * len(times) + 2} of 20 · agent answers…", "busy")
+        since = now - timedelta(seconds=21 if number == 5 else 1)
+        state = Cell(f"● message {2 * len(times) + 2}/20", "busy")
         so_far = Cell(f"{value:.2f} so far", "quiet")
         return Glance(key, Rank.GOES_ON, state, so_far, None, job, model, times, 3000.0, since)
     elif number % 6 == 4:

@@ -131,7 +131,7 @@ class GridScreen(BaseScreen):
         name = f"{'batch of ' if self.batch_id else ''}{plural(runs, 'run')}"
         if not self._several and self.glances:
             name = f"{self.glances[0].job} · {name}" if runs > 1 else self.glances[0].job
-        notes = batch.counts(self.glances, now) if self.glances else []
+        notes = batch.counts(self.glances, now, words=self.wide) if self.glances else []
         if self._filter:
             notes.insert(0, Cell(f"{len(self.shown):,} shown: “{self._filter}”", "warn"))
         on = batch.goes_on(self.glances)

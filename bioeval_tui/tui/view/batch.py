@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.tui.view import heads, panels
-from bioeval_tui.tui.view.cells import Cell, score
+from bioeval_tui.tui.view.cells import Cell, Tone, score
 from bioeval_tui.tui.view.sparks import spark
 
 if TYPE_CHECKING:
@@ -45,6 +45,14 @@ _WORDS: dict[Rank, tuple[str, str]] = {
     Rank.GOES_ON: ("●", "going on"),
     Rank.TO_COME: ("◌", "to come"),
     Rank.DONE: ("✓", "done"),
+}
+
+
+_TONES: dict[Rank, Tone] = {
+    Rank.SPOILT: "bad",
+    Rank.AGENT_FAILED: "bad",
+    Rank.WAITS: "warn",
+    Rank.SLOW: "warn",
 }
 
 
@@ -149,7 +157,7 @@ def _glance(state: RunState, talk: ConversationState, key: GlanceKey, gone: bool
     return Glance(
         key,
         rank,
-        Cell("! the engine is gone", "bad") if interrupted else head.state,
+        Cell("! the engine is gone", "bad") if interrupted else _short(state, talk, head.state),
         head.score,
         talk.score.score if talk.score else None,
         started.job_name,
@@ -158,6 +166,13 @@ def _glance(state: RunState, talk: ConversationState, key: GlanceKey, gone: bool
         slow,
         newest.started_at if newest and awaited else None,
     )
+
+
+def _short(state: RunState, talk: ConversationState, whole: Cell) -> Cell:
+    """Return the state in the few characters of a cell: of what goes on, which message it is at."""
+    if talk.ended is not None or state.ended is not None or not talk.messages:
+        return whole
+    return heads.short_state(state, talk.key.condition, talk.key.trial)
 
 
 def _rank(state: RunState, talk: ConversationState, gone: bool) -> Rank:
@@ -189,14 +204,14 @@ def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") ->
     return sorted(kept, key=place)
 
 
-def counts(glances: Sequence[Glance], now: datetime | None) -> list[Cell]:
-    """Return how many conversations there are of each kind, for the title."""
+def counts(glances: Sequence[Glance], now: datetime | None, *, words: bool = True) -> list[Cell]:
+    """Return how many conversations there are of each kind, for the title; without `words` signs and numbers."""
     found = Counter(glance.ranked(now) for glance in glances)
-    cells = [Cell(plural(len(glances), "conversation"), "quiet")]
-    tones = {Rank.SPOILT: "bad", Rank.AGENT_FAILED: "bad", Rank.WAITS: "warn", Rank.SLOW: "warn"}
+    cells = [Cell(plural(len(glances), "conversation"), "quiet")] if words else []
     for rank, (sign, word) in _WORDS.items():
         if found[rank]:
-            cells.append(Cell(f"{sign} {found[rank]:,} {word}", tones.get(rank, "quiet")))  # type: ignore[arg-type]
+            said = f"{sign} {found[rank]:,}{f' {word}' if words else ''}"
+            cells.append(Cell(said, _TONES.get(rank, "quiet")))
     return cells
 
 
@@ -208,31 +223,41 @@ def goes_on(glances: Iterable[Glance]) -> bool:
 def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) -> tuple[tuple[Cell, ...], ...]:
     """Return a cell's three lines for `width` characters: name and score, state, latencies.
 
-    With `several` runs the name says job and model, else only condition and trial.
+    With `several` runs the name says job and model, and the state which conversation of the run it is.
     """
-    key = glance.key
-    what = f"{key.condition} · {key.trial}" if several else f"{key.condition} · trial {key.trial}"
-    names = " · ".join(name for name in (glance.job, glance.model) if name)
-    room = width - len(glance.score.text)
-    first: tuple[Cell, ...] = (Cell(f"{shorten(what, room - 1):<{room}}", "strong"), glance.score)
-    if several:
-        space = room - len(what) - 2
-        name = shorten(names, space) if space > 3 else ""
-        first = (Cell(f"{name}  ", "strong"), Cell(f"{what:<{max(0, room - len(name) - 2)}}"), glance.score)
-    waited = f" {glance.waited_ms(now) / 1000:.0f} s" if now is not None and glance.since else ""
-    slow = glance.ranked(now) is Rank.SLOW
-    state = Cell(
-        shorten(glance.state.text, width - len(waited)) + waited, "warn" if slow else glance.state.tone
+    key, slow = glance.key, glance.ranked(now) is Rank.SLOW
+    name = (
+        _name(glance, width - len(glance.score.text) - 2)
+        if several
+        else f"{key.condition} · trial {key.trial}"
     )
+    gap = max(2, width - len(name) - len(glance.score.text))
+    first = (Cell(name, "strong"), Cell(" " * gap), glance.score)
+    which = f"{key.condition} {key.trial}  " if several else ""
+    waited = f" · {glance.waited_ms(now) / 1000:.0f} s" if now is not None and glance.since else ""
+    room = max(1, width - len(which) - len(waited))
+    told_state = glance.state.text
+    if len(told_state) > room:  # how many messages it took is the first thing to go
+        told_state = shorten(told_state.partition(" · ")[0], room)
+    state = Cell(told_state + waited, "warn" if slow else glance.state.tone)
     most = max([glance.slow_ms, *glance.latencies_ms, 1.0])
-    bars = spark(glance.latencies_ms, max(1, width - 9), 0.0, most)
-    newest = f"{glance.latencies_ms[-1] / 1000:.1f} s" if glance.latencies_ms else "–"
-    mark = "◷ " if slow else ""
-    last = (
-        Cell(f"{bars:<{max(1, width - 9)}} ", "busy"),
-        Cell(f"{mark + newest:>8}", "warn" if slow else "quiet"),
-    )
-    return first, (state,), last
+    newest = f"{glance.latencies_ms[-1] / 1000:.1f} s" if glance.latencies_ms else ""
+    told = f"{'◷ slow  ' if slow else ''}{newest}"
+    room = max(1, width - len(told) - 1)
+    bars = f"{spark(glance.latencies_ms, room, 0.0, most):<{room}} "
+    return first, (Cell(which, "quiet"), state), (Cell(bars, "busy"), Cell(told, "warn" if slow else "quiet"))
+
+
+def _name(glance: Glance, room: int) -> str:
+    """Return job and model, each cut where both do not fit."""
+    job, model = glance.job, glance.model
+    if not model:
+        return shorten(job, max(1, room))
+    if len(job) + len(model) + 3 > room:
+        half = max(1, (room - 3) // 2)
+        model = shorten(model, max(half, room - 3 - len(job)))
+        job = shorten(job, max(1, room - 3 - len(model)))
+    return f"{job} · {model}"
 
 
 def outcome(glance: Glance) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
+from unicodedata import lookup
 
 from textual import events
 from textual.binding import Binding
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.keys import _get_unicode_name_from_key
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -41,8 +44,13 @@ class Hint(NamedTuple):
 
 
 def key_name(key: str) -> str:
-    """Return a binding's key as people write it."""
-    return _NAMES.get(key, key)
+    """Return a binding's key as people write it: `{` for `left_curly_bracket`, `^p` for `ctrl+p`."""
+    if key in _NAMES:
+        return _NAMES[key]
+    *modifiers, last = key.split("+")
+    with suppress(KeyError):
+        last = lookup(_get_unicode_name_from_key(last).replace("_", " "))
+    return "+".join([*modifiers, last])
 
 
 def key_for(node: DOMNode, action: str) -> str:
