@@ -49,7 +49,8 @@ def key_name(key: str) -> str:
         return _NAMES[key]
     *modifiers, last = key.split("+")
     with suppress(KeyError):
-        last = lookup(_get_unicode_name_from_key(last).replace("_", " "))
+        character = lookup(_get_unicode_name_from_key(last).replace("_", " "))
+        last = character if character.isprintable() and character != " " else last  # space and tab are words
     return "+".join([*modifiers, last])
 
 
