@@ -17,7 +17,7 @@ import socket
 import ssl
 import struct
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -331,13 +331,13 @@ async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, du
 
 
 @contextlib.contextmanager
-def serving(*peers: Peer) -> Iterator[None]:
-    """Let peers listen in a thread of their own until the context ends."""
+def serving(*peers: Peer) -> Iterator[Callable[[Coroutine[Any, Any, None]], None]]:
+    """Let peers listen in a thread of their own until the context ends; gives what does other work there."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="peers")
     thread.start()
 
-    def do(work: Any) -> None:
+    def do(work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, loop).result(10)
 
     async def leave() -> None:
@@ -351,7 +351,7 @@ def serving(*peers: Peer) -> Iterator[None]:
     try:
         for peer in peers:
             do(peer.listen())
-        yield
+        yield do
     finally:
         do(leave())
         loop.call_soon_threadsafe(loop.stop)
