@@ -144,12 +144,13 @@ def main() -> NoReturn:
 
 
 def _say(error: BioevalError) -> None:
-    from bioeval_tui.masking.current import current
+    from bioeval_tui.masking.current import current, masking
+    from bioeval_tui.text import clean
 
     problems = error.problems if isinstance(error, InputError) else ()
     lines = [str(problem) for problem in problems] or [str(error)]
     for line in lines:
-        click.echo(f"error: {current().text(line)}", err=True)
+        click.echo(f"error: {current().text(line) if masking() else clean(line)}", err=True)
 
 
 def _defect(error: Exception) -> None:

@@ -1,23 +1,36 @@
-"""The mask of this process: what `--redact` asked for, or none. Everything that shows or writes a recording asks here."""
+"""The mask of this process: what `--redact` asked for, or none. Everything that shows or writes a recording asks here.
+
+Without rules nothing of masking is loaded until somebody wants a text cleaned: the first screen does not wait for it.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui.masking.mask import Mask
+if TYPE_CHECKING:
+    from bioeval_tui.masking.mask import Mask
 
 
 class _Chosen(NamedTuple):
-    mask: Mask
+    mask: Mask | None
     path: Path | None
 
 
-_chosen = _Chosen(Mask(), None)
+_chosen = _Chosen(None, None)
+
+
+def masking() -> bool:
+    """Say whether this process masks."""
+    return _chosen.mask is not None and _chosen.mask.active
 
 
 def current() -> Mask:
-    """Return the mask that holds now."""
+    """Return the mask that holds now; one that only cleans, if there are no rules."""
+    if _chosen.mask is None:
+        from bioeval_tui.masking.mask import Mask
+
+        return Mask()
     return _chosen.mask
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from bioeval_tui.masking.current import current
-from bioeval_tui.masking.mask import Mask
+from bioeval_tui.masking.current import current, masking
+
+if TYPE_CHECKING:
+    from bioeval_tui.masking.mask import Mask
 
 Given = TypeVar("Given")
 
@@ -70,5 +72,4 @@ class MaskedServices:
 
 def masked(services: Given) -> Given:
     """Return the services as screens may have them: masked, if this process masks."""
-    mask = current()
-    return cast(Given, MaskedServices(services, mask)) if mask.active else services
+    return cast(Given, MaskedServices(services, current())) if masking() else services

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bioeval_tui.errors import RecordingError, UsageError
-from bioeval_tui.masking.current import current
+from bioeval_tui.masking.current import current, masking
 from bioeval_tui.recordings.live import is_live
 from bioeval_tui.recordings.paths import OVERLAY, SUFFIX, is_run_id, overlay_path, recording_path
 
@@ -147,7 +147,7 @@ class Catalogue:
     def runs(self, wanted: RunFilter | None = None, limit: int | None = None) -> list[CataloguedRun]:
         """Return runs, newest first. Damaged recordings are listed as far as they can be read."""
         found = self._list(wanted or RunFilter(), limit) if self.runs_dir.is_dir() else []
-        return current().value(found) if current().active else found
+        return current().value(found) if masking() else found
 
     def find(self, text: str) -> Path:
         """Return the recording whose id is `text`, or begins or ends with it.
@@ -187,7 +187,7 @@ class Catalogue:
         """Return what `runs` does, each run as the JSON of its `to_dict`: ten thousand cost a third of the time."""
         if not self.runs_dir.is_dir():
             return []
-        if current().active:
+        if masking():
             return [json.dumps(run.to_dict(), ensure_ascii=False) for run in self.runs(wanted, limit)]
         beside = [f"{self.runs_dir}{os.sep}", SUFFIX]
         return [row[0] for row in self._select(_AS_JSON, beside, wanted or RunFilter(), limit)]

@@ -14,7 +14,7 @@ from pathlib import Path
 from bioeval_tui import events
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.events import RunEvent, write_event
-from bioeval_tui.masking.current import current
+from bioeval_tui.masking.current import current, masking
 from bioeval_tui.recordings.locks import lock
 from bioeval_tui.recordings.paths import overlay_path
 from bioeval_tui.recordings.reading import LineReader
@@ -106,7 +106,7 @@ def _read(path: Path, *, as_written: bool = False) -> Overlay:
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
     reader.finish()
-    masked = found if as_written or not current().active else current().events(found)
+    masked = found if as_written or not masking() else current().events(found)
     return Overlay(tuple(masked), tuple(reader.problems))
 
 

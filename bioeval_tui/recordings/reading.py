@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.events import RunEnded, RunEvent, RunResumed, read_event
-from bioeval_tui.masking.current import current
+from bioeval_tui.masking.current import current, masking
 from bioeval_tui.text import clean_value, compact_json
 
 FRAME_S = 1 / 60
@@ -109,7 +109,7 @@ def read_recording(path: Path, *, as_written: bool = False) -> Recording:
     reader.finish()
     if not events:
         raise RecordingError(f"{path}: not a recording: no event could be read", tuple(reader.problems))
-    masked = events if as_written or not current().active else current().events(events)
+    masked = events if as_written or not masking() else current().events(events)
     return Recording(path, tuple(masked), tuple(reader.problems))
 
 
@@ -154,7 +154,7 @@ def follow(
     before: those ends, which a resumed run has behind it, are passed over.
     """
     batches = _follow(path, from_seq, ends, still_written, frame_s)
-    return current().follow(batches) if current().active else batches
+    return current().follow(batches) if masking() else batches
 
 
 async def _follow(

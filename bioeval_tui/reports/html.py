@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bioeval_tui import __version__
 from bioeval_tui.events import ConversationScored
-from bioeval_tui.masking.current import current
+from bioeval_tui.masking.current import masking
 from bioeval_tui.reports import charts, words
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.pages import page_of, title_of
@@ -34,7 +34,7 @@ def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bo
             program_version=__version__,
             runs=[page_of(run, target) for run in runs],
             summaries=summarise_runs(runs),
-            masked=masked or current().active,
+            masked=masked or masking(),
         )
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from bioeval_tui import reviews
 from bioeval_tui.events import ConditionName, TaskScored
-from bioeval_tui.masking.current import current
+from bioeval_tui.masking.current import masking
 from bioeval_tui.reports import words
 from bioeval_tui.reports.gate import GateResult
 from bioeval_tui.reports.loading import LoadedRun
@@ -49,7 +49,7 @@ def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked
             lines += _overview(summary)
     for run in runs:
         lines += _page(page_of(run, target))
-    if masked or current().active:
+    if masked or masking():
         lines += [
             "Names and identifiers that the masking rules found are replaced: masking, not de-identification.",
             "",

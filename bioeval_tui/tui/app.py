@@ -16,7 +16,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
-from bioeval_tui.masking.current import current
+from bioeval_tui.masking.current import current, masking
 from bioeval_tui.masking.proxy import masked
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui.keymap import named, resolve, use_keys
@@ -298,11 +298,11 @@ class BioevalApp(App[None]):
 
     def notify(self, message: str, **options: Any) -> None:
         """Show a message for a moment, masked: a file's path in it may name somebody."""
-        super().notify(current().text(message) if current().active else message, **options)
+        super().notify(current().text(message) if masking() else message, **options)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy, masked as well."""
-        super().copy_to_clipboard(current().text(text) if current().active else text)
+        super().copy_to_clipboard(current().text(text) if masking() else text)
 
     def copy_text(self, text: str, what: str) -> None:
         """Copy a text to the clipboard (by the terminal, if it can), and say so."""
@@ -372,9 +372,9 @@ class BioevalApp(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return Textual's filters, and the one that lets no control character through."""
-        rules = current().rules
-        masking = [MaskedLines(rules.spans)] if rules else []
-        return [*super().get_line_filters(), _SAFE_LINES, *masking]
+        rules = current().rules if masking() else None
+        masked_lines = [MaskedLines(rules.spans)] if rules else []
+        return [*super().get_line_filters(), _SAFE_LINES, *masked_lines]
 
 
 _SAFE_LINES = SafeLines()
