@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from bioeval_tui import __version__
+from bioeval_tui import __version__, reviews
 from bioeval_tui.events import ConversationScored
 from bioeval_tui.masking.current import masking
 from bioeval_tui.reports import charts, words
@@ -59,6 +59,7 @@ def environment() -> Environment:
     )
     environment.filters |= {
         "number": words.number,
+        "reviewed": reviews.words,
         "number3": words.number3,
         "number_up": words.number_up,
         "signed": words.signed,

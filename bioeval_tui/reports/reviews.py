@@ -79,10 +79,10 @@ def _review(row: dict[str, Any], mask: Mask) -> Review:
                 return float(value)
         return None
 
-    said = text("action") or text("kind").replace("_", " ")
-    for name in ("fault", "mark"):
-        if row.get(name):
-            said += f" {text(name)}"
+    said = text("kind").replace("_", " ")
+    if row.get("action"):
+        left = [text(name) for name in ("fault", "mark") if row.get(name)]
+        said = " ".join([text("action"), *left])
     return Review(
         kind=f"{said}, blind" if row.get("blind") is True else said or "entry",
         author=text("author", "judge") or "unknown",

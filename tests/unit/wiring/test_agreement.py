@@ -158,6 +158,10 @@ def test_reports_show_both_scores_and_the_recording_stays(path: Path) -> None:
     assert "<strong>0.40</strong> (reviewed)" in html
     assert "by ada, ben" in html
     assert "=it did &lt;b&gt;" in html
+    judge_again(path, ((0.1, 0.9), (0.4, 0.5)))
+    again = load_run(path)
+    assert {review.kind for review in again.reviews} == {"override", "override, blind"}
+    assert "0.40 (reviewed)" in markdown_report([again]), "it stands on the latest verdict"
     assert path.read_bytes() == before
     overlay_path(path).write_bytes(overlay_path(path).read_bytes()[:-20])
     torn = load_run(path)
