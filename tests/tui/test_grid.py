@@ -8,6 +8,7 @@ import pytest
 from batches import NOW, glances
 from driving import NARROW, WIDE, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
+from history import history
 from run_script import run_of_trials, scripted_run
 
 from bioeval_tui import events
@@ -205,3 +206,28 @@ async def test_a_thousand_cells_are_drawn_only_where_they_are_seen() -> None:
         await pilot.press("end")
         assert grid.grid.cursor == 999
         assert grid.grid.scroll_offset.y > 900
+
+
+@pytest.mark.parametrize("size", [(20, 5), (1, 1)])
+async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
+    services = batch_services()
+    async with opened(None, size, services=services) as (app, pilot):
+        await shown(app, pilot)
+        await pilot.press("down", "right", "pagedown", "up", "slash", "a", "escape", "enter")
+        await until(pilot, lambda: app.screen is app.live)
+        assert app.is_running
+
+
+async def test_the_history_opens_the_batch_of_a_run() -> None:
+    services = batch_services()
+    services.history = [replace(run, batch_id="b1" if at == 1 else None) for at, run in enumerate(history())]
+    async with opened(None, services=services, start="runs") as (app, pilot):
+        assert "a its batch" not in screen_text(app)
+        await pilot.press("down")
+        await loaded(app, pilot)
+        assert "a its batch" in screen_text(app)
+        await pilot.press("a")
+        await shown(app, pilot)
+        assert ("batch", "b1") in services.asked
+        await pilot.press("escape")
+        await until(pilot, lambda: app.current_mode == "runs" and not isinstance(app.screen, GridScreen))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driving import WIDE, loaded, opened, until
+from driving import WIDE, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
@@ -73,3 +73,25 @@ async def test_density_and_events_are_found_again() -> None:
     services.view = FakeView(scripted_run())
     async with opened(None, services=services) as (app, pilot):
         assert app.live.talks["supplied"].transcript.virtual_size.height == dense
+
+
+async def test_f_follows_or_stays_and_the_next_run_does_the_same() -> None:
+    services = FakeServices(FakeView(scripted_run(), hold_at=175))
+    async with opened(None, SMALL, services=services) as (app, pilot):
+        talks = [app.live.talks[name].transcript for name in ("withheld", "supplied")]
+        assert all(talk.following for talk in talks)
+        await pilot.press("f")
+        await loaded(app, pilot)
+        assert services.preferences["live.follow"] is False
+        top = [talk.top_message for talk in talks]
+        services.view.give(200)
+        await loaded(app, pilot)
+        assert [talk.top_message for talk in talks] == top
+    services.view = FakeView(scripted_run(), hold_at=175)
+    async with opened(None, SMALL, services=services) as (app, pilot):
+        assert not any(app.live.talks[name].transcript.following for name in ("withheld", "supplied"))
+        assert "f follow" in screen_text(app)
+        await pilot.press("f")
+        await loaded(app, pilot)
+        assert services.preferences["live.follow"] is True
+        assert app.live.talks["withheld"].transcript.following
