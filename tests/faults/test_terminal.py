@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import resource
 import select
 import signal
 import struct
@@ -17,6 +18,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from bioeval_tui.recordings.live import LiveInfo, read_live
 from tests.integration.program import events_of, recording_in, wait_for
@@ -175,3 +178,19 @@ def children_of(pid: int) -> list[int]:
             int(n) for path in Path(f"/proc/{pid}/task").glob("*/children") for n in path.read_text().split()
         ]
     return []
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no limit can be set on another process here")
+def test_a_full_disk_is_said_on_the_screen_that_follows_the_file(program: Program) -> None:
+    agent = Agent(hold=threading.Event())
+    with serving(agent), Terminal(*run_arguments(program, agent), columns=160) as screen:
+        screen.shows(WORDS)
+        recording, engine = engine_of(program)
+        limits = resource.prlimit(engine.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(engine.pid, resource.RLIMIT_FSIZE, (recording.stat().st_size + 100, limits[1]))
+        assert agent.hold is not None
+        agent.hold.set()
+        screen.shows(b"runs record-to")
+        resource.prlimit(engine.pid, resource.RLIMIT_FSIZE, limits)
+        wait_for(gone(engine), "the engine to end")
+        assert last(recording)["status"] == "completed"
