@@ -32,6 +32,9 @@ LIVE_KEYS: list[BindingType] = [
     Binding("n", "step", "step", tooltip="One message, then wait again"),
     Binding("t", "take_over", "take over", tooltip="You type the user's next message; marked as operator"),
     Binding("g", "give_back", "give back", tooltip="The evaluator plays the user again"),
+    Binding(
+        "f", "follow", "follow", tooltip="Go to the newest message and stay with it, in both conversations"
+    ),
     *REPLAY_KEYS,
     Binding("o", "score_card", "score card", tooltip="Scores, their parts, and the judge's reasons"),
     Binding("m", "medals", "medals", tooltip="The medal table"),
@@ -39,9 +42,6 @@ LIVE_KEYS: list[BindingType] = [
     Binding("tab", "switch_condition", "switch", tooltip="Act on the other condition"),
     Binding("i", "next_panel", "panel", tooltip="Tasks, latency, assertions; enter opens a row"),
     PRESENT,
-    Binding(
-        "f", "follow", "follow", tooltip="Go to the newest message and stay with it, in both conversations"
-    ),
     Binding("f", "stay", "stay", show=False, tooltip="Stay here, whatever comes in; new conversations, too"),
     Binding("slash", "find", "find", key_display="/", tooltip="Find in this conversation"),
     Binding("e", "events", "events", tooltip="Fold or unfold what the agent did between the lines"),
