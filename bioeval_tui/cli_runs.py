@@ -67,6 +67,7 @@ def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(run_id: str, as_json: bool) -> int:
     """Show a run's score card. RUN_ID is the id, or the beginning or end of it."""
+    from bioeval_tui.composite import mean_of
     from bioeval_tui.engine.resume import excluded_trials
     from bioeval_tui.prices import FILE_NAME, load_prices
     from bioeval_tui.recordings.catalogue import Catalogue
@@ -74,7 +75,7 @@ def show(run_id: str, as_json: bool) -> int:
     from bioeval_tui.recordings.reading import read_recording
     from bioeval_tui.reports.console import print_score_card
     from bioeval_tui.reports.result import result_of
-    from bioeval_tui.reviews import fold_reviews, reviewed_scores, words
+    from bioeval_tui.reviews import fold_reviews, reviewed_scores
     from bioeval_tui.run_state import RunState, apply_all
     from bioeval_tui.settings import Settings
     from bioeval_tui.terminal import plain_console
@@ -102,7 +103,7 @@ def show(run_id: str, as_json: bool) -> int:
         print_score_card(state, plain_console(), load_prices(settings.data_dir / FILE_NAME))
         print_rescored(state, later, plain_console())
         if reviewed is not None:
-            told = [f"{name} {words(before.get(name), score)}" for name, score in reviewed.scores.items()]
+            told = reviewed.told(before, mean_of(before.values()))
             click.echo(f"\nreviewed by {', '.join(reviewed.reviewers)}: {', '.join(told)}")
     return ExitCode.OK
 

@@ -134,9 +134,14 @@ def pass_above(state: RunState, task: int) -> float:
     return float(value) if isinstance(value, int | float) else PASS_ABOVE
 
 
+def plain(value: float | None) -> str:
+    """Return a score with two decimals, or a dash."""
+    return "–" if value is None else f"{value:.2f}"
+
+
 def words(before: float | None, after: float | None) -> str:
     """Return `0.60 → 0.80 (reviewed)`; `0.60 (reviewed)` when it stayed; a dash for what is not known."""
-    told = ["–" if value is None else f"{value:.2f}" for value in (before, after)]
+    told = [plain(value) for value in (before, after)]
     return f"{told[0]} (reviewed)" if told[0] == told[1] else f"{told[0]} → {told[1]} (reviewed)"
 
 
@@ -154,6 +159,16 @@ class ReviewedScores:
     of_tasks: int
     disputed: int = 0
     """Tasks, faults and marks on which reviewers differ."""
+    conditions: tuple[str, ...] = ()
+    """The conditions in which somebody gave a score or a fault."""
+
+    def told(self, before: Mapping[str, float | None], mean: float | None) -> list[str]:
+        """Return each condition's score and the mean, `withheld 0.41 → 0.55 (reviewed)`, given those before."""
+        told = [
+            f"{name} {words(before.get(name), score) if name in self.conditions else plain(score)}"
+            for name, score in self.scores.items()
+        ]
+        return [*told, f"mean {words(mean, self.mean)}"]
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields for JSON."""
@@ -184,6 +199,9 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
         tasks=len(reviews.tasks),
         of_tasks=count * len(state.conversations),
         disputed=sum(map(disagree, every)),
+        conditions=tuple(
+            sorted({*(k.key.condition for k in reviews.tasks), *(k.condition for k in reviews.faults)})
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
-from bioeval_tui import composite, reviews
+from bioeval_tui import composite
 from bioeval_tui.events import AssertionChecked, ConversationEnded
 from bioeval_tui.reports.costs import PeerCost, Spent
 from bioeval_tui.run_state import ConversationState
@@ -46,8 +46,7 @@ def reviewed_words(run: LoadedRun) -> str:
     if found is None:
         return ""
     before = run.state.scores()
-    told = [f"{name} {reviews.words(before.get(name), score)}" for name, score in found.scores.items()]
-    told.append(f"mean {reviews.words(composite.mean_of(before.values()), found.mean)}")
+    told = found.told(before, composite.mean_of(before.values()))
     differ = f"; reviewers differ on {found.disputed}" if found.disputed else ""
     who = ", ".join(found.reviewers)
     return f"{', '.join(told)}; by {who}, {found.tasks} of {plural(found.of_tasks, 'task')}{differ}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui import composite, reviews
+from bioeval_tui import composite
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.view import heads, panels
 from bioeval_tui.tui.view.cells import Cell, duration, score, uplift
@@ -95,9 +95,7 @@ def mean(state: RunState, trial: int) -> str:
 def reviewed_words(state: RunState, found: ReviewedScores) -> list[Cell]:
     """Return what reviews made of the run's scores: `reviewed by ada: withheld 0.41 → 0.55 (reviewed) …`."""
     before = state.scores()
-    pairs = [(name, before.get(name), after) for name, after in found.scores.items()]
-    pairs.append(("mean", composite.mean_of(before.values()), found.mean))
-    told = "   ".join(f"{name} {reviews.words(old, new)}" for name, old, new in pairs)
+    told = "   ".join(found.told(before, composite.mean_of(before.values())))
     cells = [
         Cell(
             f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks  ", "quiet"
