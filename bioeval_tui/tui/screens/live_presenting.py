@@ -20,7 +20,7 @@ STOP_PRESENTING = Binding(
 )
 KEPT = frozenset(
     {
-        *("pause", "resume", "step", "switch_condition", "other_trial", "follow", "leave"),
+        *("pause", "resume", "step", "switch_condition", "other_trial", "follow", "stay", "leave"),
         *(
             "hold",
             "play",
