@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -137,6 +138,21 @@ class Settings:
     def graph_file(self) -> Path:
         """The embedded knowledge graph's file."""
         return self.data_dir / "graph.db"
+
+
+_CREDENTIAL = re.compile(
+    r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|AUTH)(_|$)|^(OPENAI|NEO)_", re.IGNORECASE
+)
+
+
+def plain_environment(keep: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the environment for a child process that needs no credential, but for names that begin as in `keep`."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(keep or ("\0",))
+        or not (_CREDENTIAL.search(name) or ("://" in value and "@" in value))
+    }
 
 
 def private_dir(path: Path) -> Path:

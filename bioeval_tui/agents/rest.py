@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -93,16 +93,17 @@ class RestAgent:
         accept = f"{_EVENT_STREAM}, application/json" if self._streaming else "application/json"
         url = f"{self._base}/api/v1/chat/messages"
         deadline = Deadline("agent", _host(url), self._timeouts)
-        async with self._exchange("agent", "PUT", url, body, deadline, accept) as (response, answer):
-            if response.headers.get("Content-Type", "").lower().startswith(_EVENT_STREAM):
-                async with aclosing(self._read_stream(answer, deadline)) as pieces:
-                    async for piece in pieces:
-                        yield piece
-                return
-            data = await answer.read()
-            ended = time.monotonic()
-            value = parse_object("agent", _host(url), data, response.headers.get("Content-Type", ""))
-        message = parse_message(_host(url), value, self._session)
+        with self._key_hidden():
+            async with self._exchange("agent", "PUT", url, body, deadline, accept) as (response, answer):
+                if response.headers.get("Content-Type", "").lower().startswith(_EVENT_STREAM):
+                    async with aclosing(self._read_stream(answer, deadline)) as pieces:
+                        async for piece in pieces:
+                            yield piece
+                    return
+                data = await answer.read()
+                ended = time.monotonic()
+                value = parse_object("agent", _host(url), data, response.headers.get("Content-Type", ""))
+            message = parse_message(_host(url), value, self._session)
         yield Reply(message.content, deadline.started, ended, None, message.events)
 
     async def observe(self) -> dict[str, Any] | None:
@@ -159,13 +160,25 @@ class RestAgent:
     ) -> dict[str, Any]:
         """Make one call and return the JSON object that comes back ({} where none is expected)."""
         deadline = Deadline(peer, _host(url), self._timeouts)
-        async with self._exchange(peer, method, url, body, deadline, "application/json") as (
-            response,
-            answer,
-        ):
-            data = await answer.read()
-            content_type = response.headers.get("Content-Type", "")
-        return parse_object(peer, _host(url), data, content_type) if is_json else {}
+        with self._key_hidden():
+            async with self._exchange(peer, method, url, body, deadline, "application/json") as (
+                response,
+                answer,
+            ):
+                data = await answer.read()
+                content_type = response.headers.get("Content-Type", "")
+            return parse_object(peer, _host(url), data, content_type) if is_json else {}
+
+    @contextlib.contextmanager
+    def _key_hidden(self) -> Iterator[None]:
+        """Take the key out of what an error tells: agents quote the key that they refuse."""
+        try:
+            yield
+        except PeerError as error:
+            for key in self._headers.values():
+                error.received = error.received.replace(key, "[key]")
+                error.args = tuple(str(part).replace(key, "[key]") for part in error.args)
+            raise
 
     @asynccontextmanager
     async def _exchange(
@@ -183,10 +196,14 @@ class RestAgent:
             urls = (self._base, self._knowledge)
             self._client = make_client(urls, self._timeouts.connect, self._headers)
         try:
-            request = self._client.build_request(method, url, json=body, headers={"Accept": accept})
+            address = httpx.URL(url)
+            # aiohttp refuses a URL that still has a user when httpx has made a header of it.
+            auth = httpx.BasicAuth(address.username, address.password) if address.userinfo else None
+            address = address.copy_with(username=None, password=None) if auth else address
+            request = self._client.build_request(method, address, json=body, headers={"Accept": accept})
             deadline.start()
             async with asyncio.timeout(deadline.step(self._timeouts.first_byte)):
-                response = await self._client.send(request, stream=True)
+                response = await self._client.send(request, stream=True, auth=auth)
         except TimeoutError:
             raise deadline.error("sent no answer", self._timeouts.first_byte) from None
         except TRANSPORT_ERRORS as error:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from bioeval_tui.errors import UnavailableError
+from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
 
 AGENT_START_S = 30.0
@@ -42,7 +43,7 @@ async def sample_agent(arguments: Sequence[str] = ()) -> AsyncIterator[str]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bioeval_tui", "agent", "--port", "0", "--exit-with-stdin", *arguments,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=None,
-        start_new_session=True,
+        start_new_session=True, env=plain_environment(keep=("NEO_",)),
     )  # fmt: skip
     try:
         assert process.stdout is not None

@@ -29,7 +29,7 @@ def read_checksums(path: Path) -> dict[str, Any]:
         return {}
     try:
         # All scalars stay text: a checksum of digits alone is no number.
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506 (builds no objects)
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506 (builds no objects)  # nosec B506
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid YAML: {error}") from None
     if data in (None, ""):

@@ -21,6 +21,7 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError
+from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ def run_in_child(task: Task, draft: Path) -> None:
     )
     command = [sys.executable, "-m", "bioeval_tui.grading.preparer", str(request), str(outcome)]
     # stdout is for data: what a preparer prints goes to stderr.
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, check=False)  # noqa: S603 (our own interpreter)
+    done = subprocess.run(  # noqa: S603 (our own interpreter)
+        command, stdin=subprocess.DEVNULL, stdout=2, check=False, env=plain_environment()
+    )
     if not outcome.is_file():
         code = done.returncode
         how = f"was killed by signal {-code}" if code < 0 else f"left early with exit code {code}"

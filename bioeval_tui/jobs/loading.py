@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -100,8 +101,25 @@ def job_from_data(data: Any) -> EvaluationJob:
 
 
 def job_snapshot(job: EvaluationJob) -> dict[str, Any]:
-    """Return the job as JSON-like data under its published keys; `job_from_data` reads it back."""
-    return job.model_dump(mode="json", by_alias=True)
+    """Return the job as JSON-like data under its published keys; `job_from_data` reads it back.
+
+    Users, passwords and queries of URLs are left out: a snapshot is written down.
+    """
+    snapshot = job.model_dump(mode="json", by_alias=True)
+    target = snapshot["target"]
+    for name in ("url", "knowledgeUrl", "objectContextUrl"):
+        if target.get(name):
+            target[name] = bare_url(target[name])
+    return snapshot
+
+
+def bare_url(url: str) -> str:
+    """Return a URL without user, password, query and fragment; what is no URL without all before an `@`."""
+    try:
+        parts = urlsplit(url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    except ValueError:
+        return url.rpartition("@")[2]
 
 
 def _warnings(job: EvaluationJob, document: Document, file: str) -> list[Problem]:

@@ -86,6 +86,7 @@ def read_yaml(text: str, file: str) -> Document:
 def _refuse_depth(text: str) -> None:
     """Raise `YAMLError` for what is nested too deeply, or too large, to be composed."""
     depth = nodes = 0
+    event: Any
     for event in yaml.parse(text, Loader=_LOADER):
         nodes += isinstance(event, yaml.NodeEvent)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

@@ -197,7 +197,7 @@ class Catalogue:
     ) -> list[Any]:
         clause, values = wanted.clause()
         query = (
-            f"select {columns} from runs left join overlays using (run_id) where {clause} "  # noqa: S608
+            f"select {columns} from runs left join overlays using (run_id) where {clause} "  # noqa: S608 (our own words; values are bound)  # nosec B608
             "order by started desc, run_id desc limit ?"
         )
         values = [*given, *values, -1 if limit is None else limit]

@@ -245,6 +245,6 @@ def _listen(options: ServeOptions) -> socket.socket:
 
 def link_host(host: str) -> str:
     """Return how a browser on this network names what the server is bound to."""
-    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+    if host in ("0.0.0.0", "::"):  # noqa: S104 (compared, not bound)  # nosec B104
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host

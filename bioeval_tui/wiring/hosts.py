@@ -6,6 +6,7 @@ import ipaddress
 from urllib.parse import urlsplit
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.jobs.loading import bare_url
 from bioeval_tui.text import clean_line
 
 
@@ -40,5 +41,4 @@ def is_loopback(host: str) -> bool:
 
 def without_credentials(url: str) -> str:
     """Return a URL without user, password, query and fragment: it may be written down."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    return bare_url(url)

@@ -20,7 +20,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.protocols import Condition, Judge
 from bioeval_tui.recordings.paths import recording_path
-from bioeval_tui.settings import Settings
+from bioeval_tui.settings import Settings, plain_environment
 from bioeval_tui.text import clean_line
 from bioeval_tui.wiring import graphs
 from bioeval_tui.wiring.hosts import is_loopback, without_credentials
@@ -227,6 +227,7 @@ def _git_revision(folder: Path) -> str | None:
             capture_output=True,
             timeout=2,
             check=False,
+            env=plain_environment(),
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
