@@ -122,9 +122,7 @@ class KeysDialog(Dialog[None]):
         self._rows.set_rows(len(self._shown), self._row)
         self._rows.focus()
         self.query_one("#keys-head", Static).update(
-            Content.assemble(
-                left("key", KEY), left("does", DOES), left("where", WHERE), "name, for the preferences"
-            )
+            Content.assemble(left("key", KEY), left("does", DOES), left("where", WHERE), "name")
         )
         self._tell("Changed keys are kept.", "quiet")
 

@@ -36,10 +36,10 @@ LIVE_KEYS: list[BindingType] = [
         "f", "follow", "follow", tooltip="Go to the newest message and stay with it, in both conversations"
     ),
     *REPLAY_KEYS,
+    Binding("tab", "switch_condition", "switch", tooltip="Act on the other condition"),
     Binding("o", "score_card", "score card", tooltip="Scores, their parts, and the judge's reasons"),
     Binding("m", "medals", "medals", tooltip="The medal table"),
     Binding("r", "again", "run again", tooltip="Start the same once more"),
-    Binding("tab", "switch_condition", "switch", tooltip="Act on the other condition"),
     Binding("i", "next_panel", "panel", tooltip="Tasks, latency, assertions; enter opens a row"),
     PRESENT,
     Binding("f", "stay", "stay", show=False, tooltip="Stay here, whatever comes in; new conversations, too"),

@@ -16,7 +16,11 @@ PRESENT = Binding(
     "p", "present", "present", tooltip="Only the conversation, the score and one chart, for an audience"
 )
 STOP_PRESENTING = Binding(
-    "p", "stop_presenting", "end presentation", tooltip="Back to the whole screen; esc does the same"
+    "p",
+    "stop_presenting",
+    "end presentation",
+    tooltip="Back to the whole screen; esc does the same",
+    id="live.present",
 )
 KEPT = frozenset(
     {

@@ -167,6 +167,9 @@ class MedalsScreen(MedalsKeys):
     def _cells(self, index: int, width: int) -> Mapping[str, Cell]:
         row = self.table.visible[index].row
         cells = medals.row_cells(row)
+        if len(row.task_id) > width:
+            # Its own name says more than its domain.
+            cells["task"] = Cell(row.task_id.rpartition("/")[2])
         if opinions := self.marks.get(id(row)):
             cells["medal"] = marked(cells["medal"], medals.graded_as(row), mark_of(opinions))
         return cells

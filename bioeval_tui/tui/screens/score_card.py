@@ -60,6 +60,9 @@ class ScoreCard(Dialog[Evidence]):
         Binding("r", "again", "run again", tooltip="Start the same once more"),
         Binding("y", "copy", "copy", tooltip="Copy the card as text"),
         # A modal screen keeps the application's keys out; leaving is wanted here most of all.
+        Binding(
+            "question_mark", "app.help", "help", key_display="?", tooltip="What this card shows, its keys"
+        ),
         Binding("q", "app.leave_app", "quit", tooltip="Leave the program"),
     ]
     DEFAULT_CSS = """
