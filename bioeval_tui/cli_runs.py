@@ -74,7 +74,7 @@ def show(run_id: str, as_json: bool) -> int:
     from bioeval_tui.recordings.overlay import in_force, judgings, read_overlay
     from bioeval_tui.recordings.reading import read_recording
     from bioeval_tui.reports.console import print_score_card
-    from bioeval_tui.reports.result import result_of
+    from bioeval_tui.reports.result import result_with_cost
     from bioeval_tui.reviews import fold_reviews, reviewed_scores
     from bioeval_tui.run_state import RunState, apply_all
     from bioeval_tui.settings import Settings
@@ -97,7 +97,11 @@ def show(run_id: str, as_json: bool) -> int:
             click.echo(f"note: {offer}", err=True)
     if as_json:
         scores = reviewed.to_dict() if reviewed else None
-        result = {**result_of(state), "rescored": rescored_dicts(state, later), "reviewed": scores}
+        result = {
+            **result_with_cost(state, load_prices(settings.data_dir / FILE_NAME)),
+            "rescored": rescored_dicts(state, later),
+            "reviewed": scores,
+        }
         click.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:
         print_score_card(state, plain_console(), load_prices(settings.data_dir / FILE_NAME))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bioeval_tui.prices import Prices
 from bioeval_tui.reports.words import why_no_score
 from bioeval_tui.run_state import ConversationState, RunState
 
@@ -38,6 +39,16 @@ def result_of(state: RunState) -> dict[str, Any]:
         "warnings": [warning.message for warning in _warnings(state)],
         "conditions": conditions,
     }
+
+
+def result_with_cost(state: RunState, prices: Prices) -> dict[str, Any]:
+    """Return the run's result and, under `cost`, what its models took; None when the run never started."""
+    from bioeval_tui.reports.costs import cost_dict, spent
+    from bioeval_tui.reports.gate import from_state
+
+    run = from_state(state, prices=prices)
+    talks = state.conversations.values()
+    return {**result_of(state), "cost": cost_dict(spent((run, talk) for talk in talks)) if run else None}
 
 
 def _warnings(state: RunState) -> list[Any]:

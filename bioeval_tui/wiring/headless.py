@@ -15,13 +15,13 @@ from rich.text import Text
 from bioeval_tui.engine.resume import excluded_trials
 from bioeval_tui.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.prices import FILE_NAME, load_prices
+from bioeval_tui.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.recordings.paths import recording_path
 from bioeval_tui.recordings.reading import CHUNK, FRAME_S, LineReader, follow
 from bioeval_tui.reports.console import print_score_card
 from bioeval_tui.reports.gate import from_state
 from bioeval_tui.reports.loading import LoadedRun
-from bioeval_tui.reports.result import result_of
+from bioeval_tui.reports.result import result_with_cost
 from bioeval_tui.reports.summary import summarise_runs
 from bioeval_tui.reports.summary_words import summary_lines
 from bioeval_tui.run_state import RunState, apply, lighten
@@ -62,12 +62,13 @@ def run_headless(
     loaded = _loaded(spec, settings, states)
     result = gate.hold(loaded)
     out = plain_console()
+    prices = load_prices(settings.data_dir / FILE_NAME)
     if as_json and many:
-        _print_results(paths)
+        _print_results(paths, prices)
     elif as_json:
-        print(json.dumps(result_of(states[0]), indent=2, ensure_ascii=False))  # noqa: T201
+        print(json.dumps(result_with_cost(states[0], prices), indent=2, ensure_ascii=False))  # noqa: T201
     elif _is_single(states):
-        print_score_card(states[0], out, load_prices(settings.data_dir / FILE_NAME))
+        print_score_card(states[0], out, prices)
     else:
         print_batch(loaded, out)
     print_checks(result, talk if as_json else out)
@@ -97,11 +98,12 @@ def fold_file(path: Path, *, light: bool) -> RunState:
     return state
 
 
-def _print_results(paths: Sequence[Path]) -> None:
+def _print_results(paths: Sequence[Path], prices: Prices) -> None:
     """Print one JSON object, or a list of them, one run in memory at a time."""
     several = len(paths) > 1
     for place, path in enumerate(paths):
-        text = json.dumps(result_of(fold_file(path, light=False)), indent=2, ensure_ascii=False)
+        result = result_with_cost(fold_file(path, light=False), prices)
+        text = json.dumps(result, indent=2, ensure_ascii=False)
         if several:
             text = ("[\n" if not place else "") + indent(text, "  ") + ("," if path != paths[-1] else "\n]")
         print(text)  # noqa: T201

@@ -11,8 +11,10 @@ from bioeval_tui.reports.html import html_report
 from bioeval_tui.reports.json_report import comparison_dict, json_report
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.markdown import markdown_report
+from bioeval_tui.reports.result import result_with_cost
 from bioeval_tui.reports.summary import summarise_runs
 from bioeval_tui.reports.words import cost_words, dollars, token_words, why_unknown
+from bioeval_tui.run_state import RunState
 from tests.unit.reports.recorded import Recorded, Talk
 
 PRICES = Prices({"api.example": {"small": Price(1.0, 10.0), "large": Price(2.0, 20.0)}}, {})
@@ -93,3 +95,9 @@ def test_every_report_and_comparison_says_tokens_and_cost() -> None:
     }  # fmt: skip
     sides = comparison_dict(compare(found, other))["conditions"]["withheld"]["cost"]
     assert (sides["a"]["dollars"], sides["b"]["dollars"]) == (0.021, None)
+
+
+def test_the_printed_result_has_it_too() -> None:
+    found = result_with_cost(run().state, PRICES)
+    assert found["cost"]["dollars"] == 0.042
+    assert result_with_cost(RunState(), PRICES)["cost"] is None
