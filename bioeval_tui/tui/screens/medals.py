@@ -169,7 +169,8 @@ class MedalsScreen(MedalsKeys):
         cells = medals.row_cells(row)
         if len(row.task_id) > width:
             # Its own name says more than its domain.
-            cells["task"] = Cell(row.task_id.rpartition("/")[2])
+            name = row.task_id.rpartition("/")[2]
+            cells["task"] = Cell(f"…/{name}" if len(name) + 2 <= width else name)
         if opinions := self.marks.get(id(row)):
             cells["medal"] = marked(cells["medal"], medals.graded_as(row), mark_of(opinions))
         return cells

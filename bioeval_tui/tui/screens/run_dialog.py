@@ -45,7 +45,7 @@ class RunDialog(Dialog[jobs.Form]):
         & .run--row { height: 1; }
         & .run--row > .run--label { width: 16; color: $quiet; }
         & .run--row > Input { width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1; }
-        & .run--row > Input:focus { background: $surface-lighten-2; }
+        & .run--row > Input:focus { background: $block-cursor-blurred-background; }
         & #row-url, & #row-evaluator, & #row-judge { display: none; }
         &.-url #row-url { display: block; }
         &.-models #row-evaluator, &.-models #row-judge { display: block; }

@@ -18,7 +18,7 @@ class Choice(Widget, can_focus=True):
     DEFAULT_CSS = """
     Choice {
         height: 1; width: 1fr; padding: 0 1;
-        &:focus { background: $surface-lighten-2; text-style: bold; }
+        &:focus { background: $block-cursor-blurred-background; text-style: bold; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
