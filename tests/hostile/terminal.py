@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -47,15 +48,23 @@ def typed(
                 break
             os.write(master, key)
             written += _until_quiet(master, longest_s=KEY_S)
-        try:
-            code: int | None = process.wait(5.0)
-        except subprocess.TimeoutExpired:
-            code = None
+        code = _left(process, master)
     finally:
         process.kill()
         process.wait()
         os.close(master)
     return written, code
+
+
+def _left(process: subprocess.Popen[bytes], master: int) -> int | None:
+    """Close dialogs and leave, as often as it takes on a busy machine; return the exit code, None if it never ended."""
+    end = time.monotonic() + LONGEST_S
+    while process.poll() is None and time.monotonic() < end:
+        for key in (b"\x1b", b"\x11"):
+            with contextlib.suppress(OSError):
+                os.write(master, key)
+                _until_quiet(master, longest_s=KEY_S)
+    return process.poll()
 
 
 def _until_quiet(master: int, mark: bytes = b"", longest_s: float = LONGEST_S) -> bytes:

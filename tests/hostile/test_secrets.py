@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import os
 import threading
@@ -184,7 +185,10 @@ def test_the_peers_got_what_is_theirs(outcome: Any) -> None:
     _, said, _, agent, server = outcome
     assert agent.keys == {AGENT_KEY}, said[0][-2000:]
     sent = {one.headers.get("Authorization") for one in server.received}
-    assert sent == {f"Bearer {OPENAI_KEY}"}, said[0][-2000:]
+    # A user in the base URL takes the key's place.
+    assert sent == {"Basic " + base64.b64encode(f"user:{MARK}openai-url-6".encode()).decode()}, said[0][
+        -2000:
+    ]
     assert not any(AGENT_KEY in str(one.headers) + str(one.body) for one in server.received)
 
 
