@@ -6,7 +6,6 @@ import pytest
 
 from bioeval_tui.tui.keymap import FIXED, resolve
 from bioeval_tui.tui.screens.keys import all_places
-from bioeval_tui.tui.widgets.keys_footer import key_name
 from bioeval_tui.tui.widgets.rows import RowList
 from bioeval_tui.tui.widgets.source_view import SourceView
 from bioeval_tui.tui.widgets.tile_grid import TileGrid
@@ -60,15 +59,3 @@ def test_no_key_that_moves_about_in_a_widget_can_be_given_away() -> None:
         if key not in ("e", "f")  # the live screen's own
     }
     assert bound - {f"{mod}+{key}" for mod in ("ctrl", "shift") for key in FIXED} <= FIXED
-
-
-def test_keys_read_as_people_write_them() -> None:
-    keys = {
-        "tab": "tab",
-        "space": "space",
-        "comma": ",",
-        "left_curly_bracket": "{",
-        "ctrl+p": "^p",
-        "f6": "f6",
-    }
-    assert {key: key_name(key) for key in keys} == keys
