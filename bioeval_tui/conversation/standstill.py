@@ -12,15 +12,21 @@ from collections.abc import Callable
 
 TICK_S = 0.25
 STILL_S = 0.75
-"""A gap that is longer is a standstill; shorter ones happen on a busy machine."""
+"""A gap that is longer may be a standstill; shorter ones happen on a busy machine."""
+BUSY = 0.1
+"""Share of a gap on the processor above which it was none: a peer's flood keeps us busy, and is the peer's doing."""
 
 
 class Standstill:
     """Ticks in the event loop, and knows when a tick came too late. `watch` is the task that ticks."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, busy: Callable[[], float] = time.process_time
+    ) -> None:
+        """`clock` and `busy` give seconds: of the day's course, and of it those on the processor."""
         self._clock = clock
-        self._ticked = clock()
+        self._busy = busy
+        self._ticked, self._was_busy = clock(), busy()
         self._gaps: list[tuple[float, float]] = []
         """When each standstill ended, and how long it was, in monotonic seconds."""
 
@@ -36,8 +42,8 @@ class Standstill:
         return sum(min(length, end - moment) for end, length in self._gaps if end > moment)
 
     def _tick(self) -> None:
-        now = self._clock()
+        now, busy = self._clock(), self._busy()
         late = now - self._ticked - TICK_S
-        if late > STILL_S:
+        if late > STILL_S and busy - self._was_busy < BUSY * late:
             self._gaps = [*self._gaps[-99:], (now, late)]
-        self._ticked = now
+        self._ticked, self._was_busy = now, busy

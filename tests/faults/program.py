@@ -25,7 +25,9 @@ from bioeval_tui.cli import main
 from tests.integration.program import events_of, wait_for
 
 SESSION = re.compile(r"\(s\d+\)")
-TIMEOUT_S = 0.25
+SHORT_S = 0.4
+"""For cells that wait for a time-out."""
+TIMEOUT_S = 20.0
 LONGEST_WAIT_S = 0.05
 PATIENT_S = 60.0
 """For runs whose agent is kept waiting by the test."""
@@ -90,6 +92,10 @@ class Program:
         monkeypatch.setenv("BIOEVAL_LONGEST_WAIT_S", str(LONGEST_WAIT_S))
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
         monkeypatch.chdir(data_dir)
+
+    def models_have(self, seconds: float) -> None:
+        """Give the models so long for an answer."""
+        self.set("BIOEVAL_MODEL_TIMEOUT_S", str(seconds))
 
     def job(self, evaluator: str = "scripted", judge: str = "rules", timeout_s: float = TIMEOUT_S) -> Path:
         """Write the job file; the agent has `timeout_s` for an answer."""

@@ -11,7 +11,7 @@ import pytest
 
 from . import peers
 from .peers import Agent, Fault, Models, completion, instead, says, serving, status, streams, verdict
-from .program import Outcome, Program
+from .program import SHORT_S, TIMEOUT_S, Outcome, Program
 from .test_agent import told
 
 CALL = {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}]}
@@ -27,17 +27,18 @@ class Cell:
     whose: str = "infrastructure"
     asked: int = 4
     times: int | None = None
+    timeout_s: float = TIMEOUT_S
 
 
 NETWORK = [
     Cell("reset in mid-answer", peers.reset, "broke the connection"),
-    Cell("silent", peers.silent, "went silent|did not finish its answer within 0.25 s"),
-    Cell("slow drip", peers.drip, "went silent|did not finish its answer within 0.25 s"),
+    Cell("silent", peers.silent, "went silent|did not finish its answer within 0.4 s", timeout_s=SHORT_S),
+    Cell("slow drip", peers.drip, "went silent|did not finish its answer within 0.4 s", timeout_s=SHORT_S),
     Cell("always 500", status(500), "failed (500)"),
     Cell("429 for an hour", status(429, "Retry-After: 3600\r\n"), "is asked too often (429)"),
     Cell("malformed JSON", says(b'{"choices": [{"mess'), "not JSON", asked=1),
     Cell("50 MB", peers.fifty_megabytes, "an answer of more than 16 MB", asked=1),
-    Cell("an endless stream", peers.endless, "more than|within 0.25 s", asked=0),
+    Cell("an endless stream", peers.endless, "more than|within 0.4 s", asked=0, timeout_s=SHORT_S),
 ]
 EVALUATOR = [
     *NETWORK,
@@ -83,6 +84,7 @@ def run(program: Program, cell: Cell, role: str) -> tuple[Outcome, Models]:
     """Run with a model in one role and the script or the rules in the other."""
     agent, models = Agent(), Models(fault=cell.fault, role=role, times=cell.times)
     job = program.job(**{role: "llm"})
+    program.models_have(cell.timeout_s)
     with serving(agent, models):
         done = program.run(agent.url, job, models_url=models.url)
     assert models.met == (cell.asked or models.met)

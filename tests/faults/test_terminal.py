@@ -37,11 +37,13 @@ class Terminal:
     def __init__(self, *arguments: str, columns: int = 100, rows: int = 30) -> None:
         self._master, slave = pty.openpty()
         self.resize(columns, rows)
+        # Its size is what the terminal says, not what the environment of a test worker does.
+        plain = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "bioeval_tui", *arguments],
             stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-            env={**os.environ, "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"},
+            env={**plain, "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"},
         )  # fmt: skip
         os.close(slave)
 
