@@ -67,10 +67,8 @@ def test_no_sequence_of_a_file_reaches_the_terminal(tmp_path: Path) -> None:
         assert not {ord(letter) for letter in set(rest.decode("utf-8"))} & UNSAFE
         assert not [never for never in NEVER if never in written]
         assert len(written) > 50_000 or written is pairs[1][0]
-        # What was an escape is shown as its picture.
-        assert (ESCAPE_SHOWN in written, ESCAPE_SHOWN in known) == (True, False), (
-            "the hostile text was never shown"
-        )
+    # What was an escape is shown as its picture; the medal table of a foreign report is also driven in tests/tui/test_hostile.py.
+    assert ESCAPE_SHOWN in pairs[0][0], "the hostile text was never shown"
     assert not list(tmp_path.rglob("OWNED"))
 
 
