@@ -140,6 +140,8 @@ async def test_a_turn_of_another_trial_brings_that_trial(tmp_path: Path) -> None
         await until(pilot, lambda: app.live.trial == 2 and "trial 2, turn 1 of" in screen_text(app))
         await pilot.press("{")
         assert app.live.trial == 1
+        await pilot.press("}")
+        assert app.live.trial == 2
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
@@ -165,4 +167,8 @@ async def test_a_presentation_shows_conversation_scores_and_one_chart_alone(
         await pilot.pause()
         assert app.screen is app.live
         await pilot.press("escape")
+        await until(pilot, lambda: "response time by turn" not in screen_text(app))
+        await pilot.press("p")
+        await until(pilot, lambda: "response time by turn" in screen_text(app))
+        await pilot.press("p")
         await until(pilot, lambda: "response time by turn" not in screen_text(app))

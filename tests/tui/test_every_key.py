@@ -1,0 +1,229 @@
+"""Every key of every screen is pressed: here, or in the test that `ELSEWHERE` names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import history
+import pytest
+from batches import glances
+from driving import loaded, opened
+from fakes import FakeServices, FakeView
+from medal_rows import sample_rows
+from run_script import run_of_trials, scripted_run
+from textual.binding import Binding
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.screens.base import BaseScreen
+from bioeval_tui.tui.screens.dialog import Dialog
+from bioeval_tui.tui.screens.keys import KeyRows, KeysDialog, _subclasses, all_places
+from bioeval_tui.tui.screens.list_screen import ListScreen
+from bioeval_tui.tui.widgets.ask_line import AskLine
+from bioeval_tui.tui.widgets.keys_footer import key_name
+
+SIZE = (120, 30)
+Reach = tuple[str | None, int | None, tuple[str, ...]]
+"""What is opened first, how many events the run has given away (-1: a run of trials), and the keys to get there."""
+STATES: dict[str, Reach] = {
+    "JobsScreen": ("jobs", None, ()),
+    "RunDialog": ("jobs", None, ("end", "enter")),
+    "LiveScreen": (None, 100, ()),
+    "LiveScreen ended": (None, None, ("escape",)),
+    "LiveScreen trials": (None, -1, ()),
+    "LiveScreen panel": (None, 185, ("i", "i", "i")),
+    "AssertionDetail": (None, 185, ("i", "i", "i", "enter")),
+    "ScoreCard": (None, None, ()),
+    "GridScreen": (None, -1, ("a",)),
+    "HelpScreen": ("jobs", None, ("question_mark",)),
+    "KeysDialog": ("jobs", None, ("question_mark", "c")),
+    "RunsScreen": ("runs", None, ("down", "m", "m")),
+    "CompareDialog": ("runs", None, ("down", "m", "m", "equals_sign")),
+    "ReplayDialog": ("runs", None, ("down", "p")),
+    "BenchmarksScreen": ("benchmarks", None, ("down", "down")),
+    "BenchmarkDialog": ("benchmarks", None, ("down", "down", "enter")),
+    "PathDialog": ("benchmarks", None, ("down", "down", "g")),
+    "MedalsScreen": ("medals", None, ()),
+    "MedalsScreen grouped": ("medals", None, ("g",)),
+    "ColumnsDialog": ("medals", None, ("c",)),
+    "ExportDialog": ("medals", None, ("x",)),
+    "MedalDetail": ("medals", None, ("enter",)),
+}
+ELSEWHERE = {
+    "resume": "test_live_screen",
+    "step": "test_live_screen",
+    "give_back": "test_live_screen",
+    "hold": "test_live_replay",
+    "play": "test_live_replay",
+    "play_step": "test_live_replay",
+    "play_back": "test_live_replay",
+    "turn": "test_live_replay",
+    "edge": "test_live_replay",
+    "replayed_trial": "test_live_replay",
+    "speed": "test_live_replay",
+    "next_failure": "test_live_replay",
+    "stop_presenting": "test_live_replay",
+    "to_grid": "test_grid",
+    "grid": "test_grid",
+    "other_trial": "test_grid",
+    "sort": "test_medals_screen",
+    "reverse": "test_medals_screen",
+    "columns": "test_medals_screen",
+    "group": "test_medals_screen",
+    "ungroup": "test_medals_screen",
+    "stop": "test_grid",
+    "batch": "test_grid",
+    "follow": "test_live_reading",
+    "link": "test_live_reading",
+    "undo": "test_runs_screen",
+    "answer": "test_app",
+    "doctor": "test_medals_screen",
+}
+"""Actions that apply only after something else has happened, and the file whose tests press their keys."""
+
+
+def given(hold_at: int | None) -> FakeServices:
+    """Return services with something on every screen."""
+    script = run_of_trials(4, end=False) if hold_at == -1 else scripted_run()
+    services = FakeServices(FakeView(script, hold_at=None if hold_at == -1 else hold_at), sample_rows())
+    services.job_items, services.history = history.jobs(), history.history()
+    services.tasks, services.details = history.benchmarks(), history.details()
+    services.comparison = history.compared()
+    services.glances = [glances()]
+    return services
+
+
+class Presser:
+    """Presses every key of a screen and of its focused widget that applies in a state, each action once."""
+
+    def __init__(self, pictures: Path) -> None:
+        self.pictures = pictures
+        self.done: set[str] = set()
+        self.ran: list[str] = []
+
+    async def press_all(self, state: str) -> None:
+        """Go to a state, and press."""
+        start, hold_at, reach = STATES[state]
+        options: dict[str, Any] = {"start": start} if start else {}
+        async with opened(None, SIZE, services=given(hold_at), pictures=self.pictures, **options) as (
+            app,
+            pilot,
+        ):
+            await self.reach(app, pilot, start or "live", reach)
+            name = type(app.screen).__name__
+            assert name == state.split()[0]
+            for key, active in app.screen.active_bindings.items():
+                action = active.binding.action
+                if not active.enabled or active.binding.system or plain(action) in self.done:
+                    continue
+                if active.node is app or action.startswith(("app.", "screen.")) or is_typed(app, key):
+                    continue  # test_app.py presses what works everywhere
+                if isinstance(active.node, Input) and action != "submit":
+                    continue  # Textual's own
+                if type(app.screen).__name__ != name or any(
+                    line.is_open for line in app.screen.query(AskLine)
+                ):
+                    await self.reach(app, pilot, start or "live", reach)
+                now = app.screen.active_bindings.get(key)
+                if now is None or now.binding.action != action:
+                    continue  # what was pressed before has changed what applies
+                self.ran.clear()
+                await pilot.press(key)
+                assert action in self.ran, f"{state}: {key} does not {action}"
+                self.done.add(plain(action))
+                if isinstance(app.screen, KeysDialog):
+                    app.screen.query_one(KeyRows).waiting = False
+            assert app.is_running
+
+    async def reach(self, app: BioevalApp, pilot: Pilot[None], mode: Any, keys: tuple[str, ...]) -> None:
+        """Go to where the keys are to be pressed, whatever was opened meanwhile."""
+        await loaded(app, pilot)
+        await app.action_go(mode)
+        while len(app.screen_stack) > 1 and (keys or mode != "live"):
+            app.pop_screen()
+            await pilot.pause()
+        for line in app.screen.query(AskLine):
+            line.close()
+        if isinstance(app.screen, ListScreen):
+            app.screen.table.rows.focus()
+        for key in keys if len(app.screen_stack) == 1 else ():
+            await pilot.press(key)
+            await loaded(app, pilot)
+
+
+def is_typed(app: BioevalApp, key: str) -> bool:
+    """Say whether the key would be typed into a line."""
+    focused = app.screen.focused
+    return focused is not None and focused.check_consume_key(key, key if len(key) == 1 else None)
+
+
+def plain(action: str) -> str:
+    """Return an action's name without its arguments."""
+    return action.partition("(")[0]
+
+
+@pytest.mark.parametrize("name", sorted({state.split()[0] for state in STATES}))
+async def test_every_key_does_what_it_says(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    presser = Presser(tmp_path)
+    run_action: Callable[..., Any] = BioevalApp.run_action
+
+    async def spy(app: BioevalApp, action: Any, *where: Any, **named: Any) -> bool:
+        presser.ran.append(str(action))
+        return bool(await run_action(app, action, *where, **named))
+
+    monkeypatch.setattr(BioevalApp, "run_action", spy)
+    for state in STATES:
+        if state.split()[0] == name:
+            await presser.press_all(state)
+    assert missing(screens()[name], presser.done) == []
+
+
+@pytest.mark.parametrize("name", sorted({state.split()[0] for state in STATES}))
+async def test_a_terminal_of_20_by_5_shows_it_and_does_not_crash(name: str, tmp_path: Path) -> None:
+    start, hold_at, reach = STATES[name]
+    options: dict[str, Any] = {"start": start} if start else {}
+    async with opened(None, (20, 5), services=given(hold_at), pictures=tmp_path, **options) as (app, pilot):
+        await Presser(tmp_path).reach(app, pilot, start or "live", reach)
+        assert type(app.screen).__name__ == name
+        await pilot.press("down", "up")
+        assert app.is_running
+
+
+def test_no_other_screen_has_a_key_that_nothing_presses() -> None:
+    known = {state.split()[0] for state in STATES}
+    assert {name: missing(screen, set()) for name, screen in screens().items() if name not in known} == {
+        name: [] for name in screens() if name not in known
+    }
+
+
+def screens() -> dict[str, type[Any]]:
+    """Return every screen and dialog by the name of its class."""
+    all_places()  # loads them
+    return {screen.__name__: screen for screen in _subclasses(BaseScreen, Dialog)}
+
+
+def missing(screen: type[Any], done: set[str]) -> list[str]:
+    """Return the keys of a screen that were not pressed here, nor in a test of its own."""
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py")}
+    found = []
+    for binding in screen.__dict__.get("BINDINGS", ()):
+        assert isinstance(binding, Binding)
+        action, key = plain(binding.action), binding.key.split(",")[0]
+        if action in done or action.startswith("app."):
+            continue
+        own = [text for text in texts.values() if screen.__name__ in text and presses(text, key)]
+        elsewhere = texts.get(ELSEWHERE.get(action, ""), "")
+        if not own and not any(f'"{name}"' in elsewhere for name in (key, key_name(key))):
+            found.append(f"{screen.__name__}.{action} ({key})")
+    return found
+
+
+def presses(text: str, key: str) -> bool:
+    """Say whether a test file presses a key."""
+    return re.search(rf"""press\([^)]*["']{re.escape(key)}["']""", text) is not None
