@@ -18,6 +18,8 @@ from bioeval_tui.tui.tones import left, paint
 from bioeval_tui.tui.view.batch import CELL_HEIGHT, CELL_WIDTH
 from bioeval_tui.tui.view.cells import Cell
 
+MOST_KEPT = 1000
+"""So many drawn slices of tiles are kept."""
 Lines = tuple[tuple[Cell, ...], ...]
 TilePainter = Callable[[int, int], Lines]
 """Called with a tile's index and its width in cells; returns its lines."""
@@ -53,9 +55,11 @@ class TileGrid(ScrollView, can_focus=True):
             self.index = index
 
     def __init__(self) -> None:
+        self._drawn: dict[tuple[object, ...], Strip] = {}
         super().__init__()
         self._keys: Sequence[Hashable] = ()
         self._painter: TilePainter | None = None
+        self._lines: dict[tuple[int, int], Lines] = {}
         self.cursor = 0
         self._steered = False
 
@@ -74,6 +78,7 @@ class TileGrid(ScrollView, can_focus=True):
         here = self._keys[self.cursor] if self._steered and self.cursor < len(self._keys) else None
         resized = len(keys) != len(self._keys)
         self._keys, self._painter = keys, painter
+        self._lines.clear()
         if here is not None and not (self.cursor < len(keys) and keys[self.cursor] == here):
             self.cursor = next((at for at, key in enumerate(keys) if key == here), 0)
             self._into_view()
@@ -97,9 +102,19 @@ class TileGrid(ScrollView, can_focus=True):
 
     def _move_to(self, at: int) -> None:
         self._steered = True
+        before, seen = self.cursor, self.scroll_offset
         self.cursor = max(0, min(len(self._keys) - 1, at))
         self._into_view()
-        self.refresh()
+        if self.scroll_offset == seen:
+            # Two tiles look different now.
+            self.refresh(self._region_of(before), self._region_of(self.cursor))
+        else:
+            self.refresh()
+
+    def _region_of(self, at: int) -> Region:
+        row, column = divmod(at, self.columns)
+        y = row * CELL_HEIGHT - self.scroll_offset.y
+        return Region(self.gutter.left + column * self.tile_width, y, self.tile_width, CELL_HEIGHT)
 
     def action_move(self, by: int) -> None:
         """Move the cursor."""
@@ -137,21 +152,39 @@ class TileGrid(ScrollView, can_focus=True):
             self._move_to(at)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line: a slice of every tile of its row."""
+        """Draw one line: a slice of every tile of its row. What looks the same as before is not made again."""
         width = self.scrollable_content_region.width
         row, line = divmod(y + self.scroll_offset.y, CELL_HEIGHT)
         first, across = row * self.columns, self.tile_width
-        strips = []
-        for at in range(first, min(first + self.columns, len(self._keys))):
-            lines = self._painter(at, across - 3) if self._painter else ()
-            style = self.visual_style
-            content = Content("")
-            if line < len(lines):
-                mark = "▌" if at == self.cursor else " "
-                content = Content.assemble((mark, "$accent"), paint(*lines[line]))
-                if at == self.cursor:
-                    style = style + self.get_visual_style("tiles--cursor")
-            content = left(content, across - 1)
-            strips.append(Visual.to_strips(self, content, across - 1, 1, style, pad=True)[0])
-            strips.append(Strip.blank(1, self.rich_style))
+        strips = [
+            self._slice(self._lines_at(at, across - 3), line, at == self.cursor, across)
+            for at in range(first, min(first + self.columns, len(self._keys)))
+        ]
         return Strip.join(strips).adjust_cell_length(width, self.rich_style)
+
+    def _lines_at(self, at: int, width: int) -> Lines:
+        lines = self._lines.get((at, width))
+        if lines is None:
+            lines = self._lines[at, width] = self._painter(at, width) if self._painter else ()
+        return lines
+
+    def _slice(self, lines: Lines, line: int, here: bool, across: int) -> Strip:
+        cells = lines[line] if line < len(lines) else None
+        style = self.visual_style
+        if here and cells is not None:
+            style = style + self.get_visual_style("tiles--cursor")
+        key = (cells, here, across, style)
+        strip = self._drawn.get(key)
+        if strip is None:
+            if len(self._drawn) >= MOST_KEPT:
+                self._drawn.clear()
+            mark = ("▌" if here else " ", "$accent")
+            content = Content("") if cells is None else Content.assemble(mark, paint(*cells))
+            drawn = Visual.to_strips(self, left(content, across - 1), across - 1, 1, style, pad=True)[0]
+            strip = self._drawn[key] = Strip.join([drawn, Strip.blank(1, self.rich_style)])
+        return strip
+
+    def notify_style_update(self) -> None:
+        """Take new colours when the theme has changed."""
+        super().notify_style_update()
+        self._drawn.clear()
