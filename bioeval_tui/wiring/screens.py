@@ -13,16 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from bioeval_tui.engine.spec import EngineSpec
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.recordings.live import is_live
-from bioeval_tui.settings import Settings
-from bioeval_tui.tui.services import RunView, Services
-from bioeval_tui.wiring.runs import start_engine, stop_run
-from bioeval_tui.wiring.views import FollowedRun, ReplayedRun
 
+# The first paint waits for what is imported here.
 if TYPE_CHECKING:
+    from bioeval_tui.engine.spec import EngineSpec
+    from bioeval_tui.settings import Settings
     from bioeval_tui.tui.app import Mode
+    from bioeval_tui.tui.services import RunView, Services
+    from bioeval_tui.wiring.views import FollowedRun, ReplayedRun
 
 OnQuit = Literal["cancel", "ask", "leave"]
 
@@ -36,6 +35,7 @@ def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbo
     need_terminal("give --headless")
     from bioeval_tui.recordings.paths import recording_path
     from bioeval_tui.wiring.farewell import say_goodbye
+    from bioeval_tui.wiring.runs import start_engine, stop_run
 
     # The engine first: it starts on the other core while the screen's modules load here.
     view = start_engine(spec, settings)
@@ -54,6 +54,8 @@ def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
 
     A screen without its terminal cannot be relied on to unwind: the run is stopped beside it, then it is left.
     """
+    from bioeval_tui.wiring.runs import stop_run
+
     names = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
 
     def stop_and_leave(number: int) -> None:
@@ -79,6 +81,9 @@ def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
 def show_recording(settings: Settings, path: Path, *, speed: float | None = None) -> int:
     """Attach to the run if it goes on, else replay it; return the exit code."""
     need_terminal(f"`bioeval-tui runs show {path.stem}` prints the score card")
+    from bioeval_tui.recordings.live import is_live
+    from bioeval_tui.wiring.views import FollowedRun, ReplayedRun
+
     view = FollowedRun(path) if is_live(path) and speed is None else ReplayedRun(path, speed)
     _show(settings, view, "leave", None)
     return ExitCode.OK
@@ -167,6 +172,7 @@ def _show(
 ) -> None:
     from bioeval_tui.tui.app import BioevalApp
     from bioeval_tui.wiring.services import AppServices
+    from bioeval_tui.wiring.views import FollowedRun
 
     services = AppServices(settings, spec=spec)
     if spec is not None and isinstance(view, FollowedRun):

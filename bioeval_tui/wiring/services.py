@@ -3,37 +3,65 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bioeval_tui.engine.spec import EngineSpec, RunSpec
-from bioeval_tui.recordings.live import is_live
-from bioeval_tui.recordings.paths import new_run_ids
-from bioeval_tui.reviews import Opinions, ReviewedScores
-from bioeval_tui.settings import Settings
-from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, RunComparison, RunSummary
-from bioeval_tui.tui.review_items import Given, ReviewItem, ReviewSource
-from bioeval_tui.tui.services import MedalRow, RunRequest, RunView
-from bioeval_tui.tui.view.batch import Glance
-from bioeval_tui.wiring import job_list
-from bioeval_tui.wiring.batches import Batches
-from bioeval_tui.wiring.benchmarks import Benchmarks, file_path
-from bioeval_tui.wiring.grading import Grading, grade_row, grade_rows, report_rows
 from bioeval_tui.wiring.preferences import Preferences
-from bioeval_tui.wiring.reviews import ReviewDesk
-from bioeval_tui.wiring.run_list import RunList
-from bioeval_tui.wiring.runs import start_engine
-from bioeval_tui.wiring.samples import sample_submissions
-from bioeval_tui.wiring.views import FollowedRun, ReplayedRun, sender_name
+
+if TYPE_CHECKING:
+    from bioeval_tui.engine.spec import EngineSpec
+    from bioeval_tui.reviews import Opinions, ReviewedScores
+    from bioeval_tui.settings import Settings
+    from bioeval_tui.tui.items import (
+        BenchmarkDetail,
+        BenchmarkItem,
+        Examined,
+        JobItem,
+        RunComparison,
+        RunSummary,
+    )
+    from bioeval_tui.tui.review_items import Given, ReviewItem, ReviewSource
+    from bioeval_tui.tui.services import MedalRow, RunRequest, RunView
+    from bioeval_tui.tui.view.batch import Glance
+    from bioeval_tui.wiring.batches import Batches
+    from bioeval_tui.wiring.benchmarks import Benchmarks
+    from bioeval_tui.wiring.grading import Grading
+    from bioeval_tui.wiring.job_list import JobList
+    from bioeval_tui.wiring.reviews import ReviewDesk
+    from bioeval_tui.wiring.run_list import RunList
+    from bioeval_tui.wiring.views import FollowedRun
+
+Made = TypeVar("Made")
 
 SAMPLES_SHOWN = 3
 """How many of the sample submissions the demo grades: a good, a poor and an invalid one for one task."""
 
 
+class _Part(Generic[Made]):
+    """An attribute that is made when it is first asked for, once, whichever thread asks."""
+
+    def __init__(self, make: Callable[[Any], Made]) -> None:
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
+
+    def __get__(self, services: AppServices, owner: type) -> Made:
+        with services.making:
+            if self._name not in services.__dict__:
+                services.__dict__[self._name] = self._make(services)
+        made: Made = services.__dict__[self._name]
+        return made
+
+
 class AppServices:
-    """Implements `tui.services.Services` with files, engines and grading workers."""
+    """Implements `tui.services.Services` with files, engines and grading workers.
+
+    Each part is imported and made when it is first asked for, in the thread that does the work: the first paint
+    waits for none of them, and neither does a key.
+    """
 
     def __init__(
         self,
@@ -48,25 +76,68 @@ class AppServices:
         self._submissions = submissions
         self._reports = reports
         self._reviewer = reviewer
-        self._grading = Grading(settings)
-        self._jobs = job_list.JobList(job_places)
-        self._runs = RunList(settings)
-        self._benchmarks = Benchmarks(settings, self._grading)
-        self._desk = ReviewDesk(settings, self._grading)
+        self._job_places = job_places
+        self.making = threading.RLock()
         self._preferences = Preferences(settings.data_dir)
-        self._spec = spec or EngineSpec(runs=())
-        self.batches = Batches(settings, self._runs)
+        self._spec = spec
         self.started: list[FollowedRun] = []
+
+    @_Part
+    def _grading(self) -> Grading:
+        from bioeval_tui.wiring.grading import Grading
+
+        return Grading(self._settings)
+
+    @_Part
+    def _jobs(self) -> JobList:
+        from bioeval_tui.wiring.job_list import JobList
+
+        return JobList(self._job_places)
+
+    @_Part
+    def _runs(self) -> RunList:
+        from bioeval_tui.wiring.run_list import RunList
+
+        return RunList(self._settings)
+
+    @_Part
+    def _benchmarks(self) -> Benchmarks:
+        from bioeval_tui.wiring.benchmarks import Benchmarks
+
+        return Benchmarks(self._settings, self._grading)
+
+    @_Part
+    def _desk(self) -> ReviewDesk:
+        from bioeval_tui.wiring.reviews import ReviewDesk
+
+        return ReviewDesk(self._settings, self._grading)
+
+    @_Part
+    def batches(self) -> Batches:
+        """The batches that were started from here."""
+        from bioeval_tui.wiring.batches import Batches
+
+        return Batches(self._settings, self._runs)
 
     # Runs on the live screen
 
     async def start_run(self, request: RunRequest) -> RunView:
         """Start an engine for the request and follow its first run; the others are in the list of runs."""
+        spec, view = await asyncio.to_thread(self._start, request)
+        self.started.append(view)
+        self.batches.note(spec, view)
+        return view
+
+    def _start(self, request: RunRequest) -> tuple[EngineSpec, FollowedRun]:
+        from bioeval_tui.engine.spec import EngineSpec, RunSpec
+        from bioeval_tui.recordings.paths import new_run_ids
+        from bioeval_tui.wiring.runs import start_engine
+
         models = request.models or (None,)
         wanted = [(job, model) for job in request.jobs for model in models]
-        ids = await asyncio.to_thread(new_run_ids, len(wanted), self._settings.runs_dir)
+        ids = new_run_ids(len(wanted), self._settings.runs_dir)
         spec = replace(
-            self._spec,
+            self._spec or EngineSpec(runs=()),
             runs=tuple(RunSpec(i, str(job), model) for i, (job, model) in zip(ids, wanted, strict=True)),
             agent_url=request.agent_url,
             evaluator_model=request.evaluator_model,
@@ -81,17 +152,19 @@ class AppServices:
             resume=False,
             force=False,
         )
-        view = await asyncio.to_thread(start_engine, spec, self._settings)
-        self.started.append(view)
-        self.batches.note(spec, view)
-        return view
+        return spec, start_engine(spec, self._settings)
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Attach to a run that goes on, or replay one."""
-        path = await asyncio.to_thread(self._runs.find, run_id)
-        if is_live(path):
-            return FollowedRun(path)
-        return ReplayedRun(path, speed)
+
+        def open_view() -> RunView:
+            from bioeval_tui.recordings.live import is_live
+            from bioeval_tui.wiring.views import FollowedRun, ReplayedRun
+
+            path = self._runs.find(run_id)
+            return FollowedRun(path) if is_live(path) else ReplayedRun(path, speed)
+
+        return await asyncio.to_thread(open_view)
 
     def batch(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
         """Yield all conversations of a batch whenever one has changed."""
@@ -113,13 +186,15 @@ class AppServices:
 
     def edit(self, path: Path, line: int = 0) -> str | None:
         """Open a file in the user's editor and wait."""
-        return job_list.edit(path, line)
+        from bioeval_tui.wiring.job_list import edit
+
+        return edit(path, line)
 
     # The history
 
     async def runs(self) -> Sequence[RunSummary]:
         """Return the history, newest first."""
-        return await asyncio.to_thread(self._runs.runs)
+        return await asyncio.to_thread(lambda: self._runs.runs())
 
     async def compare(self, a: str, b: str) -> RunComparison:
         """Compare run B with run A."""
@@ -140,21 +215,21 @@ class AppServices:
 
     async def delete_runs(self, run_ids: Sequence[str]) -> None:
         """Move recordings to the trash of the data folder."""
-        await asyncio.to_thread(self._runs.delete, run_ids)
+        await asyncio.to_thread(lambda: self._runs.delete(run_ids))
 
     async def undo_delete(self) -> int:
         """Bring back what was deleted last."""
-        return await asyncio.to_thread(self._runs.undo)
+        return await asyncio.to_thread(lambda: self._runs.undo())
 
     # Benchmarks and medals
 
     async def benchmarks(self) -> Sequence[BenchmarkItem]:
         """Return the machine-learning tasks."""
-        return await asyncio.to_thread(self._benchmarks.items)
+        return await asyncio.to_thread(lambda: self._benchmarks.items())
 
     async def benchmark(self, task_id: str) -> BenchmarkDetail:
         """Return a task's description and leaderboard."""
-        return await asyncio.to_thread(self._benchmarks.detail, task_id)
+        return await asyncio.to_thread(lambda: self._benchmarks.detail(task_id))
 
     def prepare(self, task_id: str) -> AsyncIterator[str]:
         """Prepare a task in a process of its own."""
@@ -163,7 +238,7 @@ class AppServices:
     async def examine(self, task_id: str, file: str) -> Examined:
         """Say everything that is wrong with a file; cancelling ends the worker."""
         try:
-            return await asyncio.to_thread(self._benchmarks.examine, task_id, file)
+            return await asyncio.to_thread(lambda: self._benchmarks.examine(task_id, file))
         except asyncio.CancelledError:
             self._grading.close()
             raise
@@ -171,13 +246,21 @@ class AppServices:
     async def grade(self, task_id: str, file: str) -> MedalRow:
         """Grade a file; cancelling ends the worker."""
         try:
-            return await asyncio.to_thread(grade_row, self._grading, task_id, file_path(file))
+            return await asyncio.to_thread(self._grade, task_id, file)
         except asyncio.CancelledError:
             self._grading.close()
             raise
 
+    def _grade(self, task_id: str, file: str) -> MedalRow:
+        from bioeval_tui.wiring.benchmarks import file_path
+        from bioeval_tui.wiring.grading import grade_row
+
+        return grade_row(self._grading, task_id, file_path(file))
+
     def medals(self) -> AsyncIterator[MedalRow]:
         """Give the session's reports, or grade its submissions one by one; the samples by default."""
+        from bioeval_tui.wiring.grading import grade_rows, report_rows
+
         if self._reports:
             return report_rows(self._grading, self._reports)
         return grade_rows(self._grading, self._submissions or sample_list())
@@ -187,27 +270,29 @@ class AppServices:
     @property
     def reviewer(self) -> str:
         """The name that was chosen, else user and host."""
+        from bioeval_tui.wiring.views import sender_name
+
         return self._reviewer or sender_name()
 
     async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
         """Return what can be reviewed."""
-        return await asyncio.to_thread(self._desk.queue, source)
+        return await asyncio.to_thread(lambda: self._desk.queue(source))
 
     async def give_review(self, item: ReviewItem, given: Given) -> str:
         """Keep what the reviewer says, beside the recording or the report."""
-        return await asyncio.to_thread(self._desk.give, item, given, self.reviewer)
+        return await asyncio.to_thread(lambda: self._desk.give(item, given, self.reviewer))
 
     async def undo_review(self, item: ReviewItem, entry: str) -> None:
         """Take back one's own entry."""
-        await asyncio.to_thread(self._desk.undo, item, entry, self.reviewer)
+        await asyncio.to_thread(lambda: self._desk.undo(item, entry, self.reviewer))
 
     async def reviewed(self, run_id: str) -> ReviewedScores | None:
         """Return a run's scores after its reviews."""
-        return await asyncio.to_thread(self._desk.reviewed, run_id)
+        return await asyncio.to_thread(lambda: self._desk.reviewed(run_id))
 
     async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
         """Return what reviewers say of each submission."""
-        return await asyncio.to_thread(self._desk.marks, rows)
+        return await asyncio.to_thread(lambda: self._desk.marks(rows))
 
     # What people change
 
@@ -221,13 +306,15 @@ class AppServices:
         self._preferences.keep(name, value)
 
     def close(self) -> None:
-        """End the grading workers."""
-        self._grading.close()
+        """End the grading workers, if there are any."""
+        if "_grading" in self.__dict__:
+            self._grading.close()
 
 
 def sample_list() -> list[tuple[str, Path | None]]:
     """Return the sample submissions of the demo: good, poor and invalid, for one task."""
     from bioeval_tui.grading.submissions import read_submissions
+    from bioeval_tui.wiring.samples import sample_submissions
 
     found = read_submissions(sample_submissions() / "submissions.jsonl").submissions
     return [(item.task_id, Path(item.path) if item.path else None) for item in found[:SAMPLES_SHOWN]]
