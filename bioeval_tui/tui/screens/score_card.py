@@ -54,7 +54,8 @@ class ScoreCard(Dialog[Evidence]):
         "the facts changed. Enter on a task goes to the judge's evidence."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "other", "other condition", tooltip="Look at the other condition"),
+        Binding("escape", "close", "close", tooltip="Back to the conversations"),
+        Binding("tab", "other", "other", tooltip="Look at the other condition"),
         Binding("v", "review", "review", tooltip="Accept the judge's scores, or give others"),
         Binding("m", "medals", "medals", tooltip="The medal table"),
         Binding("r", "again", "run again", tooltip="Start the same once more"),
