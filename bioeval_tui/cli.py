@@ -136,11 +136,11 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
     except Exception as error:
+        # The last stop of every defect: one sentence for the user, the whole traceback in the log file.
         if debug:
             raise
         _defect(error)
         sys.exit(ExitCode.NOT_MEASURED)
-        # The last stop of every defect: one sentence for the user, the whole traceback in the log file.
 
 
 def _say(error: BioevalError) -> None:
