@@ -95,6 +95,9 @@ class BioevalApp(App[None]):
         pictures: Path | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        # The screen that is seen first is the only one that the first paint waits for.
+        self.DEFAULT_MODE = start if isinstance(start, str) else "live"  # type: ignore[misc]
+        self._came_from: str = self.DEFAULT_MODE
         super().__init__()
         for look in THEMES:
             self.register_theme(look)
@@ -149,16 +152,14 @@ class BioevalApp(App[None]):
 
         return MedalsScreen(self.services.medals)
 
-    async def on_mount(self) -> None:
-        """Go where the start says."""
+    def on_mount(self) -> None:
+        """Take colours and changed keys into account."""
         self.set_class(self.few_colours or self.no_color, "-few-shades")
         self.set_class(self.few_colours, "-few-colours")
         self.set_class(self.no_color, "-no-colour")
         self.call_after_refresh(self.spare_collector)
         if self.services.preferences.get("keys"):
             self.run_worker(self._choose_keys(), group="keys")
-        if isinstance(self._start, str) and self._start != "live":
-            await self.action_go(self._start)
 
     def spare_collector(self) -> None:
         """Leave what is loaded by now out of every later garbage collection, until the app ends.
@@ -179,13 +180,18 @@ class BioevalApp(App[None]):
 
     @property
     def live(self) -> LiveScreen:
-        """The live screen."""
+        """The live screen, once it was gone to."""
         return cast("LiveScreen", self._screen_stacks["live"][0])
+
+    @property
+    def has_live(self) -> bool:
+        """Whether the live screen was gone to."""
+        return bool(self._screen_stacks.get("live"))
 
     @property
     def run_state(self) -> RunState | None:
         """The run that was shown last, for a front end that has something to say after the screen."""
-        return self.live.state
+        return self.live.state if self.has_live else None
 
     async def action_go(self, mode: str) -> None:
         """Go to a screen."""
@@ -196,8 +202,6 @@ class BioevalApp(App[None]):
     async def action_go_back(self) -> None:
         """Go to the screen before this one."""
         await self.action_go(self._came_from)
-
-    _came_from = "live"
 
     async def show_runs(self, words: str) -> None:
         """Go to the history, showing only runs in which every word is found."""
@@ -246,14 +250,15 @@ class BioevalApp(App[None]):
         self.call_later(self._open_conversation, glance, batch_id)
 
     async def _open_conversation(self, glance: Glance, batch_id: str | None) -> None:
-        live, key = self.live, glance.key
-        if live.state is None or live.state.started is None or live.state.started.run_id != key.run_id:
+        key, state = glance.key, self.run_state
+        if state is None or state.started is None or state.started.run_id != key.run_id:
             opener = partial(self.services.open_recording, key.run_id)
             await self._open_run(opener)
         else:
             await self.action_go("live")
             while len(self.screen_stack) > 1:
                 self.pop_screen()
+        live = self.live
         live.look_at(key.condition, key.trial)
         live.from_grid, live.batch_id = True, batch_id
         live.refresh_keys()
@@ -330,6 +335,8 @@ class BioevalApp(App[None]):
 
     @property
     def _goes_on(self) -> bool:
+        if not self.has_live:
+            return False
         batch_id = self.live.batch_id
         return self.live.link.goes_on or (batch_id is not None and self.services.batch_goes_on(batch_id))
 

@@ -19,7 +19,7 @@ class ReviewApp(BioevalApp):
         self._source = source
         self._blind = blind
 
-    async def on_mount(self) -> None:
+    def on_mount(self) -> None:
         """Open the queue over the history, once that is there."""
         self.call_after_refresh(self._open_queue)
 
