@@ -24,6 +24,11 @@ REQUIRED = os.environ.get("BIOEVAL_REQUIRE_REAL") == "1"
 SHARED_SERVERS = {"tests/integration/neo4j/": "neo4j", "tests/contract/test_knowledge_graph.py": "neo4j"}
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Run more tests at once than there are cores: many of them wait for servers, timeouts and terminals."""
+    return 2 * (os.cpu_count() or 1)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Name the group of each test that shares a server."""
     for item in items:
