@@ -396,6 +396,7 @@ async def test_two_tabs_in_a_browser(tmp_path: Path) -> None:
             await second.close()
             gone = wait_for(lambda: both - server.tabs, "the tab's process ending")
             assert len(gone) == 1
+            await first.page.bring_to_front()
             await first.press("Escape")  # closes the score card
             await first.until("ENDED")
             await first.press("3")
