@@ -142,7 +142,7 @@ async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> 
     from bioeval_tui.chat.model import DEFAULT_LIMITS
 
     def model() -> openai.AsyncOpenAI:
-        client = limited_client(openai, DEFAULT_LIMITS, f"{url}/v1")
+        client = limited_client(openai, DEFAULT_LIMITS, "evaluator", f"{url}/v1")
         return openai.AsyncOpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0, http_client=client)
 
     async def hold() -> None:
