@@ -1,14 +1,17 @@
 """JUnit XML: a suite for each job, condition and trial; a case for each assertion and task, latency and score.
 
-There is no official specification; this follows the common practice that Jenkins and GitLab read.
-`failure` was checked and is below, `error` could not be checked, `skipped` was not executed.
+There is no official specification; this follows the common practice that Jenkins, GitLab and pytest's schema read.
+`failure` was checked and is below, `error` could not be checked, `skipped` was not executed. Readers tell cases
+apart by suite, class and name, and GitLab drops one of two that are called the same: each has names of its own here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Literal
 from xml.etree import ElementTree as ET
 
@@ -43,10 +46,10 @@ def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
     root = ET.Element("testsuites", {"name": "bioeval-tui"})
     totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     seconds = 0.0
-    for run in runs:
+    for run, parts in zip(runs, _names(runs), strict=True):
         for trial in range(1, max(run.started.trials, *run.trials, 1) + 1):
             for condition in run.started.conditions:
-                suite, counts, took = _suite(run, condition, trial, rules or GateRules())
+                suite, counts, took = _suite(run, parts, condition, trial, rules or GateRules())
                 root.append(suite)
                 seconds += took
                 for name, number in counts.items():
@@ -55,7 +58,7 @@ def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
     if gate:
         counts = _counts(gate)
         suite = ET.SubElement(root, "testsuite", {"name": "gate", **_texts(counts), "time": "0.000"})
-        suite.extend(_case(case, "gate") for case in gate)
+        suite.extend(_elements(gate, "gate"))
         for name, number in counts.items():
             totals[name] += number
     # Jenkins' schema knows no total of skipped cases at the root; each suite has its own.
@@ -70,29 +73,35 @@ def xml_text(text: str) -> str:
     return _FORBIDDEN.sub("", text)[:_LONGEST]
 
 
+def _names(runs: Sequence[LoadedRun]) -> list[tuple[str, ...]]:
+    """Return what each run is called: its job, its model if it has one, its id where the others are alike."""
+    plain = [tuple(filter(None, (run.started.job_name, run.started.model))) for run in runs]
+    alike = Counter(plain)
+    return [(*name, run.run_id) if alike[name] > 1 else name for run, name in zip(runs, plain, strict=True)]
+
+
 def _suite(
-    run: LoadedRun, condition: ConditionName, trial: int, rules: GateRules
+    run: LoadedRun, name: tuple[str, ...], condition: ConditionName, trial: int, rules: GateRules
 ) -> tuple[ET.Element, dict[str, int], float]:
     talk = run.state.conversation(condition, trial)
     cases = _cases(run, talk, condition, rules)
     took = talk.ended.duration_ms / 1000 if talk and talk.ended else 0.0
     counts = _counts(cases)
     begun = talk.started_at if talk and talk.started_at else run.started.at
-    model = f" · {run.started.model}" if run.started.model else ""
     suite = ET.Element(
         "testsuite",
         {
-            "name": xml_text(f"{run.started.job_name}{model} · facts {condition} · trial {trial}"),
+            "name": _line(" · ".join((*name, f"facts {condition}", f"trial {trial}"))),
             **_texts(counts),
             "time": f"{took:.3f}",
             "timestamp": begun.replace(microsecond=0).isoformat(),
         },
     )
     properties = ET.SubElement(suite, "properties")
-    for name, value in _properties(run).items():
-        ET.SubElement(properties, "property", {"name": name, "value": xml_text(value)})
-    for case in cases:
-        suite.append(_case(case, f"{run.started.job_name}.{condition}.trial{trial}"))
+    for key, value in _properties(run).items():
+        ET.SubElement(properties, "property", {"name": key, "value": xml_text(value)})
+    # GitLab shows the class as the suite; Jenkins takes what stands before the last dot for the package.
+    suite.extend(_elements(cases, ".".join((*name, condition, f"trial{trial}"))))
     return suite, counts, took
 
 
@@ -115,9 +124,10 @@ def _gate_cases(runs: Sequence[LoadedRun], rules: GateRules) -> list[Case]:
     found = []
     for check in evaluate(runs, replace(rules, on_assertion=False)).checks:
         if check.condition is None or check.rule != "score":
+            model = f" · {check.model}" if check.model else ""
             where = f", facts {check.condition}" if check.condition else ""
             value = "–" if check.value is None else f"{check.value:.2f}"
-            name = f"{check.job}{where}: {check.rule} at least {check.bar:g}"
+            name = f"{check.job}{model}{where}: {check.rule} at least {check.bar:g}"
             found.append(Case(name, outcomes[check.status], f"{value}; {check.words}"))
     return found
 
@@ -136,16 +146,31 @@ def _properties(run: LoadedRun) -> dict[str, str]:
     }
 
 
+def _line(text: str) -> str:
+    return " ".join(xml_text(text).split())
+
+
+def _elements(cases: Sequence[Case], classname: str) -> Iterator[ET.Element]:
+    """Yield the elements of a suite's cases; of several that are called the same the later ones are numbered."""
+    taken: set[str] = set()
+    for case in cases:
+        plain = _line(case.name)
+        numbered = (f"{plain} ({number})" for number in count(2))
+        name = next(name for name in chain((plain,), numbered) if name not in taken)
+        taken.add(name)
+        yield _case(replace(case, name=name), classname)
+
+
 def _case(case: Case, classname: str) -> ET.Element:
-    element = ET.Element(
-        "testcase",
-        {"name": xml_text(case.name), "classname": xml_text(classname), "time": f"{case.time_s:.3f}"},
-    )
+    attributes = {"name": case.name, "classname": _line(classname), "time": f"{case.time_s:.3f}"}
+    element = ET.Element("testcase", attributes)
     if case.outcome != "passed":
-        attributes = {"message": xml_text(" ".join(case.words.split()))}
+        # GitLab shows the text and Jenkins the message; an element without text is a table of its attributes to GitLab.
+        words = xml_text(case.words).strip() or "no reason was recorded"
+        why = {"message": _line(words)}
         if case.outcome != "skipped":
-            attributes["type"] = case.outcome
-        ET.SubElement(element, case.outcome, attributes).text = xml_text(case.words)
+            why["type"] = case.outcome
+        ET.SubElement(element, case.outcome, why).text = words
     return element
 
 
