@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 
-from bioeval_tui.events import ConditionName
+from bioeval_tui.events import CONDITIONS, ConditionName
 from bioeval_tui.reports import judged_again, samples
 from bioeval_tui.reports.costs import Spent, spent
 from bioeval_tui.reports.loading import LoadedRun
-from bioeval_tui.reports.summary import CONDITIONS
 from bioeval_tui.run_state import ConversationState, MessageState
 from bioeval_tui.statistics.estimates import Estimate, Proportion, estimate, proportion
 from bioeval_tui.statistics.explained import reweighted
@@ -151,8 +150,11 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
     for name, run in (("A", a), ("B", b)):
         if run.judged_again:
             notes.append(f"{name}: {judged_again.words(run.judged_again, len(run.state.conversations))}")
+        if only := run.state.only_condition:
+            notes.append(f"{name} holds facts {only} only")
         if not run.state.clean:
-            notes.append(f"{name} is not clean: its second condition inherited what the first left")
+            left = "its second condition inherited what the first left"
+            notes.append(f"{name} is not clean: {run.state.why_not_clean if only else left}")
         if run.state.ended is None or run.state.ended.status != "completed":
             notes.append(f"{name} did not run to its end")
     if len(a.trials) != len(b.trials):

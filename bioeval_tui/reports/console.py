@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui import events
+from bioeval_tui import composite, events
 from bioeval_tui.prices import Prices
-from bioeval_tui.reports.words import number, why_no_score
+from bioeval_tui.reports.words import TONE, number, why_no_score
 from bioeval_tui.run_state import Change, ConversationState, RunState
 from bioeval_tui.text import shorten
 
@@ -83,7 +83,8 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
         )
     )
     if not state.clean:
-        console.print(Text("not clean: the conditions cannot be compared, no uplift is shown"))
+        no_uplift = "" if state.only_condition else ", no uplift is shown"
+        console.print(Text(f"not clean: {state.why_not_clean}{no_uplift}"))
     several = started.trials > 1
     found = _summary_lines(state, prices) if state.conversations else []
     for about, said in found if several else ():
@@ -111,11 +112,13 @@ def _summary_lines(state: RunState, prices: Prices | None) -> list[tuple[str, st
 
 
 def score_line(state: RunState) -> str:
-    """Return both conditions' scores, then their mean, on one line."""
+    """Return both conditions' scores, then their mean, on one line; of one condition its score."""
     scores = state.scores()
     heads = [f"{condition} {number(score)}" for condition, score in scores.items()]
-    mean = state.ended.mean if state.ended else None
-    return "   ".join([*heads, f"mean (published formula) {number(mean)}"])
+    mean = number(state.ended.mean if state.ended else None)
+    if state.only_condition:
+        mean = composite.NEEDS_BOTH
+    return "   ".join([*heads, f"mean (published formula) {mean}"])
 
 
 def _print_parts(talk: ConversationState, console: Console) -> None:
@@ -143,7 +146,7 @@ def _print_tasks(talks: list[ConversationState], console: Console) -> None:
             row[place] = f"{'✓' if task.passed else '✗'} {task.score:.2f}"
     tones = [talk.verdict.tone if talk.verdict else None for talk in talks]
     if any(tone is not None for tone in tones):
-        rows["tone (not in the score)"] = [number(tone) for tone in tones]
+        rows[TONE] = [number(tone) for tone in tones]
     for title, cells in rows.items():
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))
     if rows:

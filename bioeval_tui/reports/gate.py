@@ -5,18 +5,18 @@ Exit 1: checked and below. Exit 3: could not be checked, or more than 10 % of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from bioeval_tui import composite
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.events import ConditionName
+from bioeval_tui.events import CONDITIONS, ConditionName
 from bioeval_tui.prices import Prices, shipped_prices
 from bioeval_tui.reports import samples
 from bioeval_tui.reports.loading import LoadedRun
-from bioeval_tui.reports.summary import CONDITIONS, groups
+from bioeval_tui.reports.summary import groups
 from bioeval_tui.run_state import RunState
 from bioeval_tui.statistics.estimates import estimate
 from bioeval_tui.statistics.passk import pass_k
@@ -60,6 +60,22 @@ class GateRules:
                 raise UsageError(f"--min-pass-k {part}: write K:BAR, such as 2:0.9")
             wanted.append((int(k), _bar("--min-pass-k", part, number)))
         return cls(under, fail_on_assertion, tuple(wanted))
+
+    def require_held(self, held: Collection[ConditionName], who: str = "the run") -> None:
+        """Refuse a bar that the conditions of `who` can never answer: of one that is not held, or the mean of one.
+
+        Raises:
+            UsageError: what is asked for, and what would be right.
+        """
+        only = " and ".join(held)
+        for name, bar in self.under.items():
+            asked = f"{name}:{bar:g} asks for facts {name}"
+            if name == "mean":
+                asked = f"{bar:g} asks for the mean (published formula), which {composite.NEEDS_BOTH}"
+            if name not in held and (name != "mean" or len(held) < len(CONDITIONS)):
+                raise UsageError(
+                    f"--fail-under {asked}, and {who} holds facts {only} only; give {only}:{bar:g}, or hold both"
+                )
 
     def bar_of(self, condition: ConditionName) -> float | None:
         """Return the bar that a condition's composite is held against, if it has one of its own."""
@@ -144,9 +160,7 @@ def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
     if any(check.status == "not_measured" for check in checks):
         code = ExitCode.NOT_MEASURED
     notes += [
-        f"{run.started.job_name}: not clean, the conditions cannot be compared"
-        for run in runs
-        if not run.state.clean
+        f"{run.started.job_name}: not clean, {run.state.why_not_clean}" for run in runs if not run.state.clean
     ]
     return GateResult(code, tuple(checks), counted, tuple(notes))
 
@@ -193,13 +207,15 @@ def _under(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     found = []
     for name, bar in rules.under.items():
         if name == "mean":
-            means = [values[condition].mean for condition in conditions]
+            means = [values[condition].mean for condition in CONDITIONS if condition in values]
             known = [mean for mean in means if mean is not None]
-            value = sum(known) / len(known) if known and len(known) == len(means) else None
+            value = sum(known) / len(known) if len(known) == len(CONDITIONS) else None
             # One conversation a condition: exactly the published number, rounding and all.
             if value is not None and all(values[c].counted.used == 1 for c in conditions):
                 value = composite.mean_of(known)
             counted = "; ".join(f"{c} {values[c].counted.words}" for c in conditions)
+            if len(conditions) < len(CONDITIONS):
+                counted = f"{composite.NEEDS_BOTH}; {counted}"
             found.append(_check(first, "mean (published formula)", value, bar, counted))
         elif name in values:
             condition = name

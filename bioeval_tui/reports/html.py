@@ -88,6 +88,7 @@ def environment() -> Environment:
         "pass_words": words.pass_words,
         "summary": _summary,
     }
+    environment.globals["tone_words"] = words.TONE
     return environment
 
 

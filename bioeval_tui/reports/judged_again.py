@@ -83,7 +83,7 @@ def judge_again(
             _take(talk, same[-1].verdict, same[-1].score)
     if found and counts and state.ended is not None:
         scores = state.scores()
-        mean = composite.mean_of(scores.values())
+        mean = composite.published_mean(scores)
         state.ended = state.ended.model_copy(update={"scores": scores, "mean": mean})
     return found
 

@@ -148,6 +148,8 @@ def _trial(run: LoadedRun, trial: TrialView) -> list[str]:
                 for v, condition in zip(task.verdicts, trial.conditions, strict=True)
             ]
             rows.append([escape(task.title), *cells, words.signed(task.uplift)])
+        if trial.tones:
+            rows.append([f"*{words.TONE}*", *map(words.number, trial.tones), ""])
         lines += ["## Tasks", "", *table(["task", *heads, "uplift"], rows), ""]
     if trial.assertions:
         rows = []

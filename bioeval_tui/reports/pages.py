@@ -9,7 +9,7 @@ from bioeval_tui import composite
 from bioeval_tui.reports import view
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.summary import ConditionSummary, Summary, summarise_runs
-from bioeval_tui.reports.words import number, signed
+from bioeval_tui.reports.words import number, signed, why_no_mean
 from bioeval_tui.text import plural
 
 
@@ -21,6 +21,8 @@ class Page:
     summary: Summary
     trials: tuple[view.TrialView, ...]
     mean: float | None
+    no_mean: str
+    """Why there is no mean, in a sentence; empty where there is one."""
     lead: str
     status: str
     duration_s: float
@@ -41,14 +43,15 @@ def page_of(run: LoadedRun, target: float = view.TARGET) -> Page:
     ended, started = run.state.ended, run.started
     wished = run.state.job.get("aspirationalAverage")
     until = ended.at if ended else run.state.last_at or started.at
-    means = [condition.score for condition in summary.conditions]
-    whole = all(score.counted.used == score.counted.held for score in means)
-    mean = composite.mean_of([score.mean for score in means]) if whole else None
+    whole = all(found.score.counted.used == found.score.counted.held for found in summary.conditions)
+    means: dict[str, float | None] = {found.condition: found.score.mean for found in summary.conditions}
+    mean = composite.published_mean(means) if whole else None
     return Page(
         run=run,
         summary=summary,
         trials=tuple(view.trial_view(run, trial, target) for trial in run.trials),
         mean=mean,
+        no_mean="" if mean is not None else why_no_mean(run.state),
         lead=lead(run, summary),
         status=ended.status if ended else "interrupted",
         duration_s=max(0.0, (until - started.at).total_seconds()),
@@ -79,7 +82,8 @@ def lead(run: LoadedRun, summary: Summary) -> str:
     if uplift is not None:
         text += f" The facts made a difference of {signed(uplift)}."
     elif not run.state.clean:
-        text += " The conditions cannot be compared: the run is not clean."
+        why = run.state.why_not_clean
+        text += f" {why[0].upper()}{why[1:]}: the run is not clean."
     return text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bioeval_tui.events import ConditionName
+from bioeval_tui.events import CONDITIONS, ConditionName
 from bioeval_tui.reports import samples
 from bioeval_tui.reports.costs import Spent, spent
 from bioeval_tui.reports.loading import LoadedRun
@@ -14,8 +14,6 @@ from bioeval_tui.statistics.latency import LatencySummary, summarise
 from bioeval_tui.statistics.paired import Difference, difference, differences
 from bioeval_tui.statistics.passk import PassK, Tries, pass_series
 from bioeval_tui.statistics.samples import Sample
-
-CONDITIONS: tuple[ConditionName, ...] = ("withheld", "supplied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ class TaskUplift:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The runs of one agent and model. The uplift is None unless both conditions were held."""
+    """The runs of one agent and model. The uplift is None unless a run held both conditions."""
 
     label: str
     runs: tuple[LoadedRun, ...]
@@ -112,10 +110,11 @@ def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
     held = [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
     conditions = tuple(_condition(runs, name) for name in held)
     cost = spent(pair for name in held for pair in samples.talks(runs, name))
-    if len(held) < len(CONDITIONS):
+    paired = [run for run in runs if run.state.only_condition is None]
+    if not paired:
         return Summary(label, runs, conditions, None, (), cost)
-    pairs = [pair for run in runs for pair in _score_pairs(run)]
-    uplifts = tuple(_task_uplifts(runs))
+    pairs = [pair for run in paired for pair in _score_pairs(run)]
+    uplifts = tuple(_task_uplifts(paired))
     return Summary(label, runs, conditions, difference(differences(pairs)), uplifts, cost)
 
 

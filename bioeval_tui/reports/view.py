@@ -8,10 +8,9 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from bioeval_tui import composite
-from bioeval_tui.events import AssertionChecked, ConditionName, SubmissionGraded, TaskScored
+from bioeval_tui.events import CONDITIONS, AssertionChecked, ConditionName, SubmissionGraded, TaskScored
 from bioeval_tui.reports import judged_again, samples
 from bioeval_tui.reports.loading import LoadedRun
-from bioeval_tui.reports.summary import CONDITIONS
 from bioeval_tui.run_state import ConversationState, MessageState
 from bioeval_tui.statistics.explained import Needed, needed
 from bioeval_tui.task_report import TaskReport
@@ -105,6 +104,8 @@ class TrialView:
     mean: float | None
     uplift: float | None
     tasks: tuple[TaskRow, ...]
+    tones: tuple[float | None, ...]
+    """How the judge found the agent's tone, 0 to 1; it counts in no score. Empty where no judge said."""
     assertions: tuple[AssertionRow, ...]
     facts: tuple[FactRow, ...]
     medals: tuple[MedalCard, ...]
@@ -129,6 +130,7 @@ def trial_view(run: LoadedRun, trial: int, target: float = TARGET) -> TrialView:
         mean=composite.mean_of(scores),
         uplift=_uplift(run, conditions, scores),
         tasks=tuple(_task_rows(run, conditions, talks)),
+        tones=_tones(talks),
         assertions=tuple(_assertion_rows(run, talks)),
         facts=tuple(_fact_rows(run, talks)),
         medals=tuple(_medals(talks)),
@@ -166,6 +168,11 @@ def _task_rows(run: LoadedRun, conditions: Sequence[ConditionName], talks: Talks
         uplift = _uplift(run, conditions, [verdict.score if verdict else None for verdict in verdicts])
         rows.append(TaskRow(number, title, criteria, verdicts, uplift))
     return rows
+
+
+def _tones(talks: Talks) -> tuple[float | None, ...]:
+    found = tuple(talk.verdict.tone if talk and talk.verdict else None for talk in talks)
+    return found if any(tone is not None for tone in found) else ()
 
 
 def _assertion_rows(run: LoadedRun, talks: Talks) -> list[AssertionRow]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui import composite
 from bioeval_tui.events import AssertionChecked, ConversationEnded
 from bioeval_tui.reports.costs import PeerCost, Spent
-from bioeval_tui.run_state import ConversationState
+from bioeval_tui.run_state import ConversationState, RunState
 from bioeval_tui.statistics.estimates import signed as signed_number
 from bioeval_tui.statistics.passk import PassK
 from bioeval_tui.task_report import TaskReport
@@ -28,6 +28,9 @@ FINAL = {
     "not_measured": "? not measured",
     "": "– not checked",
 }
+TONE = "tone (not in the score)"
+"""What the judge's word on the agent's tone is called; it counts in no score."""
+
 TONES = {"passed": "good", "failed": "bad", "not_measured": "warn", "": "quiet"}
 ENDS = {
     "signed_off": "signed off",
@@ -46,10 +49,17 @@ def reviewed_words(run: LoadedRun) -> str:
     if found is None:
         return ""
     before = run.state.scores()
-    told = found.told(before, composite.mean_of(before.values()))
+    told = found.told(before, composite.published_mean(before))
     differ = f"; reviewers differ on {found.disputed}" if found.disputed else ""
     who = ", ".join(found.reviewers)
     return f"{', '.join(told)}; by {who}, {found.tasks} of {plural(found.of_tasks, 'task')}{differ}"
+
+
+def why_no_mean(state: RunState) -> str:
+    """Return in a sentence why a run has no published mean."""
+    if only := state.only_condition:
+        return f"It {composite.NEEDS_BOTH}, and this run holds facts {only} only."
+    return "A conversation could not be used, so there is no mean."
 
 
 def number(value: float | None) -> str:

@@ -29,6 +29,7 @@ class Talk:
     reason: events.EndReason = "signed_off"
     says: str = "hello"
     ends: bool = True
+    tone: float | None = None
 
 
 @dataclass
@@ -155,7 +156,7 @@ class Recorded:
                 events.TaskScored(task=n, title=f"task {n}", score=score, passed=score > 0.6)
                 for n, score in enumerate(talk.tasks, start=1)
             ]
-            found.append(emit(events.TranscriptScored, judge="judge", tasks=tuple(scored)))
+            found.append(emit(events.TranscriptScored, judge="judge", tone=talk.tone, tasks=tuple(scored)))
         parts = (
             composite.timing_part(1000.0, talk.latencies_ms, ended=True),
             composite.task_part(talk.tasks, 1 if talk.tasks is None else len(talk.tasks), "away"),

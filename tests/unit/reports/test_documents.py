@@ -20,6 +20,7 @@ from rich.console import Console
 from bioeval_tui import events
 from bioeval_tui.errors import UsageError
 from bioeval_tui.reports.charts import composite_bar, latency_chart, medal_scale
+from bioeval_tui.reports.console import print_score_card
 from bioeval_tui.reports.explanation import explain, explanation_dict, parse_weights, print_explanation
 from bioeval_tui.reports.html import html_report
 from bioeval_tui.reports.inspect_log import inspect_log
@@ -176,6 +177,27 @@ def test_what_was_not_measured_is_said_and_never_zero() -> None:
     assert "not scored: task not measured: " in text
     assert "No uplift: the run is not clean." in text
     assert "could not be measured" in text
+
+
+def test_the_judges_word_on_tone_stands_beside_the_tasks_and_counts_in_no_score() -> None:
+    def told(*tones: float | None) -> tuple[str, str, str]:
+        run = Recorded([Talk(tone=tones[0])], [Talk(tone=tones[1])]).loaded()
+        console = Console(file=io.StringIO(), width=100)
+        print_score_card(run.state, console)
+        assert isinstance(console.file, io.StringIO)
+        return html_report([run]), markdown_report([run]), console.file.getvalue()
+
+    page, text, card = told(0.25, None)
+    assert re.search(r"tone \(not in the score\)</td><td>0\.25</td><td>–</td>", page)
+    assert "| *tone (not in the score)* | 0.25 | – |" in text
+    assert re.search(r"tone \(not in the score\)\s+0\.25\s+–", card)
+    assert not any("tone (" in document for document in told(None, None))
+    assert (
+        json_report([Recorded([Talk(tone=0.25)]).loaded()])["runs"][0]["conditions"]["withheld"]["tone"]
+        == 0.25
+    )
+    silent, rude = (Recorded([Talk(tone=tone)]).loaded().state.scores() for tone in (None, 0.0))
+    assert silent == rude
 
 
 def test_what_several_conversations_share_is_said_once() -> None:
