@@ -12,7 +12,7 @@ _OPTIONS = (
         "--fail-under",
         multiple=True,
         metavar="BAR",
-        help="Exit 1 below: 0.8 (the mean), or supplied:0.85,withheld:0.5.",
+        help="Exit 1 below: 0.8 (the mean of both conditions), or supplied:0.85,withheld:0.5.",
     ),
     click.option(
         "--fail-on-assertion", is_flag=True, help="Exit 1 when an assertion does not hold at the end."

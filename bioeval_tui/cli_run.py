@@ -99,6 +99,13 @@ class JsonFileCommand(click.Command):
     show_default=True,
     help="The graph that Cypher asks: embedded, neo4j, none, or a plug-in.",
 )
+@click.option(
+    "--condition",
+    type=click.Choice(["withheld", "supplied", "both"]),
+    default="both",
+    show_default=True,
+    help="Hold one condition only: half the calls, and neither mean nor uplift.",
+)
 @click.option("--order", type=click.Choice(["withheld-first", "supplied-first", "random"]))
 @click.option(
     "--parallel", is_flag=True, help="Conditions at once; the target must keep conversations apart."
@@ -156,6 +163,7 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
 
 def _spec(jobs: Sequence[Path], settings: Settings, options: dict[str, Any]) -> EngineSpec:
     from bioeval_tui.engine.spec import EngineSpec, RunSpec
+    from bioeval_tui.events import CONDITIONS
     from bioeval_tui.recordings.paths import new_run_ids
 
     wanted = [(str(job), model) for job in jobs for model in options["models"] or (None,)]
@@ -168,6 +176,7 @@ def _spec(jobs: Sequence[Path], settings: Settings, options: dict[str, Any]) -> 
         evaluator_model=options["evaluator_model"],
         judge_model=options["judge_models"] or None,
         order=options["order"],
+        conditions=tuple(name for name in CONDITIONS if options["condition"] in (name, "both")),
         parallel=options["parallel"],
         graph=options["graph"],
         seed=options["seed"],
@@ -253,6 +262,7 @@ def _headless(spec: EngineSpec, settings: Settings, options: dict[str, Any]) -> 
         fail_on_assertion=options.get("fail_on_assertion", False),
         min_pass_k=options.get("min_pass_k", ()),
     )
+    rules.require_held(spec.conditions)
     gate = Gate(rules, options.get("junit"), options.get("json_file"), options.get("markdown"))
     return run_headless(
         spec, settings, as_json=options["as_json"], gate=gate, verbose=options.get("verbose", False)

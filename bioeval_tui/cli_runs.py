@@ -67,7 +67,7 @@ def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(run_id: str, as_json: bool) -> int:
     """Show a run's score card. RUN_ID is the id, or the beginning or end of it."""
-    from bioeval_tui.composite import mean_of
+    from bioeval_tui.composite import published_mean
     from bioeval_tui.engine.resume import excluded_trials
     from bioeval_tui.prices import FILE_NAME, load_prices
     from bioeval_tui.recordings.catalogue import Catalogue
@@ -107,7 +107,7 @@ def show(run_id: str, as_json: bool) -> int:
         print_score_card(state, plain_console(), load_prices(settings.data_dir / FILE_NAME))
         print_rescored(state, later, plain_console())
         if reviewed is not None:
-            told = reviewed.told(before, mean_of(before.values()))
+            told = reviewed.told(before, published_mean(before))
             click.echo(f"\nreviewed by {', '.join(reviewed.reviewers)}: {', '.join(told)}")
     return ExitCode.OK
 

@@ -105,6 +105,8 @@ def gate(
     held = Gate(rules, junit, report, markdown)
     held.check_paths()
     runs = [load_run(path) for path in _paths(run)]
+    for one in runs:
+        rules.require_held(one.started.conditions, one.run_id)
     notes: tuple[str, ...] = ()
     if reviewed:
         runs, notes = with_people(runs)

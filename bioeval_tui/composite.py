@@ -9,18 +9,20 @@ its weight.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from statistics import fmean
 
-from bioeval_tui.events import ScorePart
+from bioeval_tui.events import CONDITIONS, ScorePart
 
 TIMING_WEIGHT = 1.0
 TASK_WEIGHT = 2.0
 ASSERTION_WEIGHT = 4.0
 FAILURE_PENALTY = 0.3
 MOST_PENALTY = 0.5
+NEEDS_BOTH = "needs both conditions"
+"""What is said in the place of the published mean, and of the uplift, where one condition was not held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,12 @@ def running(parts: Iterable[ScorePart], failures: int) -> float | None:
 
 
 def mean_of(scores: Iterable[float | None]) -> float | None:
-    """Return the published mean of both conditions; None if either is None or there is none."""
+    """Return the mean, rounded as the published one; None if any score is None or there is none."""
     values = list(scores)
     known = [score for score in values if score is not None]
     return round(fmean(known), 2) if values and len(known) == len(values) else None
+
+
+def published_mean(scores: Mapping[str, float | None]) -> float | None:
+    """Return the mean of both conditions, given their scores by name; None if either is None or was not held."""
+    return mean_of(scores.get(condition) for condition in CONDITIONS)

@@ -16,6 +16,8 @@ SCHEMA_VERSION = 2
 """2 added how the run was asked for and who wrote an event; recordings of version 1 open as they are."""
 
 ConditionName = Literal["withheld", "supplied"]
+CONDITIONS: tuple[ConditionName, ...] = ("withheld", "supplied")
+"""Both, in the order in which they are held and shown."""
 PeerName = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
 RoleName = Literal["user", "assistant"]
 EndReason = Literal["signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled"]
@@ -63,7 +65,8 @@ class RunStarted(EventBase):
     model: str | None = None
     seed: int
     trials: int = 1
-    conditions: tuple[ConditionName, ...] = ("withheld", "supplied")
+    conditions: tuple[ConditionName, ...] = CONDITIONS
+    """What each trial holds, in this order: both, or only one."""
     concurrency: int = 1
     batch_id: str | None = None
     git_revision: str | None = None
@@ -315,7 +318,7 @@ class ConversationScored(EventBase):
 
 
 class RunEnded(EventBase):
-    """The last event. `mean` is the published formula's: the mean of both conditions, None if either is."""
+    """The last event. `mean` is the published formula's, of both conditions: None if either is, or was not held."""
 
     kind: Literal["run_ended"] = "run_ended"
     status: RunStatus
@@ -323,6 +326,11 @@ class RunEnded(EventBase):
     scores: dict[str, float | None] = Field(default_factory=dict)
     mean: float | None = None
     clean: bool = True
+
+    @property
+    def measured(self) -> bool:
+        """Whether the run has the score it was held for: the mean of both conditions, or that of its only one."""
+        return self.mean is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
 class Reviewed(EventBase):

@@ -163,12 +163,12 @@ class ReviewedScores:
     """The conditions in which somebody gave a score or a fault."""
 
     def told(self, before: Mapping[str, float | None], mean: float | None) -> list[str]:
-        """Return each condition's score and the mean, `withheld 0.41 → 0.55 (reviewed)`, given those before."""
+        """Return each condition's score and the mean of both, `withheld 0.41 → 0.55 (reviewed)`, given those before."""
         told = [
             f"{name} {words(before.get(name), score) if name in self.conditions else plain(score)}"
             for name, score in self.scores.items()
         ]
-        return [*told, f"mean {words(mean, self.mean)}"]
+        return [*told, f"mean {words(mean, self.mean)}"] if len(self.scores) > 1 else told
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields for JSON."""
@@ -194,7 +194,7 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
     count = len(state.job.get("tasks") or [])
     return ReviewedScores(
         scores=scores,
-        mean=composite.mean_of(scores.values()),
+        mean=composite.published_mean(scores),
         reviewers=tuple(sorted({name for opinions in every for name in opinions})),
         tasks=len(reviews.tasks),
         of_tasks=count * len(state.conversations),
@@ -218,7 +218,7 @@ def with_reviews(state: RunState, reviews: Reviews) -> RunState:
     found = replace(state, conversations=talks)
     if state.ended is not None:
         scores = found.scores()
-        mean = composite.mean_of(scores.values())
+        mean = composite.published_mean(scores)
         found.ended = state.ended.model_copy(update={"scores": scores, "mean": mean})
     return found
 

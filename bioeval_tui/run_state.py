@@ -149,6 +149,22 @@ class RunState:
         """The job's snapshot under its published keys; empty before the run has started."""
         return self.started.job if self.started else {}
 
+    @property
+    def only_condition(self) -> events.ConditionName | None:
+        """The one condition that the run holds; None where it holds both: then there are a mean and an uplift."""
+        held = self.started.conditions if self.started else ()
+        return held[0] if len(held) == 1 else None
+
+    @property
+    def why_not_clean(self) -> str:
+        """What follows from a run that is not clean, in a few words; empty when it is clean."""
+        if self.clean:
+            return ""
+        # With one condition there is nothing to compare: only a check that held from the start spoils it.
+        if self.only_condition:
+            return "an assertion held before the greeting"
+        return "the conditions cannot be compared"
+
     def conversation(self, condition: events.ConditionName, trial: int = 1) -> ConversationState | None:
         """Return a conversation, or None when it has not begun."""
         return self.conversations.get(ConversationKey(condition, trial))
@@ -257,7 +273,7 @@ def _warn(state: RunState, event: events.Warned) -> None:
 
 
 def _pause(state: RunState, event: events.OperatorActed) -> None:
-    every = state.started.conditions if state.started else ("withheld", "supplied")
+    every = state.started.conditions if state.started else events.CONDITIONS
     who = {event.condition} if event.condition else set(every)
     if event.action in ("pause", "step"):
         state.paused |= who

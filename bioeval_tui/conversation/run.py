@@ -1,4 +1,4 @@
-"""run_job: both conditions of every trial, each prepared, held, checked, judged and scored."""
+"""run_job: the conditions of every trial, each prepared, held, checked, judged and scored."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class _Run:
         for held in both:
             held.start = None  # it can be large, and nobody asks for it again
         unseen = next((start.error for start in starts if start.error is not None), None)
-        if unseen is not None:
+        if unseen is not None and len(self.plan.conditions) > 1:
             self.not_clean(f"a starting state could not be observed: {unseen}")
         elif len({start.digest for start in starts}) > 1:
             self.not_clean(
@@ -215,7 +215,7 @@ class _Run:
             status="cancelled" if cancelled else "completed",
             detail=self.stopped,
             scores=scores,
-            mean=composite.mean_of(scores.values()),
+            mean=composite.published_mean(scores),
             clean=self.clean,
         )
 

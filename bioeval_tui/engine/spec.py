@@ -6,7 +6,10 @@ import json
 import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from bioeval_tui.protocols import Condition
 
 Order = Literal["withheld-first", "supplied-first", "random"]
 
@@ -32,9 +35,11 @@ class EngineSpec:
     evaluator_model: str | None = None
     judge_model: str | tuple[str, ...] | None = None
     order: Order | None = None
+    conditions: tuple[Condition, ...] = ("withheld", "supplied")
+    """What each trial holds: both, or only one."""
     parallel: bool = False
     concurrency: int | None = None
-    """Most conversations at once; None is one, or both conditions of one trial where `parallel`."""
+    """Most conversations at once; None is one, or the conditions of one trial where `parallel`."""
     requests_per_minute: float | None = None
     max_calls: int | None = None
     max_cost: float | None = None
@@ -64,8 +69,9 @@ class EngineSpec:
         """Read what `write` wrote."""
         data: dict[str, Any] = json.loads(path.read_text("utf-8"))
         runs = tuple(RunSpec(**run) for run in data.pop("runs"))
-        if isinstance(data.get("judge_model"), list):
-            data["judge_model"] = tuple(data["judge_model"])
+        for name in ("judge_model", "conditions"):
+            if isinstance(data.get(name), list):
+                data[name] = tuple(data[name])
         return cls(runs=runs, **data)
 
     def only(self, run_id: str) -> EngineSpec:
@@ -75,4 +81,9 @@ class EngineSpec:
     @property
     def at_once(self) -> int:
         """How many conversations may go on at the same time."""
-        return self.concurrency or (2 if self.parallel else 1)
+        return self.concurrency or (len(self.conditions) if self.parallel else 1)
+
+    @property
+    def conversations(self) -> int:
+        """How many conversations the batch holds in all."""
+        return len(self.runs) * self.trials * len(self.conditions)

@@ -107,9 +107,10 @@ class Batch:
     def __init__(self, runs_dir: Path, spec: EngineSpec | None, find: Callable[[], Iterable[Path]]) -> None:
         self._find = find
         self._plan: dict[Path, list[Glance]] = {}
-        for run in spec.runs if spec else ():
-            to_come = planned(run.run_id, run.job_path, run.model, spec.trials if spec else 1)
-            self._plan[recording_path(runs_dir, run.run_id)] = to_come
+        if spec is not None:
+            for run in spec.runs:
+                to_come = planned(run.run_id, run.job_path, run.model, spec.trials, spec.conditions)
+                self._plan[recording_path(runs_dir, run.run_id)] = to_come
         self._runs = {path: _Run(path) for path in self._plan}
         self._found_at = float("-inf")
 

@@ -42,7 +42,7 @@ def _one(path: Path) -> ExitCode:
 
 def _code_of(state: RunState) -> ExitCode:
     ended = state.ended
-    if ended is not None and ended.mean is not None:
+    if ended is not None and ended.measured:
         return ExitCode.OK
     # A budget that is spent cancels with the reason; a person at the screen does without one.
     by_hand = ended is not None and ended.status == "cancelled" and not ended.detail

@@ -184,7 +184,7 @@ async def _run(
     running = asyncio.create_task(run_spec(spec, settings, on_interrupt=lambda: interrupted.append(True)))
     progress = BatchProgress(
         console,
-        conversations=len(spec.runs) * spec.trials * 2,
+        conversations=spec.conversations,
         several=len(spec.runs) * spec.trials > 1 and spec.at_once > 1,
         alone=len(spec.runs) == 1,
         verbose=verbose,

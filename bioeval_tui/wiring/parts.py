@@ -18,7 +18,7 @@ from bioeval_tui.engine.processes import sample_agent
 from bioeval_tui.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.errors import UsageError
 from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.protocols import Condition, Judge
+from bioeval_tui.protocols import Judge
 from bioeval_tui.recordings.paths import recording_path
 from bioeval_tui.settings import Settings, plain_environment
 from bioeval_tui.text import clean_line
@@ -51,7 +51,6 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     loaded = require_job(Path(run.job_path))
     job = with_mode(loaded.job, spec)
     makers = Makers(job, loaded.path.parent, spec, run.model, settings)
-    conditions: tuple[Condition, ...] = ("withheld", "supplied")
     order = spec.order or job.order
     plan = RunPlan(
         run_id=run.run_id,
@@ -60,7 +59,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         job_path=clean_line(str(loaded.path)),
         job_sha256=loaded.sha256,
         seed=_seed(spec, job),
-        conditions=conditions[::-1] if order == "supplied-first" else conditions,
+        conditions=spec.conditions[::-1] if order == "supplied-first" else spec.conditions,
         random_order=order == "random",
         trials=spec.trials,
         git_revision=_git_revision(loaded.path.parent),
@@ -139,14 +138,14 @@ async def _open_parts(
         if graph is not None:
             stack.push_async_callback(graph.aclose)
         if makers.job.evaluator.kind == "human":
-            _hand_over(makers, control)
+            _hand_over(makers, spec, control)
         yield makers.parts(judge, graph, why_not)
 
 
-def _hand_over(makers: Makers, control: Control) -> None:
+def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
     """Let a person play the user from the beginning: the screen opens its line for what they say."""
     makers.control = control
-    for condition in ("withheld", "supplied"):
+    for condition in spec.conditions:
         control.of(condition).person = lambda text: None  # until the conversation has its evaluator
         control.act("take_over", condition, sender="the job: evaluator.kind human")
 

@@ -60,6 +60,7 @@ def resume_spec(
         evaluator_model=known.get("evaluator_model"),
         judge_model=tuple(judge) if isinstance(judge, list) else judge,
         order=known.get("order"),
+        conditions=started.conditions,
         parallel=bool(known.get("parallel")),
         concurrency=known.get("concurrency"),
         requests_per_minute=known.get("requests_per_minute"),

@@ -117,7 +117,13 @@ def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
     return found
 
 
-def planned(run_id: str, job_path: str, model: str | None, trials: int) -> list[Glance]:
+def planned(
+    run_id: str,
+    job_path: str,
+    model: str | None,
+    trials: int,
+    conditions: Sequence[ConditionName] = heads.CONDITIONS,
+) -> list[Glance]:
     """Return glances at the conversations of a run that has not begun."""
     to_come = Cell("◌ to come", "quiet")
     job = clean(Path(job_path).stem, 80)
@@ -126,7 +132,7 @@ def planned(run_id: str, job_path: str, model: str | None, trials: int) -> list[
             GlanceKey(run_id, condition, trial), Rank.TO_COME, to_come, job=job, model=clean(model or "", 80)
         )
         for trial in range(1, trials + 1)
-        for condition in heads.CONDITIONS
+        for condition in conditions
     ]
 
 

@@ -95,7 +95,7 @@ def mean(state: RunState, trial: int) -> str:
 def reviewed_words(state: RunState, found: ReviewedScores) -> list[Cell]:
     """Return what reviews made of the run's scores: `reviewed by ada: withheld 0.41 → 0.55 (reviewed) …`."""
     before = state.scores()
-    told = "   ".join(found.told(before, composite.mean_of(before.values())))
+    told = "   ".join(found.told(before, composite.published_mean(before)))
     cells = [
         Cell(
             f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks  ", "quiet"
