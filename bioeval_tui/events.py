@@ -28,12 +28,15 @@ RunStatus = Literal["completed", "cancelled", "failed"]
 CheckStatus = Literal["passed", "failed", "not_measured"]
 ReviewAction = Literal["accept", "override", "fault", "note", "undo"]
 Mark = Literal["valid", "invalid", "suspicious"]
+LARGEST = 1e15
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+"""A number of a run. What is larger or not finite came from elsewhere: sums of it could not stand in a report."""
 
 
 class EventBase(BaseModel):
     """What every event carries."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     run_id: str
     seq: int
@@ -89,7 +92,7 @@ class SetupApplied(EventBase):
     kind: Literal["setup_applied"] = "setup_applied"
     index: int
     cypher: str
-    elapsed_ms: float
+    elapsed_ms: Number
     error: str | None = None
 
 
@@ -140,9 +143,9 @@ class MessageCompleted(EventBase):
     role: RoleName
     speaker: str
     content: str
-    latency_ms: float | None = None
-    waited_ms: float = 0.0
-    first_token_ms: float | None = None
+    latency_ms: Number | None = None
+    waited_ms: Number = 0.0
+    first_token_ms: Number | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
     generation: tuple[dict[str, Any], ...] = ()
@@ -162,7 +165,7 @@ class RequestFailed(EventBase):
     error: str
     received: str | None = None
     status: int | None = None
-    wait_ms: float | None = None
+    wait_ms: Number | None = None
     counted: bool = False
     message: int | None = None
 
@@ -178,7 +181,7 @@ class StateObserved(EventBase):
     object_context: dict[str, Any] | None = None
     graph: dict[str, Any] | None = None
     digest: str | None = None
-    elapsed_ms: float = 0.0
+    elapsed_ms: Number = 0.0
     error: str | None = None
 
 
@@ -188,7 +191,7 @@ class AssertionChecked(EventBase):
     kind: Literal["assertion_checked"] = "assertion_checked"
     index: int
     title: str
-    weight: float
+    weight: Number
     after_turn: int
     final: bool = False
     status: CheckStatus
@@ -244,7 +247,7 @@ class ConversationEnded(EventBase):
     reason: EndReason
     fault: Fault
     detail: str = ""
-    duration_ms: float = 0.0
+    duration_ms: Number = 0.0
 
 
 class EvidenceQuoted(BaseModel):
@@ -258,14 +261,14 @@ class EvidenceQuoted(BaseModel):
 class TaskScored(BaseModel):
     """One task's score in [0, 1]. `task` counts from 1; `spread` is max − min over the verdicts."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
     task: int
     title: str
-    score: float
+    score: Number
     reason: str = ""
     evidence: tuple[EvidenceQuoted, ...] = ()
     passed: bool = False
-    spread: float = 0.0
+    spread: Number = 0.0
 
 
 class TranscriptScored(EventBase):
@@ -273,7 +276,7 @@ class TranscriptScored(EventBase):
 
     kind: Literal["transcript_scored"] = "transcript_scored"
     judge: str
-    tone: float | None = None
+    tone: Number | None = None
     tasks: tuple[TaskScored, ...] = ()
     verdicts: tuple[dict[str, Any], ...] = ()
     error: str | None = None
@@ -295,10 +298,10 @@ class SubmissionGraded(EventBase):
 class ScorePart(BaseModel):
     """One part of the composite: `value` in [0, 1], or None with the `reason` when it could not be measured."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
     name: Literal["timing", "task", "assertion"]
-    weight: float
-    value: float | None = None
+    weight: Number
+    value: Number | None = None
     left_out: bool = False
     reason: str = ""
 
@@ -307,11 +310,11 @@ class ConversationScored(EventBase):
     """The composite with its parts. `score` is None when a part could not be measured, with the reason."""
 
     kind: Literal["conversation_scored"] = "conversation_scored"
-    score: float | None = None
+    score: Number | None = None
     parts: tuple[ScorePart, ...]
-    penalty: float
+    penalty: Number
     failures: int
-    average_latency_ms: float | None = None
+    average_latency_ms: Number | None = None
     reason: str = ""
     fault: Fault = "none"
     cancelled: bool = False
@@ -323,8 +326,8 @@ class RunEnded(EventBase):
     kind: Literal["run_ended"] = "run_ended"
     status: RunStatus
     detail: str = ""
-    scores: dict[str, float | None] = Field(default_factory=dict)
-    mean: float | None = None
+    scores: dict[str, Number | None] = Field(default_factory=dict)
+    mean: Number | None = None
     clean: bool = True
 
     @property
@@ -357,6 +360,12 @@ class Reviewed(EventBase):
     """Whether the score was given before the judge's was seen."""
     judge: str | None = None
     undoes: str | None = None
+
+
+def job_number(job: dict[str, Any], key: str, default: float) -> float:
+    """Return a number of a recorded job, as a `Number`; the default where a foreign recording has none."""
+    value = job.get(key)
+    return float(value) if isinstance(value, int | float) and abs(value) <= LARGEST else default
 
 
 class UnknownEvent(EventBase):

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from bioeval_tui import composite, events
-from bioeval_tui.events import RunEvent
+from bioeval_tui.events import RunEvent, job_number
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
 
@@ -184,7 +184,9 @@ class RunState:
         if conversation.score is not None:
             return conversation.score.score
         parts = [
-            composite.timing_part(float(self.job.get("aspirationalAverage", 0)), conversation.latencies_ms),
+            composite.timing_part(
+                job_number(self.job, "aspirationalAverage", 0.0), conversation.latencies_ms
+            ),
             composite.assertion_part(
                 [
                     (c.weight, _PASSED[c.status])

@@ -12,6 +12,7 @@ DEFAULT_GREETINGS = ("Hello", "Hi", "Greetings", "Yo", "Hey")
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
+Positive = Annotated[float, Field(gt=0, le=1e9)]
 Text = Annotated[str, Field(min_length=1)]
 MedalName = Literal["bronze", "silver", "gold", "above_median"]
 
@@ -66,7 +67,7 @@ class TargetConfig(JobPart):
     knowledge_url: Text | None = None
     object_context_url: Text | None = None
     system_prompt: Text | None = None
-    timeout_ms: Annotated[float, Field(gt=0)] | None = None
+    timeout_ms: Positive | None = None
 
 
 class ScorerConfig(JobPart):
@@ -114,7 +115,7 @@ class RuleConfig(JobPart):
     pattern: Text
     who: Literal["agent", "user"] = "agent"
     absent: bool = False
-    weight: Annotated[float, Field(gt=0)] = 1.0
+    weight: Positive = 1.0
     reason: str = ""
 
 
@@ -135,7 +136,7 @@ class AssertionPart(JobPart):
     does not make a run unclean.
     """
 
-    weight: Annotated[float, Field(gt=0)] = 1.0
+    weight: Positive = 1.0
     name: Text | None = None
     timeline: bool = True
     invariant: bool = False
@@ -205,7 +206,7 @@ class EvaluationJob(JobPart):
     """What to evaluate. `aspirational_average` is the wished-for average latency in milliseconds."""
 
     target: TargetConfig
-    aspirational_average: Annotated[float, Field(gt=0)]
+    aspirational_average: Positive
     tasks: tuple[JobTask, ...]
     facts: tuple[Text, ...]
     evaluator: EvaluatorConfig = EvaluatorConfig()

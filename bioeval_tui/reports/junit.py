@@ -15,7 +15,7 @@ from itertools import chain, count
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from bioeval_tui.events import RESULT_REASONS, ConditionName
+from bioeval_tui.events import RESULT_REASONS, ConditionName, job_number
 from bioeval_tui.reports import samples
 from bioeval_tui.reports.gate import GateRules, evaluate
 from bioeval_tui.reports.loading import LoadedRun
@@ -230,7 +230,7 @@ def _task_case(name: str, talk: ConversationState | None, number: int, missing: 
 
 
 def _latency_case(run: LoadedRun, talk: ConversationState | None, missing: Case | None) -> Case:
-    budget = float(run.state.job.get("aspirationalAverage") or 0)
+    budget = job_number(run.state.job, "aspirationalAverage", 0.0)
     name = f"latency: {budget / 1000:g} s on average"
     if talk is None or not talk.latencies_ms:
         if missing is not None:

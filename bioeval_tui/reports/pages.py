@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bioeval_tui import composite
+from bioeval_tui.events import job_number
 from bioeval_tui.reports import view
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.reports.summary import ConditionSummary, Summary, summarise_runs
@@ -41,7 +42,6 @@ def page_of(run: LoadedRun, target: float = view.TARGET) -> Page:
     """Lay out a run."""
     summary = summarise_runs([run])[0]
     ended, started = run.state.ended, run.started
-    wished = run.state.job.get("aspirationalAverage")
     until = ended.at if ended else run.state.last_at or started.at
     whole = all(found.score.counted.used == found.score.counted.held for found in summary.conditions)
     means: dict[str, float | None] = {found.condition: found.score.mean for found in summary.conditions}
@@ -56,7 +56,7 @@ def page_of(run: LoadedRun, target: float = view.TARGET) -> Page:
         status=ended.status if ended else "interrupted",
         duration_s=max(0.0, (until - started.at).total_seconds()),
         target=target,
-        target_ms=float(wished) if isinstance(wished, int | float) else 0.0,
+        target_ms=job_number(run.state.job, "aspirationalAverage", 0.0),
         concurrency=summary.conditions[0].latency.concurrency_words if summary.conditions else "",
         warnings=tuple(view.warnings(run)),
         versions=tuple(view.versions(run)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bioeval_tui.events import RESULT_REASONS, ConditionName, TaskScored
+from bioeval_tui.events import RESULT_REASONS, ConditionName, TaskScored, job_number
 from bioeval_tui.reports.loading import LoadedRun
 from bioeval_tui.run_state import ConversationState
 from bioeval_tui.statistics.passk import Tries
@@ -78,11 +78,7 @@ def assertion_titles(run: LoadedRun) -> dict[int, tuple[str, float]]:
             named = next(
                 (item[key] for key in ("name", "expression", "cypher", "medal") if item.get(key)), ""
             )
-            weight = item.get("weight", 1.0)
-            found[index] = (
-                str(named or f"assertion {index + 1}"),
-                float(weight) if isinstance(weight, int | float) else 1.0,
-            )
+            found[index] = (str(named or f"assertion {index + 1}"), job_number(item, "weight", 1.0))
     for talk in run.state.conversations.values():
         for check in talk.latest_checks():
             found.setdefault(check.index, (check.title, check.weight))

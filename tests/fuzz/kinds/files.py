@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import re
 import shutil
 import zlib
 from collections.abc import Callable, Sequence
@@ -128,7 +129,13 @@ class Recordings(_Files):
         return bytes_of(self.files, tokens) | lines | lines
 
     def always(self) -> Sequence[bytes]:
-        return [*self.files, b"", b"\n" * 10_000, b"[" * 100_000 + b"\n", b'{"kind":"run_started"}\n' * 5_000, b"\x00" * 100_000,
+        numbers = re.compile(rb"(?<=[:\[,])\d+\.\d+(?=[,}\]])")
+        strange = [
+            numbers.sub(number, self.files[0])
+            for number in (b"1e308", b"-1e14", b"1e999", b"NaN", b"9" * 400)
+        ]
+        return [*self.files, *(data + b"\n" * end for data in strange for end in range(8)),  # each meets several reports
+                b"", b"\n" * 10_000, b"[" * 100_000 + b"\n", b'{"kind":"run_started"}\n' * 5_000, b"\x00" * 100_000,
                 b"x" * 17_000_000]  # fmt: skip
 
     def prepare(self, case: bytes) -> None:
@@ -159,14 +166,14 @@ class Recordings(_Files):
         from bioeval_tui.reports.result import result_of
         from bioeval_tui.reports.tables import openai_lines, turns_csv
 
-        json.dumps([run.to_dict() for run in Catalogue(self.runs).runs()])
+        as_json([run.to_dict() for run in Catalogue(self.runs).runs()])
         loaded = load_run(self.path)
-        json.dumps(result_of(loaded.state))
+        as_json(result_of(loaded.state))
         reports: list[Callable[[], object]] = [
             lambda: html_report([loaded]),
             lambda: (markdown_report([loaded]), turns_csv([loaded]), openai_lines([loaded])),
-            lambda: (json.dumps(json_report([loaded])), junit_xml([loaded]), inspect_log(loaded)),
-            lambda: json.dumps(comparison_dict(compare(loaded, loaded))),
+            lambda: (as_json(json_report([loaded])), junit_xml([loaded]), inspect_log(loaded)),
+            lambda: as_json(comparison_dict(compare(loaded, loaded))),
             lambda: print_score_card(loaded.state, Console(file=io.StringIO(), width=100)),
             lambda: explanation.explain(loaded, 0.8, explanation.parse_weights("")),
             lambda: asyncio.run(_played(Player, self.path)),
@@ -174,6 +181,11 @@ class Recordings(_Files):
         ]
         reports[zlib.crc32(case) % len(reports)]()  # one a case: all of them would take 0.2 s
         return "damaged" if loaded.problems else "read"
+
+
+def as_json(value: object) -> None:
+    """See that it can be written as JSON, which knows no infinity."""
+    json.dumps(value, allow_nan=False)
 
 
 async def _played(player: Any, path: Path) -> int:
