@@ -53,6 +53,14 @@ class Evaluation:
     def assert_score(self, bar: float, *, condition: str | None = None) -> Evaluation:
         """Fail the test when the mean of both conditions, or of one, is below `bar` or was not measured."""
         __tracebackhide__ = True
+        held = {name for summary in self.report["summary"] for name in summary["conditions"]}
+        if condition is None and len(held) == 1:
+            (only,) = held
+            pytest.fail(
+                f"the mean needs both conditions, and only facts {only} are held: "
+                f"write assert_score({bar:g}, condition={only!r})",
+                pytrace=False,
+            )
         means = [
             (name, found["score"]["mean"])
             for summary in self.report["summary"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from bioeval_tui import reviews
+from bioeval_tui import composite, reviews
 from bioeval_tui.events import ConditionName, TaskScored
 from bioeval_tui.masking.current import masking
 from bioeval_tui.reports import words
@@ -89,7 +89,8 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
         ]
         job = f"{run.started.job_name} · {run.started.model}" if several else run.started.job_name
         cost = escape(words.cost_words(page.summary.spent))
-        rows.append([escape(job), *conditions, words.number(page.mean), cost, escape(run.run_id)])
+        mean = composite.NEEDS_BOTH if run.state.only_condition else words.number(page.mean)
+        rows.append([escape(job), *conditions, mean, cost, escape(run.run_id)])
     head = ["job", "facts withheld", "facts supplied", "mean (published formula)", "cost", "run"]
     lines += table(head, rows)
     return "\n".join([*lines, ""])
@@ -117,6 +118,7 @@ def _page(page: Page) -> list[str]:
         "",
         " · ".join([*heads, f"mean (published formula) **{words.number(page.mean)}**"]),
         "",
+        *([escape(page.no_mean), ""] if page.no_mean else []),
         *([f"Reviewed: {escape(line)}", ""] if (line := words.reviewed_words(page.run)) else []),
         escape(page.lead),
         "",
@@ -150,7 +152,10 @@ def _trial(run: LoadedRun, trial: TrialView) -> list[str]:
             rows.append([escape(task.title), *cells, words.signed(task.uplift)])
         if trial.tones:
             rows.append([f"*{words.TONE}*", *map(words.number, trial.tones), ""])
-        lines += ["## Tasks", "", *table(["task", *heads, "uplift"], rows), ""]
+        head = ["task", *heads, "uplift"]
+        if len(heads) == 1:  # there is nothing to compare
+            head, rows = head[:-1], [row[:-1] for row in rows]
+        lines += ["## Tasks", "", *table(head, rows), ""]
     if trial.assertions:
         rows = []
         for assertion in trial.assertions:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from bioeval_tui.prices import Prices
-from bioeval_tui.reports.words import why_no_score
+from bioeval_tui.reports.words import why_no_mean, why_no_score
 from bioeval_tui.run_state import ConversationState, RunState
 
 
 def result_of(state: RunState) -> dict[str, Any]:
     """Return the run's result.
 
-    Keys: run_id, job, status, score (the published mean, None when not measured), clean, rehearsal,
-    warnings, and under `conditions` one object per condition (its first trial), with all trials under
+    Keys: run_id, job, status, score (the published mean of both conditions; None, with why_no_score, where it
+    could not be measured or one was not held), clean, rehearsal, warnings, and under `conditions` one object per condition (its first trial), with all trials under
     `trials` where there are several. Times are milliseconds.
     """
     started, ended = state.started, state.ended
@@ -32,6 +32,7 @@ def result_of(state: RunState) -> dict[str, Any]:
         "status": ended.status if ended else "interrupted",
         "detail": ended.detail if ended else "",
         "score": ended.mean if ended else None,
+        "why_no_score": None if ended and ended.mean is not None else why_no_mean(state),
         "clean": state.clean,
         "rehearsal": started.rehearsal if started else False,
         "evaluator": started.evaluator if started else None,

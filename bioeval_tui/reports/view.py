@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from bioeval_tui import composite
 from bioeval_tui.events import CONDITIONS, AssertionChecked, ConditionName, SubmissionGraded, TaskScored
 from bioeval_tui.reports import judged_again, samples
 from bioeval_tui.reports.loading import LoadedRun
@@ -101,7 +100,6 @@ class TrialView:
     trial: int
     conditions: tuple[ConditionName, ...]
     talks: tuple[ConversationState | None, ...]
-    mean: float | None
     uplift: float | None
     tasks: tuple[TaskRow, ...]
     tones: tuple[float | None, ...]
@@ -127,7 +125,6 @@ def trial_view(run: LoadedRun, trial: int, target: float = TARGET) -> TrialView:
         trial=trial,
         conditions=conditions,
         talks=talks,
-        mean=composite.mean_of(scores),
         uplift=_uplift(run, conditions, scores),
         tasks=tuple(_task_rows(run, conditions, talks)),
         tones=_tones(talks),

@@ -58,7 +58,9 @@ def reviewed_words(run: LoadedRun) -> str:
 def why_no_mean(state: RunState) -> str:
     """Return in a sentence why a run has no published mean."""
     if only := state.only_condition:
-        return f"It {composite.NEEDS_BOTH}, and this run holds facts {only} only."
+        return f"The mean {composite.NEEDS_BOTH}, and this run holds facts {only} only."
+    if state.ended is None:
+        return "The run has not ended, so there is no mean."
     return "A conversation could not be used, so there is no mean."
 
 

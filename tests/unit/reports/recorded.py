@@ -60,7 +60,7 @@ class Recorded:
         means = {name: composite.mean_of(values) for name, values in scores.items()}
         found.append(
             self._event(events.RunEnded, status="completed", scores=means,
-                        mean=composite.mean_of(means.values()), clean=self.clean)
+                        mean=composite.published_mean(means), clean=self.clean)
         )  # fmt: skip
         return found
 
