@@ -95,6 +95,7 @@ class ConversationState:
     ended: events.ConversationEnded | None = None
     verdict: events.TranscriptScored | None = None
     score: events.ConversationScored | None = None
+    _highest: int = 0
 
     @property
     def latencies_ms(self) -> list[float]:
@@ -120,7 +121,16 @@ class ConversationState:
         """Return the message of that number, or None."""
         if 0 < number <= len(self.messages) and self.messages[number - 1].message == number:
             return self.messages[number - 1]
+        if number > self._highest:  # a message that begins: nothing to look through
+            return None
         return next((message for message in self.messages if message.message == number), None)
+
+    def begin(self, event: events.MessageStarted | events.MessageCompleted) -> MessageState:
+        """Append a message that was not known, and return it."""
+        message = MessageState(event.message, event.turn, event.role, event.speaker, event.at)
+        self.messages.append(message)
+        self._highest = max(self._highest, event.message)
+        return message
 
     def latest_checks(self) -> list[events.AssertionChecked]:
         """Return the newest check of each assertion, final ones first in force, by index."""
@@ -350,7 +360,7 @@ def _finish(state: RunState, talk: ConversationState, event: RunEvent) -> None:
 def _start_message(talk: ConversationState, event: events.MessageStarted) -> None:
     message = talk.message(event.message)
     if message is None:
-        talk.messages.append(MessageState(event.message, event.turn, event.role, event.speaker, event.at))
+        talk.begin(event)
     else:  # tried again: what the failed attempt had streamed is void
         message.replace("")
         message.generation.clear()
@@ -361,8 +371,7 @@ def _start_message(talk: ConversationState, event: events.MessageStarted) -> Non
 def _complete_message(talk: ConversationState, event: events.MessageCompleted) -> None:
     message = talk.message(event.message)
     if message is None:
-        message = MessageState(event.message, event.turn, event.role, event.speaker, event.at)
-        talk.messages.append(message)
+        message = talk.begin(event)
     message.replace(event.content)
     message.done = True
     message.turn = event.turn

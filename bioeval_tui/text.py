@@ -76,6 +76,27 @@ def clean_value(value: Any, limit: int = MAX_TEXT) -> Any:
             return value
 
 
+def is_large(value: Any, limit: int = 20_000) -> bool:
+    """Say whether a JSON-like value holds more than `limit` items and characters, looking no further than that."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        match item:
+            case str():
+                limit -= len(item)
+            case dict():
+                limit -= 2 * len(item) + sum(map(len, map(str, item)))
+                waiting += item.values() if limit > 0 else ()
+            case list() | tuple():
+                limit -= len(item)
+                waiting += item if limit > 0 else ()
+            case _:
+                pass
+        if limit < 0:
+            return True
+    return False
+
+
 def shorten(text: str, width: int) -> str:
     """Return `text` on one line and at most `width` characters, an ellipsis marking the cut."""
     line = " ".join(text.split())

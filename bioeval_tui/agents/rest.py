@@ -21,7 +21,7 @@ from bioeval_tui.agents.sse import EventParser, ServerEvent
 from bioeval_tui.agents.transport import TRANSPORT_ERRORS, connection_error, make_client, status_error
 from bioeval_tui.errors import UsageError
 from bioeval_tui.protocols import Delta, Generation, Peer, PeerError, Reply, Role
-from bioeval_tui.text import clean, clean_line, clean_value
+from bioeval_tui.text import clean, clean_line, clean_value, is_large
 
 __all__ = ["RestAgent", "Timeouts"]
 
@@ -115,8 +115,9 @@ class RestAgent:
             if error.status in _NONE_HERE:
                 return None
             raise
-        # It can be large: the event loop, and every other conversation's clock, must not wait for it.
-        cleaned: dict[str, Any] = await asyncio.to_thread(clean_value, value)
+        # The event loop, and every other conversation's clock, must not wait for a large one.
+        large = is_large(value)
+        cleaned: dict[str, Any] = await asyncio.to_thread(clean_value, value) if large else clean_value(value)
         return cleaned
 
     async def seed_text(self, text: str) -> None:

@@ -7,8 +7,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
-
 from bioeval_tui import events
 from bioeval_tui.conversation.emitter import ConversationEmitter
 from bioeval_tui.conversation.plan import Limits
@@ -118,13 +116,9 @@ async def with_retries(
     `counts` says which failures count against the agent. Those that are `ours` (too many requests of our
     own at once) use up no attempt; they are waited for, `limits.throttled_s` in all. Raises the last `PeerError`.
     """
-
     tried = spent = throttled = 0
-    again = False
     until = time.monotonic() + limits.throttled_s
-
-    async def once() -> Answer:
-        nonlocal tried, spent, throttled, again
+    while True:
         tried += 1
         try:
             return await attempt()
@@ -135,6 +129,7 @@ async def with_retries(
             again = error.retryable and (
                 time.monotonic() < until if free else spent < limits.request_attempts
             )
+            wait_s = _wait_s(error, limits, throttled)
             emitter.emit(
                 events.RequestFailed,
                 peer=error.peer,
@@ -142,23 +137,14 @@ async def with_retries(
                 error=clean_line(str(error)),
                 received=clean(error.received, MAX_RECEIVED) or None,
                 status=error.status,
-                wait_ms=_wait_s(error, limits, throttled) * 1000 if again else None,
+                wait_ms=wait_s * 1000 if again else None,
                 counted=counts(error),
                 message=message,
             )
-            if again:
-                before_again()
-            raise
-
-    def wait_s(state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        return _wait_s(error, limits, throttled) if isinstance(error, PeerError) else limits.retry_wait_s
-
-    return await AsyncRetrying(
-        wait=wait_s,
-        retry=retry_if_exception(lambda error: isinstance(error, PeerError) and again),
-        reraise=True,
-    )(once)
+            if not again:
+                raise
+            before_again()
+        await asyncio.sleep(wait_s)
 
 
 def _wait_s(error: PeerError, limits: Limits, throttled: int = 0) -> float:

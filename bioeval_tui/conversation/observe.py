@@ -18,7 +18,7 @@ from bioeval_tui.conversation.transcript import Transcript
 from bioeval_tui.errors import QueryError
 from bioeval_tui.jobs.models import Assertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.protocols import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
-from bioeval_tui.text import clean_line, clean_value, compact_json
+from bioeval_tui.text import clean_line, clean_value, compact_json, is_large
 
 MAX_STATE = 1_000_000
 
@@ -129,8 +129,12 @@ class Observer:
         errors = [clean_line(str(item)) for item in (found, graph) if isinstance(item, BaseException)]
         context = found if isinstance(found, dict) else None
         snapshot = graph if isinstance(graph, GraphSnapshot) else None
-        # A large state would keep the event loop, and with it every other conversation's clock, waiting.
-        cleaned, kept, digest = await asyncio.to_thread(_taken_in, context, snapshot)
+        # The event loop, and every other conversation's clock, must not wait for a large state.
+        large = is_large(context)
+        taken_in = (
+            await asyncio.to_thread(_taken_in, context, snapshot) if large else _taken_in(context, snapshot)
+        )
+        cleaned, kept, digest = taken_in
         unseen = isinstance(found, BaseException)
         return Observation(cleaned, snapshot, "; ".join(errors) or None, unseen, digest), kept
 
@@ -154,11 +158,16 @@ class Observer:
         agent_gone: bool = False,
     ) -> dict[int, CheckResult]:
         results: dict[int, CheckResult] = {}
+        due = [
+            (index, assertion)
+            for index, assertion in enumerate(transcript.job.assertions)
+            if final or (assertion.timeline and not isinstance(assertion, MedalAssertion))
+        ]
+        if not due:
+            return results
         view = AssertionView(seen.object_context, transcript.as_evaluation())
         until = asyncio.get_running_loop().time() + within_s
-        for index, assertion in enumerate(transcript.job.assertions):
-            if not final and (not assertion.timeline or isinstance(assertion, MedalAssertion)):
-                continue
+        for index, assertion in due:
             if _needs_what_is_unseen(assertion, seen):
                 result = CheckResult(False if agent_gone else None, error=seen.error)
             else:

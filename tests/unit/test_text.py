@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bioeval_tui.text import clean, clean_line, clean_value, shorten
+from bioeval_tui.text import clean, clean_line, clean_value, is_large, shorten
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,18 @@ def test_keys_and_values_of_nested_data_are_cleaned() -> None:
 def test_shortening_marks_the_cut() -> None:
     assert shorten("one two three", 8) == "one two…"
     assert shorten("one", 8) == "one"
+
+
+@pytest.mark.parametrize(
+    ("value", "large"),
+    [
+        ({"resources": [{"name": "warfarin", "dose": 5}]}, False),
+        ("a" * 101, True),
+        ({"a" * 101: None}, True),
+        ([[["a" * 60], {"b": "c" * 60}]], True),
+        (list(range(101)), True),
+        (None, False),
+    ],
+)
+def test_a_value_is_large_by_its_texts_keys_and_items(value: object, large: bool) -> None:
+    assert is_large(value, 100) is large
