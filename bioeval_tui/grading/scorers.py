@@ -85,7 +85,7 @@ class CodeScorer:
     def score(self, path: Path) -> Any:
         """Call the function on the file; whatever it raises passes through."""
         if path.suffix.lower() == H5AD:
-            from bioeval_tui.grading.h5ad import refuse_links_in
+            from bioeval_tui.grading.h5ad_reading import refuse_links_in
 
             refuse_links_in(path)
             return self._function(path, self._answers_path)

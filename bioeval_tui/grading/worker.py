@@ -113,9 +113,10 @@ def serve(source: int, target: int) -> None:
     progress = _open_progress(setup["progress"])
     _import_heavy()
     worker = Worker(setup)
-    from bioeval_tui.grading.limits import limit_memory
+    from bioeval_tui.grading.limits import limit_memory, own_process
 
     limit_memory(setup.get("memory_limit_mb"))
+    own_process()
     own = os.getpid()
     _write(target, b"ready\n")
     for line in lines:

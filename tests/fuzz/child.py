@@ -95,8 +95,9 @@ def main() -> None:
     options = parser.parse_args()
     trial = Trial(options.kind, options.folder)
     kept = [options.only] if options.only else sorted((HERE / "found" / options.kind).glob("*"))
-    first = [*(path.read_bytes() for path in kept), *([] if options.only else trial.kind.always())]
-    for case in first[:1]:  # what is imported late must not count as a case's memory
+    always = trial.kind.always()
+    first = [*(path.read_bytes() for path in kept), *([] if options.only else always)]
+    for case in always[:1] or first[:1]:  # what is imported late must not count as a case's memory
         trial.kind.prepare(case)
         trial.kind.run(case)
     trial.watch.limit_address_space()

@@ -78,6 +78,17 @@ def _names_bomb(file: h5py.File, canary: Path) -> None:
         _replace(file, f"{axis}/_index", shape=(2 * 10**8,), dtype="S40", chunks=(10**6,), compression="gzip")
 
 
+def _lengths_bomb(file: h5py.File, canary: Path) -> None:
+    """A text's place in the file says how long it is: here 1.5 GB, which HDF5 would reserve and fill."""
+    places = ("obs/_index", "var/_index", "obs/kind/categories")
+    offsets = [file[place].id.get_offset() for place in places]
+    file.flush()
+    with Path(file.filename).open("r+b") as raw:
+        for offset in offsets:
+            raw.seek(offset)
+            raw.write((1_500_000_000).to_bytes(4, "little"))
+
+
 def _codes_bomb(file: h5py.File, canary: Path) -> None:
     _replace(file, "obs/kind/codes", shape=(10**9,), dtype="i1", chunks=(10**6,), compression="gzip")
 
@@ -280,7 +291,7 @@ _MATRIX += (
 
 MADE: dict[str, Callable[[h5py.File, Path], None]] = {
     "plain": _nothing, "sparse": _nothing, "chunked": _nothing, "categories": _nothing, "bomb": _bomb, "filled bomb": _filled_bomb,
-    "contiguous bomb": _contiguous_bomb, "names bomb": _names_bomb, "codes bomb": _codes_bomb, "sparse bomb": _sparse_bomb,
+    "contiguous bomb": _contiguous_bomb, "names bomb": _names_bomb, "lengths bomb": _lengths_bomb, "codes bomb": _codes_bomb, "sparse bomb": _sparse_bomb,
     "sparse shape": _sparse_shape, "sparse out of bounds": _sparse_out_of_bounds, "sparse negative": _sparse_negative,
     "sparse pointers": _sparse_pointers, "sparse far pointers": _sparse_far_pointers, "codes out of bounds": _codes_out_of_bounds,
     "categories of many": _categories_of_many, "categories missing": _categories_missing, "external": _external,

@@ -138,6 +138,9 @@ class H5adSubmissions(Submissions):
 
     def __init__(self, folder: Path, watch: Watch) -> None:
         super().__init__(folder, watch)
+        from bioeval_tui.grading.limits import own_process
+
+        own_process()  # as a worker does: what reading may take is bounded
         plain(self.canary, TRUTH)
         self.canaries = Canaries(self.canary)
         scratch = folder / "scratch.h5ad"
