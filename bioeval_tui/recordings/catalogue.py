@@ -59,7 +59,7 @@ json_object(
 
 
 class CataloguedRun(NamedTuple):
-    """One run as the list shows it. `score` is the mean of both conditions, None when not measured."""
+    """One run as the list shows it. `score` is the mean of both conditions, None when either has no score."""
 
     run_id: str
     job: str
@@ -75,6 +75,11 @@ class CataloguedRun(NamedTuple):
     folder: Path
     reviewed: dict[str, Any] | None = None
     """The scores after people's reviews, as `reviews.ReviewedScores.to_dict` gives them; None without any."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether it has the score it was held for: the mean of both conditions, or that of its only one."""
+        return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
     @property
     def path(self) -> Path:

@@ -50,6 +50,6 @@ def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) ->
 
 def status_words(run: CataloguedRun) -> str:
     """Return how a run ended. One that went through and has no score was not a success: say so."""
-    if run.status != "completed" or run.score is not None:
+    if run.status != "completed" or run.measured:
         return SIGNS[run.status]
     return "✗ agent failed" if "agent" in run.fault.split(", ") else "? not measured"

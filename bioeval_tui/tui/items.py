@@ -18,7 +18,7 @@ class JobItem:
     """A job file: its text, what is in it, what is wrong with it, and how its last runs went.
 
     Counts are None when the file cannot be understood. `scores` are means of both conditions, oldest
-    first; None where a run could not be measured.
+    first; None where a run could not be measured. A run that held only one has no place among them.
     """
 
     path: Path
@@ -61,7 +61,7 @@ class TurnMark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One row of the history of runs. `score` is the mean of both conditions."""
+    """One row of the history of runs. `score` is the mean of both conditions; `scores` has those that are held."""
 
     run_id: str
     job: str
@@ -79,6 +79,16 @@ class RunSummary:
     reviewers: tuple[str, ...] = ()
     batch_id: str | None = None
     """The command that it was started with, where that started several."""
+
+    @property
+    def only_condition(self) -> str | None:
+        """The one condition that it holds; None where it holds both, or never began."""
+        return next(iter(self.scores)) if len(self.scores) == 1 else None
+
+    @property
+    def measured(self) -> bool:
+        """Whether it has the score it was held for: the mean of both conditions, or that of its only one."""
+        return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,8 @@ class JobList:
 
     def _with_history(self, item: JobItem, runs: list[RunSummary]) -> JobItem:
         last: datetime | None = runs[-1].started_at if runs else None
-        scores = tuple(run.score for run in runs[-HISTORY:])
+        # Where only one condition was held there is no mean: that is no gap in the measurements.
+        scores = tuple(run.score for run in runs if run.only_condition is None)[-HISTORY:]
         fresh = replace(item, runs=len(runs), scores=scores, last_run=last)
         before = self._items.get(item.path)
         return before if before == fresh and before is not None else fresh

@@ -75,10 +75,14 @@ def row(job: JobItem, now: datetime) -> dict[str, Cell]:
         "tasks": _count(job.tasks),
         "facts": _count(job.facts),
         "asserts": _count(job.assertions),
-        "last runs": Cell(spark(job.scores, SPARK), "busy") if job.scores else Cell("no run yet", "quiet"),
+        "last runs": Cell(spark(job.scores, SPARK), "busy") if job.scores else _none_yet(job),
         "score": Cell(score(last), "strong" if last is not None else "quiet"),
         "last run": Cell(ago(job.last_run, now) if job.last_run else "–", "quiet"),
     }
+
+
+def _none_yet(job: JobItem) -> Cell:
+    return Cell("no mean yet" if job.runs else "no run yet", "quiet")
 
 
 def _count(number: int | None) -> Cell:

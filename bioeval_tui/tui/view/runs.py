@@ -46,7 +46,7 @@ MARK = "◆"
 
 def status_of(run: RunSummary) -> Cell:
     """Return how a run ended. One that went through and has no score was not a success: say so."""
-    if run.status != "completed" or run.score is not None:
+    if run.status != "completed" or run.measured:
         return STATUS[run.status]
     return NO_ANSWER if "agent" in run.fault.split(", ") else NO_SCORE
 
@@ -107,8 +107,8 @@ def _score(value: float | None) -> Cell:
 
 
 def trend(runs: Iterable[RunSummary], job: str) -> list[RunSummary]:
-    """Return the job's runs that have ended, oldest first."""
-    ended = [run for run in runs if run.job == job and run.status != "running"]
+    """Return the job's runs that have ended, oldest first; of one condition there is no mean to follow."""
+    ended = [run for run in runs if run.job == job and run.status != "running" and not run.only_condition]
     return sorted(ended, key=lambda run: run.started_at)
 
 
@@ -122,19 +122,7 @@ def card(run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int)
         [Cell(f"{when}, {ago(run.started_at, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
         [],
-        [Cell(f"{'withheld':<10}", "quiet"), Cell(score(run.scores.get("withheld")), "strong")],
-        [Cell(f"{'supplied':<10}", "quiet"), Cell(score(run.scores.get("supplied")), "strong")],
-        [
-            Cell(f"{'mean':<10}", "quiet"),
-            Cell(score(run.score), "strong"),
-            Cell("  published formula", "quiet"),
-        ],
-        *_reviewed_line(run),
-        [
-            Cell(f"{'uplift':<10}", "quiet"),
-            uplift(run.scores.get("supplied"), run.scores.get("withheld")),
-            Cell("  by facts", "quiet"),
-        ],
+        *_score_lines(run),
         [],
         [Cell(played, "warn" if run.rehearsal else "plain")],
         [Cell(plural(run.messages, "message"))],
@@ -144,18 +132,43 @@ def card(run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int)
     return lines + trend_lines(trend(runs, run.job), run, width)
 
 
+def _score_lines(run: RunSummary) -> list[Line]:
+    """Return the scores by condition, and what needs both of them."""
+    if only := run.only_condition:
+        other = "supplied" if only == "withheld" else "withheld"
+        return [
+            [Cell(f"{only:<10}", "quiet"), Cell(score(run.scores[only]), "strong")],
+            *_reviewed_line(run),
+            [Cell(f"{other:<10}not held", "quiet")],
+            [Cell("mean and uplift need both conditions", "quiet")],
+        ]
+    withheld, supplied = run.scores.get("withheld"), run.scores.get("supplied")
+    return [
+        [Cell(f"{'withheld':<10}", "quiet"), Cell(score(withheld), "strong")],
+        [Cell(f"{'supplied':<10}", "quiet"), Cell(score(supplied), "strong")],
+        [
+            Cell(f"{'mean':<10}", "quiet"),
+            Cell(score(run.score), "strong"),
+            Cell("  published formula", "quiet"),
+        ],
+        *_reviewed_line(run),
+        [Cell(f"{'uplift':<10}", "quiet"), uplift(supplied, withheld), Cell("  by facts", "quiet")],
+    ]
+
+
 def _reviewed_line(run: RunSummary) -> list[Line]:
     if not run.reviewers:
         return []
     who = shorten(", ".join(run.reviewers), 18)
-    told = reviews.words(run.score, run.reviewed)
+    told = "reviewed by" if run.only_condition else reviews.words(run.score, run.reviewed)
     return [[Cell(f"{'':<10}{told} ", "strong"), Cell(who, "quiet")]]
 
 
 def trend_lines(history: Sequence[RunSummary], run: RunSummary, width: int) -> list[Line]:
     """Return a job's means, oldest first, and how the newest compares with the one before."""
     if not history:
-        return [[Cell("no run of this job has ended yet", "quiet")]]
+        both = " with both conditions" if run.only_condition else ""
+        return [[Cell(f"no run of this job{both} has ended yet", "quiet")]]
     shown = list(history)[-max(1, min(TREND, width)) :]
     bars = spark([one.score for one in shown], len(shown))
     at = next((n for n, one in enumerate(shown) if one.run_id == run.run_id), None)
