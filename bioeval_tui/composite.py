@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import isfinite
 from statistics import fmean
 
-from bioeval_tui.events import CONDITIONS, ScorePart
+from bioeval_tui.events import CONDITIONS, ConditionName, ScorePart
 
 TIMING_WEIGHT = 1.0
 TASK_WEIGHT = 2.0
@@ -120,6 +120,8 @@ def mean_of(scores: Iterable[float | None]) -> float | None:
     return round(fmean(known), 2) if values and len(known) == len(values) else None
 
 
-def published_mean(scores: Mapping[str, float | None]) -> float | None:
+def published_mean(
+    scores: Mapping[str, float | None] | Mapping[ConditionName, float | None],
+) -> float | None:
     """Return the mean of both conditions, given their scores by name; None if either is None or was not held."""
     return mean_of(scores.get(condition) for condition in CONDITIONS)

@@ -49,6 +49,10 @@ class AssertionDetail(Dialog[None]):
         """The assertion's name and weight."""
         return assertion.heading(self._state, self._index)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where one condition was held there is no other."""
+        return action != "other" or self._state.only_condition is None
+
     def compose_body(self) -> Iterable[Widget]:
         """One text, scrollable."""
         with VerticalScroll(classes="dialog--body"):

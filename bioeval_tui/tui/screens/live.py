@@ -1,4 +1,4 @@
-"""The live screen: both conditions of a run as they are written, side by side or in tabs."""
+"""The live screen: the conditions of a run as they are written, side by side or in tabs."""
 
 from __future__ import annotations
 
@@ -56,6 +56,11 @@ class LiveScreen(LiveKeys, BaseScreen):
         & #talk-supplied { border-left: solid $line; }
         &.-running #talks, &.-running PanelDeck { display: block; }
         &.-running #notice { display: none; }
+        &.-single {
+            & #talk-supplied { border-left: none; }
+            & Talk { display: none; }
+            & Talk.-active { display: block; }
+        }
         &.-narrow {
             & #talk-supplied { border-left: none; }
             & TalkHead { display: none; }
@@ -172,6 +177,8 @@ class LiveScreen(LiveKeys, BaseScreen):
         if state is None:
             return
         changes = event.changes
+        if state.only_condition:
+            self.active = state.only_condition
         for key, change in changes.talks.items():
             if "conversation_started" in change.kinds and not self.steered:
                 self.show_talks_of(max(self.trial, key.trial), key.condition)
@@ -232,6 +239,7 @@ class LiveScreen(LiveKeys, BaseScreen):
         state = self.state
         begun = state is not None and bool(state.conversations) and bool(self.talks)
         self.set_class(begun, "-running")
+        self.set_class(state is not None and state.only_condition is not None, "-single")
         self._show_title()
         self._show_notice()
         self.show_scrubber()

@@ -91,7 +91,8 @@ class LiveKeys(LivePresenting, LiveGrid, LiveReading):
         if action in GRID_ACTIONS:
             return self.grid_applies(action)
         if action in NEEDS_RUN:
-            return bool(live.state.conversations)
+            other = action != "switch_condition" or live.state.only_condition is None
+            return other and bool(live.state.conversations)
         if action == "other_trial" and self.playback is not None:
             return False  # the same keys go from turn to turn
         if action in ("follow", "stay"):

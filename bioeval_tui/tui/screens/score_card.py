@@ -102,7 +102,8 @@ class ScoreCard(Dialog[Evidence]):
         self._trial = trial
         self._both = score_card.talks(state, trial)
         self._rows = score_card.rows(state, trial)
-        self._condition: ConditionName = "supplied" if self._both.get("supplied") else "withheld"
+        # The second one, unless it was not held: there the facts could be given.
+        self._condition: ConditionName = "supplied" if self._both.get("supplied") else next(iter(self._both))
         self._list = EvidenceRows()
 
     @property
@@ -172,18 +173,19 @@ class ScoreCard(Dialog[Evidence]):
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
 
     def _head(self, width: int) -> Content:
-        names = [
-            right(Cell(name, "strong" if name == self._condition else "quiet"), COLUMN) for name in self._both
-        ]
-        return Content.assemble(
-            " " * (width - COLUMN * (len(names) + 1)), *names, right(Cell("uplift", "quiet"), COLUMN)
-        )
+        names = [Cell(name, "strong" if name == self._condition else "quiet") for name in self._both]
+        return self._line(Cell(""), names, Cell("uplift", "quiet"), width)
 
     def _row(self, index: int, width: int) -> Content:
         row = self._rows[index]
-        cells = [right(row.cells.get(name, Cell("–", "quiet")), COLUMN) for name in self._both]
-        label = left(row.label, width - COLUMN * (len(cells) + 1))
-        return Content.assemble(label, *cells, right(row.uplift, COLUMN))
+        cells = [row.cells.get(name, Cell("–", "quiet")) for name in self._both]
+        return self._line(row.label, cells, row.uplift, width)
+
+    @staticmethod
+    def _line(label: Cell, cells: list[Cell], uplift: Cell, width: int) -> Content:
+        """Return a label, a column a condition, and what the facts changed where there are two of them."""
+        columns = [right(cell, COLUMN) for cell in (cells if len(cells) == 1 else [*cells, uplift])]
+        return Content.assemble(left(label, width - COLUMN * len(columns)), *columns)
 
     def _raise(self, width: int) -> Content:
         title = f"what would raise it most ({self._condition})"
@@ -226,10 +228,10 @@ class ScoreCard(Dialog[Evidence]):
         return self._rows[self._list.cursor].evidence.get(self._condition)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A run that goes on is not started again."""
+        """A run that goes on is not started again; where one condition was held there is no other."""
         if action == "again":
             return self._state.ended is not None
-        return True
+        return action != "other" or len(self._both) > 1
 
     @on(RowList.Chosen)
     def _chosen(self) -> None:

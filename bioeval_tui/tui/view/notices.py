@@ -70,7 +70,7 @@ def banner(state: RunState, link: LinkState, failure: str) -> str:
         return f"! Could not be measured: {state.ended.detail or 'the run failed'}"
     unclean = next((w for w in _warnings(state) if w.code == "not_clean"), None)
     if unclean is not None:
-        return f"! Not clean: {unclean.message}. No uplift is shown."
+        return f"! Not clean: {unclean.message}.{'' if state.only_condition else ' No uplift is shown.'}"
     if state.ended is None and state.warnings:
         return f"! {state.warnings[-1].message}"
     return ""

@@ -182,6 +182,8 @@ def _final_mark(check: AssertionChecked | None) -> Cell | None:
 
 def uplift_so_far(state: RunState, trial: int) -> Cell | None:
     """Return supplied − withheld over what is known; None when the run is not clean or one is missing."""
+    if state.only_condition:
+        return None
     if not state.clean:
         return Cell("no uplift: not clean", "warn")
     talks = [state.conversation(condition, trial) for condition in CONDITIONS]

@@ -62,9 +62,8 @@ def notes(state: RunState) -> list[Cell]:
     if started is not None and started.rehearsal:
         found.append(Cell(f"rehearsal: {started.evaluator} evaluator, {started.judge} judge", "warn"))
     if not state.clean:
-        found.append(
-            Cell("not clean: both conditions did not start from the same state, so no uplift", "warn")
-        )
+        why = "both conditions did not start from the same state, so no uplift"
+        found.append(Cell(f"not clean: {state.why_not_clean if state.only_condition else why}", "warn"))
     for talk in state.conversations.values():
         if talk.score is not None and talk.score.score is None:
             found.append(Cell(f"{talk.key.condition} could not be measured: {talk.score.reason}", "bad"))
@@ -82,14 +81,19 @@ def talks(state: RunState, trial: int) -> dict[ConditionName, ConversationState 
 
 
 def headline(state: RunState, trial: int) -> list[tuple[str, str]]:
-    """Return both conditions' scores, by name, as text."""
+    """Return the conditions' scores, by name, as text."""
     return [(condition, score_words(talk)) for condition, talk in talks(state, trial).items()]
 
 
 def mean(state: RunState, trial: int) -> str:
-    """Return the mean as the published formula has it: a dash if either condition has no score."""
-    found = [t.score.score if t and t.score else None for t in talks(state, trial).values()]
-    return score(composite.mean_of(found))
+    """Return the mean as the published formula has it: a dash if either condition has no score.
+
+    Of one condition it says what is missing: its score is no mean.
+    """
+    if state.only_condition:
+        return composite.NEEDS_BOTH
+    found = {c: talk.score.score if talk and talk.score else None for c, talk in talks(state, trial).items()}
+    return score(composite.published_mean(found))
 
 
 def reviewed_words(state: RunState, found: ReviewedScores) -> list[Cell]:
@@ -109,6 +113,8 @@ def reviewed_words(state: RunState, found: ReviewedScores) -> list[Cell]:
 
 def total_uplift(state: RunState, trial: int) -> Cell:
     """Return supplied − withheld of the composite, or why there is none."""
+    if state.only_condition:
+        return Cell(composite.NEEDS_BOTH, "quiet")
     if not state.clean:
         return Cell("not shown: not clean", "warn")
     pair = [state.conversation(condition, trial) for condition in heads.CONDITIONS]
@@ -274,15 +280,17 @@ def faults(state: RunState) -> str:
 def as_text(state: RunState, trial: int) -> str:
     """Return the card as plain lines, values separated by tabs."""
     both = list(talks(state, trial))
+    compared = len(both) > 1
     lines = [subject(state), *(note.text for note in notes(state))]
     lines += [f"{name}\t{value}" for name, value in headline(state, trial)]
     lines += [
         f"mean (published formula)\t{mean(state, trial)}",
         f"uplift by facts\t{total_uplift(state, trial).text}",
-        "\t".join(["", *both, "uplift"]),
+        "\t".join(["", *both, *(["uplift"] if compared else [])]),
     ]
     for row in rows(state, trial):
         cells = [row.cells[name].text if name in row.cells else "–" for name in both]
-        lines.append("\t".join([row.label.text.strip(), *cells, row.uplift.text]))
+        gain = [row.uplift.text] if compared else []
+        lines.append("\t".join([row.label.text.strip(), *cells, *gain]))
     lines.append(faults(state))
     return "\n".join(lines)
