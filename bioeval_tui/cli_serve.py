@@ -64,7 +64,16 @@ def serve(
         if is_loopback(host)
         else f"Other machines can reach this: who has the link can {can}. Nothing is encrypted."
     )
-    return asyncio.run(_serve(ServeOptions(command, host, port, allowed_hosts, max_sessions), warning))
+    options = ServeOptions(command, host, port, allowed_hosts, max_sessions, _is_light)
+    return asyncio.run(_serve(options, warning))
+
+
+def _is_light() -> bool:
+    """Say whether the look that was chosen last is the light one."""
+    from bioeval_tui.settings import Settings
+    from bioeval_tui.wiring.preferences import Preferences
+
+    return Preferences(Settings.from_environment().data_dir).values.get("theme") == "light"
 
 
 def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> list[str]:

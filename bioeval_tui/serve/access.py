@@ -18,6 +18,9 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Literal
 
+Verdict = Literal["right", "wrong", "wait"]
+"""What becomes of a token or ticket that somebody brought."""
+
 TRIES = 10
 """Wrong tokens that an address may give before it has to wait."""
 
@@ -134,7 +137,7 @@ class Access:
         self._clock = clock
         self._tickets: dict[str, float] = {}
 
-    def try_token(self, given: str, address: str) -> Literal["right", "wrong", "wait"]:
+    def try_token(self, given: str, address: str) -> Verdict:
         """Compare a token in constant time; who was wrong too often waits, right or not."""
         if self.attempts.wait_s(address):
             return "wait"
@@ -151,7 +154,7 @@ class Access:
         self._tickets[ticket] = self._clock() + TICKET_S
         return ticket
 
-    def redeem(self, given: str, address: str) -> Literal["right", "wrong", "wait"]:
+    def redeem(self, given: str, address: str) -> Verdict:
         """Take a ticket; it is worth nothing afterwards."""
         if self.attempts.wait_s(address):
             return "wait"

@@ -55,10 +55,10 @@ def policy(host: str = "", nonce: str = "") -> str:
     return "; ".join(rules)
 
 
-def page(ticket: str, nonce: str) -> str:
-    """Return the page for one tab. Both arguments are our own URL-safe random text."""
+def page(ticket: str, nonce: str, *, light: bool = False) -> str:
+    """Return the page for one tab. `ticket` and `nonce` are our own URL-safe random text."""
     return Template(_read("bioeval_tui.serve", "static/page.html").decode()).substitute(
-        ticket=ticket, nonce=nonce
+        ticket=ticket, nonce=nonce, look="light" if light else "dark"
     )
 
 

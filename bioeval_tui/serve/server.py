@@ -15,7 +15,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.serve import page
-from bioeval_tui.serve.access import Access, Hosts, same_origin
+from bioeval_tui.serve.access import Access, Hosts, Verdict, same_origin
 from bioeval_tui.serve.session import Session, bounded
 from bioeval_tui.text import clean_line
 
@@ -30,13 +30,17 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What to serve and to whom. `command` draws one session; `allowed_hosts` are further names of this server."""
+    """What to serve and to whom. `command` draws one session; `allowed_hosts` are further names of this server.
+
+    `is_light` says whether a page begins light, before its session has drawn anything.
+    """
 
     command: Sequence[str]
     host: str = "127.0.0.1"
     port: int = 0
     allowed_hosts: Sequence[str] = ()
     max_sessions: int = 4
+    is_light: Callable[[], bool] = lambda: False
 
 
 class Server:
@@ -82,19 +86,14 @@ class Server:
         response.headers.setdefault("Content-Security-Policy", page.policy())
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
-        address = request.remote or ""
         # Nothing else in the link: the terminal's script would act on some of it.
         if list(request.query) != ["token"]:
             return _refusal(403, WRONG_LINK)
-        found = self.access.try_token(request.query["token"], address)
-        if found == "wait":
-            return self._wait(address)
-        if found == "wrong":
-            return _refusal(403, WRONG_LINK)
-        if self._is_full:
-            return _refusal(503, FULL)
+        if refused := self._refused(request, self.access.try_token, request.query["token"]):
+            return refused
         nonce = secrets.token_urlsafe(16)
-        answer = web.Response(text=page.page(self.access.new_ticket(), nonce), content_type="text/html")
+        shown = page.page(self.access.new_ticket(), nonce, light=self._options.is_light())
+        answer = web.Response(text=shown, content_type="text/html")
         answer.headers["Content-Security-Policy"] = page.policy(request.headers["Host"], nonce)
         return answer
 
@@ -109,22 +108,25 @@ class Server:
     def _is_full(self) -> bool:
         return len(self._tabs) >= self._options.max_sessions
 
-    def _wait(self, address: str) -> web.Response:
-        answer = _refusal(429, "Too many wrong links came from your address. Wait a minute.")
-        answer.headers["Retry-After"] = str(int(self.access.attempts.wait_s(address)) + 1)
-        return answer
+    def _refused(
+        self, request: web.Request, try_secret: Callable[[str, str], Verdict], secret: str
+    ) -> web.Response | None:
+        """Try what the request brings, by `try_secret(secret, address)`; None lets it in."""
+        address = request.remote or ""
+        found = try_secret(secret, address)
+        if found == "wait":
+            answer = _refusal(429, "Too many wrong links came from your address. Wait a minute.")
+            answer.headers["Retry-After"] = str(int(self.access.attempts.wait_s(address)) + 1)
+            return answer
+        if found == "wrong":
+            return _refusal(403, WRONG_LINK)
+        return _refusal(503, FULL) if self._is_full else None
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers:
             return _refusal(403, "Another page may not use this server.")
-        address = request.remote or ""
-        found = self.access.redeem(request.match_info["ticket"], address)
-        if found == "wait":
-            return self._wait(address)
-        if found == "wrong":
-            return _refusal(403, WRONG_LINK)
-        if self._is_full:
-            return _refusal(503, FULL)
+        if refused := self._refused(request, self.access.redeem, request.match_info["ticket"]):
+            return refused
         tab = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=MAX_MESSAGE, compress=False)
         task = asyncio.current_task()
         assert task is not None

@@ -1,13 +1,30 @@
-"""The driver of a session in a browser: Textual's, but it ends when whoever reads it has gone."""
+"""The driver of a session in a browser: Textual's, but it ends when whoever reads it has gone.
+
+It also tells the browser's terminal which background the theme has (xterm's OSC 11), for what lies beside the cells.
+"""
 
 from __future__ import annotations
+
+import re
 
 from textual import messages
 from textual.drivers.web_driver import WebDriver
 
+HEX = re.compile("#[0-9a-fA-F]{6}")
+
 
 class ServedDriver(WebDriver):
     """Leaves the program when its input ends, which it does when the server has died."""
+
+    _background = ""
+
+    def write(self, data: str) -> None:
+        """Send what is drawn, after the background when that is a new one."""
+        background = self._app.theme_variables.get("background", "")
+        if background != self._background and HEX.fullmatch(background):
+            self._background = background
+            data = f"\x1b]11;{background}\x07{data}"
+        super().write(data)
 
     def run_input_thread(self) -> None:
         """Hand over input until there is no more."""

@@ -302,6 +302,11 @@ class Tab:
         await self.page.close()
 
 
+async def paper(page: Page) -> str:
+    """Return the colour of what lies around the terminal's cells."""
+    return str(await page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+
 @asynccontextmanager
 async def browser(profile: Path) -> AsyncIterator[BrowserContext]:
     """A browser whose every other name resolves to nothing."""
@@ -402,12 +407,17 @@ async def test_two_tabs_in_a_browser(tmp_path: Path) -> None:
             await first.press("3")
             await first.until("1 run")
 
-            # Leaving the program is said, and a new session can begin.
+            # Leaving the program is said, and a new session can begin: in the look that was chosen last, edges and all.
+            assert await paper(first.page) == "rgb(21, 23, 30)"
+            (tmp_path / "preferences.json").write_text('{"theme": "light"}')
             await first.press("q")
             await first.page.wait_for_selector("text=This session has ended", timeout=PATIENCE_MS)
             wait_for(lambda: not server.tabs, "the process ending")
+            first.forget()
             await first.page.click("text=Start again")
+            await first.page.wait_for_selector("html.light .opening", state="attached", timeout=PATIENCE_MS)
             await first.until("1 run")
+            assert await paper(first.page) == "rgb(251, 251, 249)"
 
             # Ctrl-C ends everything.
             tabs = server.tabs
