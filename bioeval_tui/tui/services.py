@@ -128,6 +128,8 @@ class RunRequest:
     sample_agent: bool = False
     """Start the sample agent for this run, and stop it at its end."""
     trials: int = 1
+    conditions: tuple[ConditionName, ...] = ("withheld", "supplied")
+    """What each trial holds: both, or only one."""
     order: Literal["withheld-first", "supplied-first", "random"] | None = None
     parallel: bool = False
     concurrency: int | None = None

@@ -146,6 +146,7 @@ class AppServices:
             sample_agent=request.sample_agent,
             mode="rehearsal" if request.rehearsal else "job",
             trials=request.trials,
+            conditions=request.conditions,
             order=request.order,
             parallel=request.parallel,
             batch_id=ids[0] if len(ids) > 1 else None,

@@ -62,7 +62,7 @@ async def test_a_run_is_asked_for_started_and_shown(size: tuple[int, int]) -> No
         assert "2 conditions: 2 conversations" in screen_text(app)
         await pilot.press("right", "right", "tab", *"http://a:1", "down", *"m1,m2", "down", "down", *"big")
         await pilot.press(
-            "down", *"j1;j2", "down", "backspace", "3", "down", "4", "down", "right", "down", "space"
+            "down", *"j1;j2", "down", "backspace", "3", "down", "4", "down", "down", "right", "down", "space"
         )
         await loaded(app, pilot)
         assert "2 models × 2 conditions × 3 repeats: 12 conversations" in screen_text(app)
@@ -102,6 +102,34 @@ async def test_the_dialog_remembers_and_a_sample_begins_with_the_sample_agent() 
         await loaded(app, pilot)
         assert isinstance(app.screen, JobsScreen)
     assert services.started == []
+
+
+@SIZES
+async def test_one_condition_is_chosen_and_remembered_for_the_job(size: tuple[int, int]) -> None:
+    services = given()
+    path = "/home/ada/jobs/variant_triage.yml"
+    services.preferences["run.by_job"] = {path: {"order": "withheld-first", "agent": "job"}}
+    async with opened(None, size, services=services, start="jobs") as (app, pilot):
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: isinstance(app.screen, RunDialog))
+        app.screen.query_one("#conditions").focus()
+        await pilot.press("left")
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert "‹ facts supplied only: no mean, no uplift ›" in text
+        assert "1 condition: 1 conversation" in text
+        assert "facts withheld first" not in text  # there is no order of one
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(services.started))
+        await until(pilot, lambda: app.current_mode == "live")
+        await pilot.press("1")
+        await until(pilot, lambda: app.current_mode == "jobs")
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: isinstance(app.screen, RunDialog))
+        await loaded(app, pilot)
+        assert "‹ facts supplied only" in screen_text(app)
+    assert [(request.conditions, request.order) for request in services.started] == [(("supplied",), None)]
+    assert services.preferences["run.by_job"][path]["conditions"] == "supplied"
 
 
 async def test_what_is_wrong_in_the_dialog_is_said_there() -> None:

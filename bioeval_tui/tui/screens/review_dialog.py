@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.content import Content
+from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from bioeval_tui.tui.screens.dialog import Dialog
-from bioeval_tui.tui.tones import paint
+from bioeval_tui.tui.screens.form_dialog import FormDialog, form_keys
 from bioeval_tui.tui.view import review
 from bioeval_tui.tui.view.cells import Cell
 from bioeval_tui.tui.widgets.choice import Choice
@@ -34,31 +31,19 @@ class ReviewField(Input):
     ]
 
 
-class ReviewDialog(Dialog[review.Form]):
-    """The result is the form, complete; None when it was closed."""
+class ReviewDialog(FormDialog[review.Form]):
+    """One kind of review, with its reason."""
 
     NAME: ClassVar[str] = "Review form"
     ABOUT: ClassVar[str] = (
         "The reason is kept with the review, beside the recording, with your name and the time. "
         "Nothing that was recorded or published changes."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "give", "give", tooltip="Keep this review beside the recording"),
-        Binding("down", "next(1)", "next", key_display="↑ ↓", tooltip="The next field"),
-        Binding("up", "next(-1)", "field before", show=False, tooltip="The field before"),
-    ]
-    DEFAULT_CSS = """
-    ReviewDialog {
-        & > .dialog--box { max-width: 90; }
-        & .dialog--body { height: auto; }
-        & .review--row { height: 1; }
-        & .review--row > .review--label { width: 10; color: $quiet; }
-        & .review--row > Input { width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1; }
-        & .review--row > Input:focus { background: $surface-lighten-2; }
-        & #told { height: auto; margin-top: 1; }
-        &.-wide .review--row { margin-bottom: 1; }
-    }
-    """
+    LABEL_WIDTH: ClassVar[int] = 10
+    BINDINGS: ClassVar[list[BindingType]] = form_keys(
+        "give", "Keep this review beside the recording", "field"
+    )
+    DEFAULT_CSS = "ReviewDialog > .dialog--box { max-width: 90; }"
 
     def __init__(self, kind: review.Kind, about: str, choice: str = "") -> None:
         super().__init__()
@@ -75,27 +60,19 @@ class ReviewDialog(Dialog[review.Form]):
         """One line a field."""
         with Vertical(classes="dialog--body"):
             if self._kind == "override":
-                yield self._row(
+                yield self.row(
                     "score", ReviewField(placeholder="0 to 1, such as 0.8", id="score", compact=True)
                 )
             elif self._kind == "mark":
-                yield self._row("mark", Choice(review.MARK_WORDS, self._choice, id="choice"))
+                yield self.row("mark", Choice(review.MARK_WORDS, self._choice, id="choice"))
             elif self._kind == "fault":
-                yield self._row("fault", Choice(review.FAULTS, self._choice, id="choice"))
+                yield self.row("fault", Choice(review.FAULTS, self._choice, id="choice"))
             placeholder = (
                 "what you saw in the transcript" if self._kind != "note" else "anything worth knowing"
             )
             label = "note" if self._kind == "note" else "why"
-            yield self._row(label, ReviewField(placeholder=placeholder, id="why", compact=True))
+            yield self.row(label, ReviewField(placeholder=placeholder, id="why", compact=True))
             yield Static(id="told", markup=False)
-
-    def _row(self, label: str, field: Widget) -> Horizontal:
-        return Horizontal(Static(label, classes="review--label", markup=False), field, classes="review--row")
-
-    def on_mount(self) -> None:
-        """Begin at the first field."""
-        self._tell()
-        self.query("Choice, Input").first().focus()
 
     @property
     def form(self) -> review.Form:
@@ -104,27 +81,10 @@ class ReviewDialog(Dialog[review.Form]):
         choice = next((choice.value for choice in self.query(Choice)), "")
         return review.Form(self._kind, typed.get("score", ""), choice, typed.get("why", ""))
 
-    @on(Choice.Changed)
-    @on(Input.Changed)
-    def _changed(self) -> None:
-        self._tell()
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_give()
-
-    def _tell(self, *, trying: bool = False) -> None:
+    def told(self, *, trying: bool) -> Cell:
+        """What is missing, or that nothing is."""
         problem = review.wrong(self.form)
-        told = Cell(problem, "bad" if trying else "quiet") if problem else Cell("enter keeps it", "quiet")
-        self.query_one("#told", Static).update(Content("\n").join([paint(told)]))
-
-    def action_next(self, by: int) -> None:
-        """Go to another field."""
-        if by > 0:
-            self.focus_next("Choice, Input")
-        else:
-            self.focus_previous("Choice, Input")
+        return Cell(problem, "bad" if trying else "quiet") if problem else Cell("enter keeps it", "quiet")
 
     def action_give(self) -> None:
         """Close with the form, unless something is missing; then go to what is."""
@@ -132,6 +92,6 @@ class ReviewDialog(Dialog[review.Form]):
         if not review.wrong(form):
             self.dismiss(form)
             return
-        self._tell(trying=True)
+        self.tell(trying=True)
         at = "#score" if form.kind == "override" and review.score_typed(form.score) is None else "#why"
         self.query_one(at).focus()

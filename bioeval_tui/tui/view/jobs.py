@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from bioeval_tui.text import plural
@@ -13,9 +13,13 @@ from bioeval_tui.tui.content import ago
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.services import RunRequest
 from bioeval_tui.tui.view.cells import Cell, score
+from bioeval_tui.tui.view.heads import CONDITIONS
 from bioeval_tui.tui.view.listing import Key, Listing, number_key, text_key
 from bioeval_tui.tui.view.medals import Column
 from bioeval_tui.tui.view.sparks import spark
+
+if TYPE_CHECKING:
+    from bioeval_tui.events import ConditionName
 
 SPARK = 12
 MOST_REPEATS = 1000
@@ -116,6 +120,7 @@ class Form:
     evaluator: str = ""
     judge: str = ""
     concurrency: str = ""
+    conditions: Literal["both", "withheld", "supplied"] = "both"
 
     @classmethod
     def remembered(cls, kept: Any) -> Form:
@@ -150,6 +155,11 @@ class Form:
         return _number(self.repeats)
 
     @property
+    def held(self) -> tuple[ConditionName, ...]:
+        """The conditions that a run of this form holds."""
+        return CONDITIONS if self.conditions == "both" else (self.conditions,)
+
+    @property
     def at_most(self) -> int | None:
         """The most conversations at once; None when nothing is said of it, or that is not a number."""
         return _number(self.concurrency)
@@ -176,6 +186,11 @@ CHOICES: dict[str, dict[str, str]] = {
         "job": "as the job says",
         "rehearsal": "rehearsal: a script asks, rules judge, no model",
     },
+    "conditions": {
+        "both": "both: facts withheld and facts supplied",
+        "withheld": "facts withheld only: no mean, no uplift",
+        "supplied": "facts supplied only: no mean, no uplift",
+    },
     "order": {
         "job": "as the job says",
         "withheld-first": "facts withheld first",
@@ -184,7 +199,7 @@ CHOICES: dict[str, dict[str, str]] = {
     },
     "at_once": {
         "no": "one after the other",
-        "yes": "both at once; the agent must keep them apart",
+        "yes": "side by side; the agent must keep them apart",
     },
 }
 """What each choice of the form stands for, in words."""
@@ -210,9 +225,10 @@ def size_words(form: Form) -> str:
     models, trials = max(1, len(form.model_names)), form.trials
     if trials is None:
         return ""
-    total = models * 2 * trials
+    held = len(form.held)
+    total = models * held * trials
     parts = [plural(models, "model")] if models > 1 else []
-    parts += ["2 conditions", *([plural(trials, "repeat")] if trials > 1 else [])]
+    parts += [plural(held, "condition"), *([plural(trials, "repeat")] if trials > 1 else [])]
     at_most = f", at most {form.at_most} at once" if form.at_most else ""
     return f"{' × '.join(parts)}: {plural(total, 'conversation')}{at_most}"
 
@@ -228,7 +244,8 @@ def request(job: JobItem, form: Form) -> RunRequest:
         rehearsal=form.played == "rehearsal",
         sample_agent=form.agent == "sample",
         trials=form.trials or 1,
-        order=None if form.order == "job" else form.order,
+        conditions=form.held,
+        order=None if form.order == "job" or form.conditions != "both" else form.order,
         parallel=form.at_once == "yes",
         concurrency=form.at_most,
     )
