@@ -17,6 +17,9 @@ Given = TypeVar("Given")
 UNTOUCHED = frozenset({"preferences", "keep", "close"})
 """What a person chose, and keeps under names of files."""
 
+COME_BACK = frozenset({"medals", "grade"})
+"""What these give is handed to other services later, which find nothing by a masked name."""
+
 REFUSED = {"edit": "names are masked, and an editor would show the file as it is"}
 
 
@@ -27,6 +30,7 @@ class MaskedServices:
         self._inner = inner
         self._mask = mask
         self._known: dict[str, dict[int, tuple[Any, Any]]] = {}
+        self._given: dict[int, tuple[Any, Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
@@ -39,7 +43,9 @@ class MaskedServices:
     def _wrapped(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(call)
         def masked(*arguments: Any, **options: Any) -> Any:
-            result = call(*arguments, **options)
+            result = call(
+                *map(self._original, arguments), **{key: self._original(one) for key, one in options.items()}
+            )
             if inspect.isawaitable(result):
                 return self._awaited(name, result)
             if hasattr(result, "__aiter__"):
@@ -54,14 +60,25 @@ class MaskedServices:
     async def _iterated(self, name: str, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         try:
             async for item in result:
-                yield self._mask.value(item)
+                yield self._masked(name, item)
         finally:
             if (close := getattr(result, "aclose", None)) is not None:
                 await close()
 
+    def _original(self, value: Any) -> Any:
+        """Return what a screen hands back as it was before it was masked."""
+        if isinstance(value, list | tuple):
+            items = map(self._original, value)
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+        shown, original = self._given.get(id(value), (None, None))
+        return original if shown is value and value is not None else value
+
     def _masked(self, name: str, result: Any) -> Any:
         if not isinstance(result, list | tuple) or hasattr(result, "_fields"):
-            return self._mask.value(result)
+            shown = self._mask.value(result)
+            if name in COME_BACK:
+                self._given[id(shown)] = (shown, result)
+            return shown
         before, now = self._known.get(name, {}), {}
         for item in result:
             known = before.get(id(item))

@@ -142,7 +142,8 @@ class MedalRow:
 
     task_id: str
     agent: str
-    submission: str
+    file: str
+    """What was handed in, as it is shown; `path` is where it is read from, when that is known."""
     report: TaskReport | None = None
     not_graded: str | None = None
     leaderboard: tuple[float, ...] = ()
@@ -151,6 +152,7 @@ class MedalRow:
     domain: str = ""
     folder: Path | None = None
     """Where its grading report stands, and reviews of it beside; None when it was graded without one."""
+    path: Path | None = None
 
 
 class Services(Protocol):

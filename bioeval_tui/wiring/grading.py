@@ -167,6 +167,7 @@ def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folde
         leaderboard=board,
         domain=domain,
         folder=folder,
+        path=Path(report.submission_path),
     )
 
 
@@ -185,7 +186,7 @@ def grade_row(grading: Grading, task_id: str, path: Path | None) -> MedalRow:
         return MedalRow(task_id, agent, shown, not_graded=clean_line(outcome.reason))
     report = outcome.report if isinstance(outcome, Invalid) else outcome
     board, domain = grading.leaderboard(report.task_id), grading.domain(report.task_id)
-    return MedalRow(report.task_id, agent, shown, report, leaderboard=board, domain=domain)
+    return MedalRow(report.task_id, agent, shown, report, leaderboard=board, domain=domain, path=path)
 
 
 def medal_grader(settings: Settings, job_dir: Path) -> GradeMedal:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,9 +16,11 @@ from bioeval_tui.masking.mask import Mask
 from bioeval_tui.masking.rules_file import load_rules
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.review_items import Given, ReviewSource
+from bioeval_tui.wiring.samples import sample_submissions
 from bioeval_tui.wiring.services import AppServices
-from tests.integration.marked import leaks
-from tests.integration.test_masking import RUN, recorded, unmasked
+from tests.integration.marked import NAME, leaks
+from tests.integration.test_masking import RUN, recorded, report, unmasked
 
 __all__ = ["recorded", "unmasked"]
 
@@ -95,3 +99,42 @@ async def test_without_rules_the_same_screens_would(services: AppServices, tmp_p
     """Shows that the test above can fail."""
     found = await walk(services, (140, 40), tmp_path, far=False)
     assert {screen for screen, seen in found.items() if any(map(leaks, seen))} == {"1", "2", "3", "5"}
+
+
+async def test_the_doctor_reads_the_file_and_names_nobody(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file lies under the person's name: it is found all the same, and so is what reviewers said of it."""
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    (broken,) = sample_submissions().glob("*run-group_broken/breast-cancer.csv")
+    file = tmp_path / NAME / f"breast-cancer of {NAME}.csv"
+    file.parent.mkdir()
+    file.write_text(broken.read_text("utf-8") + f"{NAME},1.0\n", "utf-8")
+    graded = replace(report(), submission_path=str(file), score=None, valid_submission=False)
+    (tmp_path / "reports.json").write_text(json.dumps(graded.to_dict()), "utf-8")
+    settings = Settings(data_dir_override=str(recorded / "data"))
+    services = AppServices(settings, reports=[tmp_path / "reports.json"], reviewer="ada")
+    try:
+        (item,) = await services.review_queue(ReviewSource(reports=(tmp_path / "reports.json",)))
+        await services.give_review(item, Given("note", why="seen"))
+        await services.give_review(item, Given("override", mark="suspicious", why=f"{NAME} sent it twice"))
+        use(Mask(load_rules(recorded / "rules.yml", recorded)))
+        app = BioevalApp(services, "medals", on_quit="leave", clock=lambda: 0.0)
+        async with app.run_test(size=(140, 40), notifications=True) as pilot:
+            await settled(pilot)
+            seen = [shown(app)]
+            await pilot.press("d")
+            for _ in range(3000):  # a worker process looks at the file
+                await pilot.pause(0.02)
+                if "Validated for" in shown(app):
+                    break
+            seen += [shown(app), app.export_screenshot()]
+            await pilot.press("escape", "v")
+            await settled(pilot)
+            seen.append(shown(app))
+    finally:
+        services.close()
+    assert "suspicious: [PATIENT-1] sent it" in " ".join(seen[0].split())
+    assert "[PATIENT-1]" in seen[1]
+    assert "2 ids are not expected: 9999, [PATIENT-1]" in seen[1]
+    assert [text for text in seen if leaks(text)] == []

@@ -265,7 +265,7 @@ class FakeServices:
     async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
         """Return what was said of each row's file."""
         found = fold_reviews(self.entries).submissions
-        return [found.get(row.submission, {}) for row in rows]
+        return [found.get(row.file, {}) for row in rows]
 
     async def medals(self) -> AsyncIterator[MedalRow]:
         """Yield the rows that were given."""

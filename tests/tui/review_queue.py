@@ -37,11 +37,11 @@ def submission_queue(rows: Sequence[MedalRow]) -> Any:
         said = fold_reviews(entries).submissions
         return [
             ReviewItem(
-                ItemId("results", None, None, row.submission),
+                ItemId("results", None, None, row.file),
                 row.task_id,
                 row.task_id,
                 row=row,
-                opinions=said.get(row.submission, {}),
+                opinions=said.get(row.file, {}),
                 graded="valid" if row.report and row.report.valid_submission else "invalid",
             )
             for row in rows

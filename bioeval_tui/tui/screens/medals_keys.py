@@ -284,10 +284,10 @@ class MedalsKeys(BaseScreen):
             from bioeval_tui.tui.screens.work import WorkDialog
 
             row = self.looked_at.row
-            heading = f"Looking at {row.submission}"
+            heading = f"Looking at {row.file}"
 
             async def examine(_: object) -> Examined:
-                return await self.bioeval.services.examine(row.task_id, row.submission)
+                return await self.bioeval.services.examine(row.task_id, str(row.path or row.file))
 
             def show(found: Examined | None) -> None:
                 self._show_findings(row, found)
@@ -298,7 +298,7 @@ class MedalsKeys(BaseScreen):
         if found is not None:
             from bioeval_tui.tui.screens.findings import FindingsDialog
 
-            self.app.push_screen(FindingsDialog(row.task_id, row.submission, found))
+            self.app.push_screen(FindingsDialog(row.task_id, row.file, found))
 
     async def action_back(self) -> None:
         """Clear the filter, then go from agents to submissions, then back."""

@@ -26,7 +26,7 @@ def card(row: MedalRow, width: int) -> list[Line]:
     extra = report.extra
     if place == "invalid":
         why = (extra.error if extra else None) or _why_invalid(report)
-        return [*lines, [Cell("invalid: ", "bad"), Cell(why)], [], [Cell(row.submission, "quiet")]]
+        return [*lines, [Cell("invalid: ", "bad"), Cell(why)], [], [Cell(row.file, "quiet")]]
     lines += _standing_lines(report)
     scale = medal_scale.scale_of(row)
     if scale is not None:

@@ -112,7 +112,7 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
         "> human": _yes(report.beats_human if report and fine else None),
         "next medal": next_medal(row),
         "domain": Cell(row.domain or "–", "plain" if row.domain else "quiet"),
-        "file": Cell(row.submission, "quiet"),
+        "file": Cell(row.file, "quiet"),
     }
 
 
@@ -153,7 +153,7 @@ def exported(row: MedalRow) -> tuple[str | float | None, ...]:
         extra.next_medal if extra else None,
         extra.score_needed if extra else None,
         row.not_graded or (extra.error if extra and place == "invalid" else None),
-        row.submission,
+        row.file,
     )
 
 
