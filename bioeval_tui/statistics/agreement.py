@@ -4,6 +4,7 @@ Scores lie in [0, 1]. Kappa looks at passed or not passed (Cohen 1960); weighted
 tenths, with quadratic weights (Cohen 1968; Fleiss and Cohen 1973); alpha at the scores themselves, on an interval
 scale, with any number of raters and with gaps (Krippendorff 2011). A value is None where the formula divides by
 zero: too few ratings, or nobody ever says anything else. scikit-learn and NLTK do the sums; both load late.
+(PyPI's `krippendorff` is under the GPL, which this program is not.)
 """
 
 from __future__ import annotations

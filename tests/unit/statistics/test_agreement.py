@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bioeval_tui.statistics.agreement import agreement, cohen_kappa, krippendorff_alpha
 
@@ -44,6 +46,32 @@ def test_alpha_is_krippendorffs_with_gaps() -> None:
     }
     assert krippendorff_alpha(ratings, "nominal") == pytest.approx(0.743, abs=0.0005)
     assert krippendorff_alpha(ratings) == pytest.approx(0.849, abs=0.0005)
+
+
+@given(
+    st.lists(
+        st.lists(st.one_of(st.none(), st.integers(0, 10).map(lambda n: n / 10)), min_size=3, max_size=3),
+        min_size=2,
+        max_size=12,
+    )
+)
+def test_alpha_is_the_definition_whoever_left_what_out(units: list[list[float | None]]) -> None:
+    """1 − observed / expected disagreement over all pairs of values, as in Krippendorff's section E."""
+    pairable = [[v for v in unit if v is not None] for unit in units]
+    pairable = [values for values in pairable if len(values) > 1]
+    everything = [v for values in pairable for v in values]
+    n = len(everything)
+    observed = sum(sum((a - b) ** 2 for a in vs for b in vs) / (len(vs) - 1) for vs in pairable)
+    expected = sum((a - b) ** 2 for a in everything for b in everything)
+    ratings = {
+        rater: {unit: v for unit, row in enumerate(units) if (v := row[place]) is not None}
+        for place, rater in enumerate("ABC")
+    }
+    found = krippendorff_alpha(ratings)
+    if len(pairable) < 2 or not expected:
+        assert found is None
+    else:
+        assert found == pytest.approx(1 - (n - 1) * observed / expected, abs=1e-9)
 
 
 def test_two_raters_of_scores() -> None:
