@@ -39,3 +39,9 @@ def test_version_and_help_load_nothing_heavy(argument: str) -> None:
 
 def test_the_screens_load_no_client_and_no_data_frames() -> None:
     assert loaded_after("import bioeval_tui.tui.app") <= {"textual"}
+
+
+def test_the_list_of_runs_is_there_before_the_models_of_events_would_be() -> None:
+    code = "import bioeval_tui.cli_runs, bioeval_tui.recordings.catalogue, bioeval_tui.settings, bioeval_tui.reports.run_list"
+    probe = f"import sys\n{code}\nassert not [m for m in ('pydantic.main', 'asyncio', 'jinja2') if m in sys.modules]"
+    subprocess.run([sys.executable, "-c", probe], check=True, timeout=60)

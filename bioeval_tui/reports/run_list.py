@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui.recordings.catalogue import CataloguedRun
-from bioeval_tui.reports.words import number
+from bioeval_tui.reports.numbers import number
 from bioeval_tui.terminal import plain_console
 from bioeval_tui.text import shorten
 

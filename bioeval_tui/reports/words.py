@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
 from typing import TYPE_CHECKING
 
 from bioeval_tui import composite
 from bioeval_tui.events import AssertionChecked, ConversationEnded
 from bioeval_tui.reports.costs import PeerCost, Spent
+from bioeval_tui.reports.numbers import DASH as DASH
+from bioeval_tui.reports.numbers import number as number
+from bioeval_tui.reports.numbers import number3 as number3
+from bioeval_tui.reports.numbers import number_up as number_up
 from bioeval_tui.run_state import ConversationState, RunState
 from bioeval_tui.statistics.estimates import signed as signed_number
 from bioeval_tui.statistics.passk import PassK
@@ -18,7 +21,6 @@ from bioeval_tui.text import clean_line, compact_json, plural, shorten
 if TYPE_CHECKING:
     from bioeval_tui.reports.loading import LoadedRun
 
-DASH = "–"
 SHOWN_K = 5
 PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
 STATUS = {"passed": "holds", "failed": "does not hold", "not_measured": "could not be measured"}
@@ -62,21 +64,6 @@ def why_no_mean(state: RunState) -> str:
     if state.ended is None:
         return "The run has not ended, so there is no mean."
     return "A conversation could not be used, so there is no mean."
-
-
-def number(value: float | None) -> str:
-    """Return two decimals, or a dash."""
-    return DASH if value is None else f"{value:.2f}"
-
-
-def number3(value: float | None) -> str:
-    """Return three decimals, or a dash."""
-    return DASH if value is None else f"{value:.3f}"
-
-
-def number_up(value: float) -> str:
-    """Return two decimals, rounded up: what is asked for must be enough."""
-    return f"{ceil(value * 100 - 1e-9) / 100:.2f}"
 
 
 def signed(value: float | None) -> str:
