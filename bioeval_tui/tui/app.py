@@ -221,12 +221,14 @@ class BioevalApp(App[None]):
 
     def choose_keys(self) -> None:
         """Answer to the keys that were kept; say which of them cannot be used."""
+        from bioeval_tui.tui.screens.base import BaseScreen
         from bioeval_tui.tui.screens.keys import all_places
 
         chosen = resolve(self.services.preferences.get("keys"), all_places())
         self.keys = chosen.keys
-        for node in (self, *(screen for stack in self._screen_stacks.values() for screen in stack)):
-            use_keys(node, self.keys)
+        use_keys(self, self.keys)
+        for screen in [screen for stack in self._screen_stacks.values() for screen in stack]:
+            screen.take_keys() if isinstance(screen, BaseScreen) else use_keys(screen, self.keys)
         for problem in chosen.problems[:MOST_TOLD]:
             self.notify(problem, severity="warning", markup=False)
         self.refresh_bindings()
@@ -276,6 +278,16 @@ class BioevalApp(App[None]):
         from bioeval_tui.tui.screens.help import HelpScreen
 
         self.push_screen(HelpScreen(self.screen))
+
+    def action_screens(self) -> None:
+        """Show the screens, to go to one: what a click on the footer's `1…5` does."""
+        from bioeval_tui.tui.screens.places import PlacesDialog
+
+        self.push_screen(PlacesDialog(self.screen), self._go_chosen)
+
+    async def _go_chosen(self, action: str | None) -> None:
+        if action is not None:
+            await self.run_action(action)
 
     def action_change_keys(self) -> None:
         """Show every key, to be changed."""

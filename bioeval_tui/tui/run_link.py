@@ -37,17 +37,14 @@ class RunLink:
         self._post = post
         self._clock = clock
         self._feed: Feed | None = None
+        self.playback: Playback | None = None
+        """The controls of a replay; None for a live run, and before it is opened."""
         self._over = asyncio.Event()
 
     @property
     def state(self) -> RunState | None:
         """The run so far; None until the engine has answered."""
         return self._feed.state if self._feed else None
-
-    @property
-    def playback(self) -> Playback | None:
-        """The controls of a replay; None for a live run, and before the first event."""
-        return self.view if isinstance(self.view, Playback) else None
 
     @property
     def view(self) -> RunView | None:
@@ -96,6 +93,7 @@ class RunLink:
         from bioeval_tui.run_state import RunState
 
         self.status = view.mode
+        self.playback = view if isinstance(view, Playback) else None
         self._feed = Feed(view, RunState(), self._post, self._clock)
         await self._feed.run()
         self._over.set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
+import history
 import pytest
 from driving import loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
@@ -17,6 +18,7 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.line_filter import SafeLines
 from bioeval_tui.tui.screens.help import HelpScreen
 from bioeval_tui.tui.screens.keys import KeysDialog
+from bioeval_tui.tui.screens.places import PlacesDialog
 from bioeval_tui.tui.screens.quit import QuitScreen
 from bioeval_tui.tui.screens.score_card import ScoreCard
 from bioeval_tui.tui.services import Intent
@@ -193,3 +195,39 @@ def test_control_and_bidi_characters_never_reach_the_terminal() -> None:
     assert "".join(segment.text for segment in kept) == "a]52;c;xbc2Jdplain"
     same = [Segment("nothing to do")]
     assert SafeLines().apply(same, Color(0, 0, 0)) is same
+
+
+async def test_keys_of_the_list_the_screen_and_the_app_can_be_clicked_in_the_footer() -> None:
+    services = FakeServices(FakeView(scripted_run(), hold_at=100))
+    services.job_items, services.history = history.jobs(), history.history()
+
+    async def click(words: str) -> None:
+        x, y = next(
+            (line.index(words), y) for y, line in enumerate(screen_text(app).splitlines()) if words in line
+        )
+        await pilot.click(offset=(x, y))
+        await loaded(app, pilot)
+
+    async with opened(None, services=services, start="jobs") as (app, pilot):
+        await click("1…5 screens")
+        assert isinstance(app.screen, PlacesDialog)
+        await pilot.click("PlaceRows", offset=(5, 2), times=2)
+        await loaded(app, pilot)
+        assert app.current_mode == "runs"
+        await click("m mark")
+        assert "1 marked" in screen_text(app)
+        await click("? help")
+        assert isinstance(app.screen, HelpScreen)
+        await click("esc close")
+        await click("enter open")
+        assert app.current_mode == "live"
+
+
+async def test_a_conversation_that_is_clicked_is_the_one_that_keys_act_on() -> None:
+    view = FakeView(scripted_run(), hold_at=100)
+    async with opened(view) as (app, pilot):
+        assert app.live.active == "withheld"
+        await pilot.click("#talk-supplied Transcript", offset=(10, 20))
+        await until(pilot, lambda: app.live.active == "supplied")
+        await pilot.click("#talk-withheld TalkHead", offset=(10, 0))
+        await until(pilot, lambda: app.live.active == "withheld")

@@ -332,3 +332,18 @@ async def test_jobs_that_are_still_being_checked_are_asked_for_again_at_once() -
         await until(pilot, lambda: "still being checked" in screen_text(app))
         services.job_items = whole
         await until(pilot, lambda: "✓ ready" in screen_text(app))
+
+
+@SIZES
+async def test_when_a_job_ran_last_is_shown_exactly_on_a_key(size: tuple[int, int]) -> None:
+    services = given()
+    ran = services.job_items[0].last_run
+    assert ran is not None
+    async with opened(None, size, services=services, start="jobs") as (app, pilot):
+        await pilot.press("end", "up")
+        await loaded(app, pilot)
+        assert "last run 12 min ago" in screen_text(app)
+        await pilot.press("w")
+        await loaded(app, pilot)
+        assert f"last run {ran.astimezone():%m-%d %H:%M}" in screen_text(app)
+    assert services.preferences["jobs.exact"] is True

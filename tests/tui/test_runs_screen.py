@@ -218,8 +218,11 @@ async def test_marks_of_runs_that_are_gone_go_too() -> None:
 
 @SIZES
 async def test_an_empty_history_says_what_to_do_first(size: tuple[int, int]) -> None:
-    async with opened(None, size, services=given(history=[]), start="runs") as (app, pilot):
+    services = given(history=[])
+    services.preferences["keys"] = {"app.jobs": "f6"}
+    async with opened(None, size, services=services, start="runs") as (app, pilot):
         assert "No run has been held yet" in screen_text(app)
+        assert "f6  goes to the jobs" in screen_text(app)
         await pilot.press("enter", "m", "equals_sign", "p", "x", "d", "u", "y", "r")
         await loaded(app, pilot)
         assert isinstance(app.screen, RunsScreen)

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from bioeval_tui.tui.screens.dialog import Dialog
-from bioeval_tui.tui.tones import paint
 from bioeval_tui.tui.view import assertion, heads
-from bioeval_tui.tui.view.cells import Cell
+from bioeval_tui.tui.widgets.labelled import Labelled, Row
 
 if TYPE_CHECKING:
     from bioeval_tui.events import ConditionName
     from bioeval_tui.run_state import RunState
+
+
+LABEL = 12
+"""How wide the column of labels is, in cells."""
 
 
 class AssertionDetail(Dialog[None]):
@@ -56,7 +57,7 @@ class AssertionDetail(Dialog[None]):
     def compose_body(self) -> Iterable[Widget]:
         """One text, scrollable."""
         with VerticalScroll(classes="dialog--body"):
-            yield Static(id="detail", markup=False)
+            yield Labelled(id="detail")
 
     def on_mount(self) -> None:
         """Show the newest check."""
@@ -81,10 +82,9 @@ class AssertionDetail(Dialog[None]):
 
     def _show(self) -> None:
         facts = assertion.detail(self._state, self._condition, self._trial, self._index, self._turn)
-        lines: list[Content] = []
+        rows: list[Row] = []
         for label, cells in facts:
-            for number, cell in enumerate(cells):
-                name = Cell(f"{label if number == 0 else '':<10}  ", "quiet")
-                lines.append(paint(name, cell))
-            lines.append(Content(""))
-        self.query_one("#detail", Static).update(Content("\n").join(lines))
+            # A label that is a space keeps the text in its column.
+            rows += [(label if number == 0 else " ", (cell,)) for number, cell in enumerate(cells)]
+            rows.append(("", ()))
+        self.query_one(Labelled).show(rows, LABEL)

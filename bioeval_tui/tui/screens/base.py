@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from bioeval_tui.tui.at_rest import AtRest
 from bioeval_tui.tui.keymap import named, use_keys
-from bioeval_tui.tui.widgets.keys_footer import KeysFooter
+from bioeval_tui.tui.widgets.keys_footer import KeysFooter, key_for
 from bioeval_tui.tui.widgets.title_bar import TitleBar
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ class BaseScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Answer to the keys that people chose."""
+        self.take_keys()
+
+    def take_keys(self) -> None:
+        """Answer to the chosen keys from now on; screens that name keys say them anew."""
         use_keys(self, self.bioeval.keys)
 
     @property
@@ -68,6 +72,45 @@ class BaseScreen(Screen[None]):
         """Whether there is room for things side by side."""
         return self.app.size.width >= 120
 
+    def key(self, action: str) -> str:
+        """Return the key of an action, of the screen or of the application, as it is now."""
+        return key_for(self, action) or key_for(self.app, action)
+
+    @property
+    def in_view(self) -> bool:
+        """Whether the screen is seen: on top, or behind a box."""
+        return self.is_active or (self.is_current and self.app.screen.is_modal)
+
     def tell(self, sentence: str, *, bad: bool = False) -> None:
         """Show a short message for a few seconds; foreign text in it stays literal."""
         self.app.notify(sentence, severity="warning" if bad else "information", markup=False)
+
+
+class RefreshedScreen(BaseScreen):
+    """A screen whose items are asked for again while it is seen."""
+
+    _loading = False
+
+    async def load_items(self) -> None:
+        """Ask for the items, and show them."""
+        raise NotImplementedError
+
+    def refresh_every(self, seconds: float) -> None:
+        """Ask for the items again and again, while the screen is seen."""
+        self.set_interval(seconds, self._refresh_seen)
+
+    def _refresh_seen(self) -> None:
+        if self.in_view:
+            self.refresh_items()
+
+    def refresh_items(self) -> None:
+        """Load in the background, unless that is under way."""
+        if not self._loading:
+            self._loading = True
+            self.run_worker(self._load_items(), group="items", exit_on_error=False)
+
+    async def _load_items(self) -> None:
+        try:
+            await self.load_items()
+        finally:
+            self._loading = False

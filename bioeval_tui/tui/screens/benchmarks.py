@@ -42,7 +42,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
     NAME = "Benchmarks"
     ABOUT = (
         "Biomedical machine-learning tasks with a leaderboard. A prepared task can be graded: "
-        "g grades a file, v says everything that is wrong with it."
+        "grade a file for a medal card, or validate it to read everything that is wrong with it."
     )
     REFRESH_S = 0.0
     LEAST = 26
@@ -204,7 +204,8 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         last = kept.get(item.task_id) if isinstance(kept, Mapping) else None
         hint = f"{item.file_kind} as the task's description asks for."
         if not item.prepared:
-            hint += f" The task is not prepared yet: {item.how}"
+            own = item.source == "builtin"
+            hint += " The task is prepared first." if own else f" The task is not prepared yet: {item.how}"
         dialog = PathDialog(f"{words} {item.task_id}", hint, last if isinstance(last, str) else "")
         self.app.push_screen(dialog, partial(then, item))
 

@@ -16,6 +16,14 @@ from bioeval_tui.tui.view.cells import Cell
 from bioeval_tui.tui.widgets.rows import RowList
 
 
+class ColumnRows(RowList):
+    """The columns; enter shows or hides one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,space", "choose", "show or hide", tooltip="Show or hide this column")
+    ]
+
+
 class ColumnsDialog(Dialog[frozenset[str]]):
     """Returns the names of the columns that are hidden; None when nothing is to change.
 
@@ -28,18 +36,17 @@ class ColumnsDialog(Dialog[frozenset[str]]):
     )
     HEADING: ClassVar[str] = "Columns"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "turn", "show or hide", tooltip="Show or hide this column"),
         Binding("escape", "keep", "done", tooltip="Back to the table"),
     ]
     DEFAULT_CSS = """
-    ColumnsDialog { & > .dialog--box { width: 60; } & RowList { height: auto; max-height: 16; } }
+    ColumnsDialog { & > .dialog--box { width: 60; } & ColumnRows { height: auto; max-height: 16; } }
     """
 
     def __init__(self, names: Sequence[str], hidden: Collection[str]) -> None:
         super().__init__()
         self._names = list(names)[1:]
         self._hidden = set(hidden) & set(self._names)
-        self._rows = RowList()
+        self._rows = ColumnRows()
 
     def compose_body(self) -> Iterable[Widget]:
         """One row a column."""
@@ -57,7 +64,7 @@ class ColumnsDialog(Dialog[frozenset[str]]):
         return paint(sign, Cell(name, "quiet" if hidden else "plain"))
 
     @on(RowList.Chosen)
-    def action_turn(self) -> None:
+    def _turn(self) -> None:
         """Show or hide the column under the cursor."""
         self._hidden.symmetric_difference_update({self._names[self._rows.cursor]})
         self._rows.refresh()

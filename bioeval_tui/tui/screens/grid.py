@@ -104,7 +104,7 @@ class GridScreen(BaseScreen):
         self._draw()
 
     def _tick(self) -> None:
-        if self.is_current and batch.goes_on(self.glances):
+        if self.in_view and batch.goes_on(self.glances):
             self._draw()
 
     # Drawing

@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem
-from bioeval_tui.tui.screens.list_screen import LIST_KEYS, ListScreen
+from bioeval_tui.tui.screens.list_screen import EXACT_KEY, LIST_KEYS, ListScreen
 from bioeval_tui.tui.tones import paint
 from bioeval_tui.tui.view import jobs
 from bioeval_tui.tui.view.cells import Cell
@@ -46,13 +46,14 @@ class JobsScreen(ListScreen[JobItem]):
         "which facts may be given, and what must hold afterwards."
     )
     LEAST = 22
-    NEEDS_ROWS = ListScreen.NEEDS_ROWS | {"run", "edit", "runs", "preview"}
+    NEEDS_ROWS = ListScreen.NEEDS_ROWS | {"run", "edit", "runs", "preview", "exact"}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "run", "run", show=False, tooltip="Run this job; a dialog asks how"),
         Binding("e", "edit", "edit", tooltip="Open the file in $EDITOR, at its first problem"),
         Binding("o", "runs", "its runs", tooltip="The runs of this job"),
         Binding("tab", "preview", "preview", tooltip="Between the table and the text"),
         *LIST_KEYS,
+        EXACT_KEY,
         Binding("R", "reverse", "reverse", show=False, tooltip="Sort the other way round"),
     ]
     DEFAULT_CSS = """
@@ -81,7 +82,7 @@ class JobsScreen(ListScreen[JobItem]):
 
     def cells(self, item: JobItem) -> Mapping[str, Cell | Content]:
         """Return a job's cells."""
-        return jobs.row(item, datetime.now(UTC))
+        return jobs.row(item, datetime.now(UTC), exact=self.exact)
 
     def notes(self) -> list[Cell]:
         """How many jobs there are, and how many cannot run."""
@@ -98,6 +99,8 @@ class JobsScreen(ListScreen[JobItem]):
 
     def empty(self) -> list[Cell]:
         """Say how a job comes here."""
+        places = (("go('runs')", "runs"), ("go('benchmarks')", "benchmarks"), ("help", "help"))
+        others = "     ".join(f"{self.key(action)}  {words}" for action, words in places)
         return [
             Cell("No job files here", "strong"),
             Cell(""),
@@ -105,16 +108,17 @@ class JobsScreen(ListScreen[JobItem]):
             Cell("bioeval-tui demo runs the sample job;", "quiet"),
             Cell("bioeval-tui schema prints what a job file may hold.", "quiet"),
             Cell(""),
-            Cell("3  runs     4  benchmarks     ?  help", "quiet"),
+            Cell(others, "quiet"),
         ]
 
     def look(self, item: JobItem | None) -> None:
         """Show the file."""
         if item is None:
             return
-        head = [paint(Cell(home_relative(item.path), "strong")), paint(*jobs.facts_line(item))]
+        facts = jobs.facts_line(item, datetime.now(UTC), exact=self.exact)
+        head = [paint(Cell(home_relative(item.path), "strong")), paint(*facts)]
         if not self.wide:
-            head = [paint(*jobs.facts_line(item), Cell(f"   {home_relative(item.path)}", "quiet"))]
+            head = [paint(*facts, Cell(f"   {home_relative(item.path)}", "quiet"))]
         self.query_one("#job-head", Static).update(Content("\n").join(head))
         self.query_one(SourceView).show(item.path, item.text, item.problems)
 
@@ -170,7 +174,8 @@ class JobsScreen(ListScreen[JobItem]):
             line = min((problem.line for problem in job.errors if problem.line), default=0)
             where = f" at line {line}" if line else ""
             self.tell(
-                f"{job.name} cannot run: {plural(len(job.errors), 'error')}; e edits it{where}", bad=True
+                f"{job.name} cannot run: {plural(len(job.errors), 'error')}; {self.key('edit')} edits it{where}",
+                bad=True,
             )
             return
         from bioeval_tui.tui.screens.run_dialog import RunDialog

@@ -68,6 +68,10 @@ class KeyRows(RowList):
 
     waiting = False
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a key is waited for, none means what it usually does."""
+        return not self.waiting and super().check_action(action, parameters)
+
     def on_key(self, event: events.Key) -> None:
         """Take the key, before it does what it usually does."""
         if self.waiting and isinstance(self.screen, KeysDialog):
@@ -143,19 +147,27 @@ class KeysDialog(Dialog[None]):
             left(Cell(f"{place.name}{'  (changed)' if chosen else ''}", "quiet"), width - KEY - DOES - WHERE),
         )
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a key is waited for, only `esc` does what it usually does."""
+        return action == "close" or not self._rows.waiting
+
     def _tell(self, sentence: str, tone: Any = "plain") -> None:
         self.query_one("#keys-told", Static).update(paint(Cell(sentence, tone)))
 
     @on(RowList.Chosen)
     def _chosen(self) -> None:
         if self._shown:
-            self._rows.waiting = True
+            self._wait(True)
             place = self._shown[self._rows.cursor]
             self._tell(f"Press the new key for “{place.words}”; esc leaves it as it is.", "busy")
 
+    def _wait(self, waiting: bool) -> None:
+        self._rows.waiting = waiting
+        self.refresh_bindings()
+
     def take(self, key: str) -> None:
         """Make `key` the key of the row, unless it cannot be."""
-        self._rows.waiting = False
+        self._wait(False)
         place = self._shown[self._rows.cursor]
         if key == "escape":
             self._tell("Nothing was changed.", "quiet")

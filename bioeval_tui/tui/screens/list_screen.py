@@ -15,7 +15,7 @@ from textual.widgets import Static
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import plural
 from bioeval_tui.tui.at_rest import AtRest
-from bioeval_tui.tui.screens.base import BaseScreen
+from bioeval_tui.tui.screens.base import RefreshedScreen
 from bioeval_tui.tui.tones import paint
 from bioeval_tui.tui.view.cells import Cell
 from bioeval_tui.tui.view.listing import Listing, Sorting
@@ -34,7 +34,10 @@ LIST_KEYS: list[BindingType] = [
 ]
 
 
-class ListScreen(BaseScreen, Generic[Item]):
+EXACT_KEY = Binding("w", "exact", "exact times", tooltip="When, instead of how long ago")
+
+
+class ListScreen(RefreshedScreen, Generic[Item]):
     """A table on the left, what is known of the row looked at on the right.
 
     Subclasses load the items, draw a row's cells and follow the cursor.
@@ -66,10 +69,11 @@ class ListScreen(BaseScreen, Generic[Item]):
         self.at_rest: AtRest = AtRest(self, self._rests)
         self.loaded = False
         self.failure = ""
+        self.exact = False
+        """Whether times are shown exactly, on screens with `EXACT_KEY`."""
         self._drawn: list[Item] = []
         """The items as the rows show them: what the cursor's place refers to."""
         self._wished: Hashable = None
-        self._loading = False
 
     @property
     def looked_at(self) -> Item | None:
@@ -129,31 +133,32 @@ class ListScreen(BaseScreen, Generic[Item]):
 
     def on_mount(self) -> None:
         """Restore the sorting, and load."""
-        kept = self.bioeval.services.preferences.get(f"{self.NAME.lower()}.sorting")
-        match kept:
+        kept = self.bioeval.services.preferences
+        self.exact = kept.get(f"{self.NAME.lower()}.exact") is True
+        match kept.get(f"{self.NAME.lower()}.sorting"):
             case [int(column), bool(reverse)] if 0 <= column < len(self.listing.columns):
                 self.listing.sorting = Sorting(column, reverse)
         self.redraw()
         self.refresh_items()
         if self.REFRESH_S:
-            self.set_interval(self.REFRESH_S, self._tick)
+            self.refresh_every(self.REFRESH_S)
+
+    def take_keys(self) -> None:
+        """Name the keys as they are now."""
+        super().take_keys()
+        self.show_words()
 
     def on_screen_resume(self) -> None:
         """Bring the items up to date when the screen is come back to."""
-        if self.is_mounted and self.REFRESH_S:
+        if not self.is_mounted:
+            return
+        if self.focused is None and self.listing.items:
+            self.table.rows.focus()
+        if self.REFRESH_S:
             self.refresh_items()
 
-    def _tick(self) -> None:
-        if self.is_current:
-            self.refresh_items()
-
-    def refresh_items(self) -> None:
-        """Load in the background, unless that is under way."""
-        if not self._loading:
-            self._loading = True
-            self.run_worker(self._load(), group="items", exit_on_error=False)
-
-    async def _load(self) -> None:
+    async def load_items(self) -> None:
+        """Load, and draw what is new."""
         try:
             items = await self.load()
         except (BioevalError, OSError) as error:
@@ -165,8 +170,6 @@ class ListScreen(BaseScreen, Generic[Item]):
             self.failure = ""
             if changed:
                 self.listing.fill(items)
-        finally:
-            self._loading = False
         self.loaded = True
         if changed:
             self.redraw()
@@ -277,6 +280,12 @@ class ListScreen(BaseScreen, Generic[Item]):
         """Sort the other way round."""
         self.listing.turn_round()
         self._sorted()
+
+    def action_exact(self) -> None:
+        """Show times exactly, or how long ago they were."""
+        self.exact = not self.exact
+        self.keep("exact", self.exact)
+        self.redraw()
 
     def _sorted(self) -> None:
         self.redraw()

@@ -215,7 +215,7 @@ class LiveScreen(LiveKeys, BaseScreen):
     def _tick(self) -> None:
         """Move what moves by itself: clocks, and the bar of the answer that is awaited."""
         state = self.state
-        if not self.is_current or self.link.status in ("failed", "interrupted"):
+        if not self.in_view or self.link.status in ("failed", "interrupted"):
             return
         self._show_title()
         self.show_scrubber()
@@ -270,7 +270,10 @@ class LiveScreen(LiveKeys, BaseScreen):
         state, link = self.state, self.link
         if not self.has_class("-running"):
             ended = state is not None and state.ended is not None
-            lines = notices.waiting(link.status, link.failure, link.waited_s, ended=ended)
+            keys = notices.Keys(
+                self.key("go('jobs')"), self.key("go('runs')"), self.key("again"), self.key("leave_app")
+            )
+            lines = notices.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
             self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
         sentence = notices.banner(state, link.status, link.failure) if state else ""
         banner = self.query_one("#banner", Static)

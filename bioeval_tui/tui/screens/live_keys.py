@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
+from textual import events, on
 from textual.binding import Binding, BindingType
 
 from bioeval_tui.tui.screens.live_grid import GRID_ACTIONS, GRID_KEYS, TO_GRID, LiveGrid
@@ -14,7 +14,6 @@ from bioeval_tui.tui.screens.live_replay import REPLAY_ACTIONS, REPLAY_KEYS
 from bioeval_tui.tui.services import IntentKind
 from bioeval_tui.tui.view import control, heads
 from bioeval_tui.tui.widgets.ask_line import AskLine
-from bioeval_tui.tui.widgets.keys_footer import key_for
 from bioeval_tui.tui.widgets.panel_deck import PanelDeck
 from bioeval_tui.tui.widgets.rows import RowList
 from bioeval_tui.tui.widgets.tab_line import TabLine
@@ -175,6 +174,15 @@ class LiveKeys(LivePresenting, LiveGrid, LiveReading):
         if talk := self._live.talks.get(self._live.active):
             talk.transcript.focus()
 
+    @on(events.DescendantFocus)
+    def _looked_into(self, event: events.DescendantFocus) -> None:
+        """A conversation that was clicked is the one that keys act on."""
+        here = next(
+            (name for name, talk in self._live.talks.items() if talk.transcript is event.widget), None
+        )
+        if here is not None and here != self._live.active:
+            self.switch_to(here)
+
     def switch_to(self, condition: ConditionName) -> None:
         """Make `condition` the one that keys act on."""
         live = self._live
@@ -230,7 +238,7 @@ class LiveKeys(LivePresenting, LiveGrid, LiveReading):
         self._keep_following(True)
 
     def action_stay(self) -> None:
-        """Follow no conversation until `f` is pressed again."""
+        """Follow no conversation until following is asked for again."""
         self._keep_following(False)
 
     def _keep_following(self, follows: bool) -> None:
@@ -305,9 +313,9 @@ class LiveKeys(LivePresenting, LiveGrid, LiveReading):
             self.action_score_card()
             return
         # Said where it can be done: not every screen has the card's key.
-        keys = [key_for(self, "score_card")] if self.check_action("score_card", ()) else []
+        keys = [self.key("score_card")] if self.check_action("score_card", ()) else []
         if self.app.current_mode != "live":
-            keys.insert(0, key_for(self.app, "go('live')"))
+            keys.insert(0, self.key("go('live')"))
         elif not self.is_active or typing:
             keys.insert(0, "esc")
         self.tell(

@@ -90,7 +90,7 @@ class LiveReplay(BaseScreen):
     def action_play_step(self) -> None:
         """Play one message."""
         if self.playback is not None and not self.playback.step():
-            self.tell("There is no further message; space plays to the end.")
+            self.tell(f"There is no further message; {self.key('play')} plays to the end.")
         self._told()
 
     def action_next_failure(self) -> None:

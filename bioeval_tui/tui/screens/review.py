@@ -17,6 +17,7 @@ from bioeval_tui.tui.screens.review_keys import REVIEW_KEYS, QueueRows, ReviewKe
 from bioeval_tui.tui.tones import left, paint, right
 from bioeval_tui.tui.view import review
 from bioeval_tui.tui.view.cells import Cell
+from bioeval_tui.tui.widgets.labelled import Labelled
 from bioeval_tui.tui.widgets.medal_card import MedalCard
 from bioeval_tui.tui.widgets.rows import RowList
 from bioeval_tui.tui.widgets.transcript import Transcript
@@ -60,7 +61,6 @@ class ReviewScreen(ReviewKeys):
         &.-submission MedalCard { display: block; }
         &.-submission ReviewTranscript { display: none; }
         & #said { height: 14; border-top: solid $line; padding: 0 2; }
-        & #said Static { height: auto; }
         &.-narrow #review { layout: vertical; }
         &.-narrow #queue { width: 100%; height: 5; border-right: none; border-bottom: solid $line; }
         &.-narrow #said { height: 8; padding: 0 1; }
@@ -74,7 +74,6 @@ class ReviewScreen(ReviewKeys):
         self.blind = blind
         self.rows = QueueRows()
         self._loaded = False
-        self._loading = False
         self._failure = ""
         self._shown: ItemId | None = None
         self._marked: list[tuple[int, str]] = []
@@ -93,7 +92,7 @@ class ReviewScreen(ReviewKeys):
                 card.can_focus = True  # to be scrolled by keys
                 yield card
                 with VerticalScroll(id="said", can_focus=False):
-                    yield Static(markup=False)
+                    yield Labelled()
 
     def on_mount(self) -> None:
         """Load, and look for other people's reviews now and then."""
@@ -101,19 +100,9 @@ class ReviewScreen(ReviewKeys):
         self.rows.show_blurred_cursor()
         self._show_words()
         self.refresh_items()
-        self.set_interval(OTHERS_S, self._tick)
+        self.refresh_every(OTHERS_S)
 
-    def _tick(self) -> None:
-        if self.is_current:
-            self.refresh_items()
-
-    def refresh_items(self) -> None:
-        """Load in the background, unless that is under way."""
-        if not self._loading:
-            self._loading = True
-            self.run_worker(self.load(), group="items", exit_on_error=False)
-
-    async def load(self) -> None:
+    async def load_items(self) -> None:
         """Read the queue again; the cursor stays on its item."""
         try:
             items = await self.bioeval.services.review_queue(self._source)
@@ -123,8 +112,6 @@ class ReviewScreen(ReviewKeys):
             if self._failure or not self._loaded or list(items) != self.items:
                 self._failure = ""
                 self.take(items)
-        finally:
-            self._loading = False
         self._loaded = True
         self._show_words()
 
@@ -178,7 +165,7 @@ class ReviewScreen(ReviewKeys):
             self.query_one(MedalCard).show(item.row)
         self._show_transcript(item)
         lines = [] if item is None else [review.heading(item), *review.lines(item, self.blind, self.me)]
-        self.query_one("#said Static", Static).update(Content("\n").join([paint(*line) for line in lines]))
+        self.query_one(Labelled).show([review.labelled(line) for line in lines], review.LABEL)
         if item is None or item.id != self._shown:
             self.query_one("#said").scroll_home(animate=False)
         self._shown = item.id if item else None

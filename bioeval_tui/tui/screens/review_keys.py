@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.tui.review_items import Given, ItemId, ReviewItem
-from bioeval_tui.tui.screens.base import BaseScreen
+from bioeval_tui.tui.screens.base import RefreshedScreen
 from bioeval_tui.tui.view import review
 from bioeval_tui.tui.widgets.medal_card import MedalCard
 from bioeval_tui.tui.widgets.rows import RowList
@@ -49,7 +49,7 @@ class QueueRows(RowList):
         return isinstance(screen, ReviewKeys) and bool(screen.quotes)
 
 
-class ReviewKeys(BaseScreen):
+class ReviewKeys(RefreshedScreen):
     """Actions of the review screen; `ReviewScreen` adds what is seen."""
 
     rows: QueueRows
@@ -83,10 +83,6 @@ class ReviewKeys(BaseScreen):
 
     def redraw(self) -> None:
         """Draw everything."""
-        raise NotImplementedError
-
-    async def load(self) -> None:
-        """Read the queue again."""
         raise NotImplementedError
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -192,9 +188,9 @@ class ReviewKeys(BaseScreen):
             following = review.next_to_do([i for i in self.shown if i.id != item.id], at - 1, self.me)
             if following is not None:
                 self.wished = [i for i in self.shown if i.id != item.id][following].id
-        await self.load()
+        await self.load_items()
         if all(not review.to_do(other, self.me) for other in self.items):
-            self.tell("Everything here is reviewed. u takes the last one back.")
+            self.tell(f"Everything here is reviewed. {self.key('undo')} takes the last one back.")
 
     def action_undo(self) -> None:
         """Take back my newest entry of this session, else the newest of the item looked at."""
@@ -213,7 +209,7 @@ class ReviewKeys(BaseScreen):
             return
         self._given = [kept for kept in self._given if kept[1] != entry]
         self.wished = item.id
-        await self.load()
+        await self.load_items()
         self.tell(f"Taken back: {review.where(item)}, {item.title}")
 
     # Looking

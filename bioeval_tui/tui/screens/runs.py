@@ -17,7 +17,7 @@ from textual.widgets import Static
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import RunComparison, RunSummary
-from bioeval_tui.tui.screens.list_screen import LIST_KEYS, ListScreen
+from bioeval_tui.tui.screens.list_screen import EXACT_KEY, LIST_KEYS, ListScreen
 from bioeval_tui.tui.screens.work import Tell, WorkDialog
 from bioeval_tui.tui.tones import paint
 from bioeval_tui.tui.view import runs
@@ -60,13 +60,17 @@ class RunsScreen(ListScreen[RunSummary]):
         Binding("v", "review", "review", tooltip="Review its judged tasks, or those of the marked runs"),
         Binding("x", "report", "report", tooltip="Write an HTML report of it, or of the marked runs"),
         Binding(
-            "d,delete", "delete", "delete", key_display="d", tooltip="Move it to the trash; u undoes that"
+            "d,delete",
+            "delete",
+            "delete",
+            key_display="d",
+            tooltip="Move it to the trash; it can be brought back",
         ),
         Binding("u", "undo", "undo delete", tooltip="Bring back what was deleted last"),
         *LIST_KEYS[:-1],
         Binding("r", "reverse", "reverse", tooltip="Sort the other way round"),
         LIST_KEYS[-1],
-        Binding("w", "exact", "exact times", show=False, tooltip="When, instead of how long ago"),
+        EXACT_KEY,
     ]
     DEFAULT_CSS = """
     RunsScreen {
@@ -81,7 +85,6 @@ class RunsScreen(ListScreen[RunSummary]):
     def __init__(self) -> None:
         super().__init__(runs.listing(), RunRows())
         self.marked: list[str] = []
-        self._exact = False
         self._deleted = 0
 
     def compose_side(self) -> Iterable[Widget]:
@@ -98,7 +101,6 @@ class RunsScreen(ListScreen[RunSummary]):
     def on_mount(self) -> None:
         """Draw the line under the table."""
         self.query_one("#run-line", Drawn).draw(self._line)
-        self._exact = self.bioeval.services.preferences.get("runs.exact") is True
 
     async def load(self) -> Sequence[RunSummary]:
         """Return the history; marks of runs that are gone go too."""
@@ -110,7 +112,7 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def cells(self, item: RunSummary) -> Mapping[str, Cell | Content]:
         """Return a run's cells."""
-        return runs.row(item, datetime.now(UTC), marked=item.run_id in self.marked, exact=self._exact)
+        return runs.row(item, datetime.now(UTC), marked=item.run_id in self.marked, exact=self.exact)
 
     def notes(self) -> list[Cell]:
         """How many runs there are, go on, and are marked."""
@@ -126,10 +128,11 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def empty(self) -> list[Cell]:
         """Say how to hold the first run."""
+        jobs = self.key("go('jobs')")
         return [
             Cell("No run has been held yet", "strong"),
             Cell(""),
-            Cell("1  goes to the jobs; enter on one runs it.", "quiet"),
+            Cell(f"{jobs}  goes to the jobs; enter on one runs it.", "quiet"),
             Cell("bioeval-tui demo holds a first run, offline.", "quiet"),
         ]
 
@@ -257,9 +260,8 @@ class RunsScreen(ListScreen[RunSummary]):
             return
         self._deleted += 1
         self.marked.clear()
-        self.tell(
-            f"Moved {plural(len(run_ids), 'run')} to the trash; u brings {'it' if len(run_ids) == 1 else 'them'} back"
-        )
+        what = "it" if len(run_ids) == 1 else "them"
+        self.tell(f"Moved {plural(len(run_ids), 'run')} to the trash; {self.key('undo')} brings {what} back")
         self.refresh_items()
         self.refresh_bindings()
 
@@ -277,12 +279,6 @@ class RunsScreen(ListScreen[RunSummary]):
         self.tell(f"Brought back {plural(count, 'run')}" if count else "There is nothing to bring back")
         self.refresh_items()
         self.refresh_bindings()
-
-    def action_exact(self) -> None:
-        """Show when runs began, or how long ago."""
-        self._exact = not self._exact
-        self.keep("exact", self._exact)
-        self.redraw()
 
     def action_copy(self) -> None:
         """Copy the run's id."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bioeval_tui.tui.view.cells import Cell, Tone
+from bioeval_tui.tui.view.cells import Cell, Tone, joined
 from bioeval_tui.tui.view.panels import Bar
 
 WAIT, STREAM, TARGET, CROSSED = "─", "━", "│", "┿"
@@ -24,7 +24,7 @@ def latency_bar(bar: Bar | None, scale_ms: float, target_ms: float, width: int) 
         return []
     target = min(width - 1, round(target_ms / scale_ms * width)) if target_ms > 0 else -1
     if bar is None:
-        return _groups([(TARGET if x == target else " ", "quiet") for x in range(width)])
+        return joined((TARGET if x == target else " ", "quiet") for x in range(width))
     length = max(1, min(width, round(bar.ms / scale_ms * width)))
     first = min(length - 1, round(bar.first_ms / scale_ms * width)) if bar.first_ms is not None else 0
     if bar.running:
@@ -40,18 +40,7 @@ def latency_bar(bar: Bar | None, scale_ms: float, target_ms: float, width: int) 
             cells.append((STREAM, late if late == "warn" else "busy"))
         else:
             cells.append((" ", "quiet"))
-    return _groups(cells)
-
-
-def _groups(cells: list[tuple[str, Tone]]) -> list[Cell]:
-    """Join neighbours of the same tone."""
-    joined: list[Cell] = []
-    for text, tone in cells:
-        if joined and joined[-1].tone == tone:
-            joined[-1] = Cell(joined[-1].text + text, tone)
-        else:
-            joined.append(Cell(text, tone))
-    return joined
+    return joined(cells)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,14 +79,19 @@ def row(item: BenchmarkItem, detail: BenchmarkDetail | None) -> dict[str, Cell]:
     }
 
 
-def card(item: BenchmarkItem, detail: BenchmarkDetail | None, width: int) -> list[Line]:
-    """Return what stands above a task's description: facts, how to get it, leaderboard."""
+def card(item: BenchmarkItem, detail: BenchmarkDetail | None, width: int, prepare: str = "") -> list[Line]:
+    """Return what stands above a task's description: facts, how to get it, leaderboard.
+
+    `prepare` is the key that prepares the task, where there is one.
+    """
     lines: list[Line] = [[ready(item)], [Cell(item.name, "strong")], [Cell(item.task_id, "quiet")], []]
     if item.problem:
         return [*lines, [Cell(item.problem, "bad")], []]
     lines += _facts(item)
     if not item.prepared:
-        lines += [[Cell(item.how)], [Cell("p prepares it", "busy")]]
+        lines.append([Cell(item.how)])
+        if prepare:
+            lines.append([Cell(f"{prepare} prepares it", "busy")])
     lines.append([])
     if detail is None:
         return [*lines, [Cell("reading the leaderboard…", "quiet")]]

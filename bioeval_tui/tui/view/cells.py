@@ -16,6 +16,17 @@ class Cell(NamedTuple):
     tone: Tone = "plain"
 
 
+def joined(pieces: Iterable[tuple[str, Tone]]) -> list[Cell]:
+    """Return texts with their tones as cells; neighbours of the same tone are one."""
+    found: list[Cell] = []
+    for text, tone in pieces:
+        if found and found[-1].tone == tone:
+            found[-1] = Cell(found[-1].text + text, tone)
+        else:
+            found.append(Cell(text, tone))
+    return found
+
+
 def seconds(ms: float | None) -> str:
     """Return milliseconds as `0.9 s`; a dash when not known."""
     return "–" if ms is None else f"{ms / 1000:.1f} s"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bioeval_tui.text import shorten
-from bioeval_tui.tui.content import latency
 from bioeval_tui.tui.items import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
+from bioeval_tui.tui.times import latency
 from bioeval_tui.tui.view.cells import Cell, Tone, score, signed
 
 Line = list[Cell]

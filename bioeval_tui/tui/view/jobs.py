@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from bioeval_tui.text import plural
-from bioeval_tui.tui.content import ago
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.services import RunRequest
+from bioeval_tui.tui.times import when
 from bioeval_tui.tui.view.cells import Cell, score
 from bioeval_tui.tui.view.heads import CONDITIONS
 from bioeval_tui.tui.view.listing import Key, Listing, number_key, text_key
@@ -70,8 +70,8 @@ def check(job: JobItem) -> Cell:
     return Cell("✓ ready", "good")
 
 
-def row(job: JobItem, now: datetime) -> dict[str, Cell]:
-    """Return a job's cells by column name."""
+def row(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:
+    """Return a job's cells by column name. `exact` shows when it ran last instead of how long ago."""
     last = job.scores[-1] if job.scores else None
     return {
         "job": Cell(job.name, "plain" if job.runnable else "quiet"),
@@ -81,7 +81,7 @@ def row(job: JobItem, now: datetime) -> dict[str, Cell]:
         "asserts": _count(job.assertions),
         "last runs": Cell(spark(job.scores, SPARK), "busy") if job.scores else _none_yet(job),
         "score": Cell(score(last), "strong" if last is not None else "quiet"),
-        "last run": Cell(ago(job.last_run, now) if job.last_run else "–", "quiet"),
+        "last run": Cell(when(job.last_run, now, exact=exact) if job.last_run else "–", "quiet"),
     }
 
 
@@ -93,14 +93,15 @@ def _count(number: int | None) -> Cell:
     return Cell("–", "quiet") if number is None else Cell(f"{number:,}")
 
 
-def facts_line(job: JobItem) -> list[Cell]:
-    """Return the line above a job's text: what is in it."""
+def facts_line(job: JobItem, now: datetime, *, exact: bool = False) -> list[Cell]:
+    """Return the line above a job's text: what is in it, and when it ran last."""
     if job.tasks is None or job.facts is None or job.assertions is None:
         return [check(job)]
     counts = ", ".join(
         (plural(job.tasks, "task"), plural(job.facts, "fact"), plural(job.assertions, "assertion"))
     )
-    return [check(job), Cell(f"   {counts}")]
+    ran = f"   last run {when(job.last_run, now, exact=exact)}" if job.last_run else ""
+    return [check(job), Cell(f"   {counts}"), Cell(ran, "quiet")]
 
 
 Played = Literal["job", "rehearsal"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.text import plural
 from bioeval_tui.tui.view.cells import Cell
@@ -15,28 +15,38 @@ if TYPE_CHECKING:
 SLOW_S = 5.0
 
 
-def waiting(link: LinkState, failure: str, waited_s: float, *, ended: bool = False) -> list[Cell]:
+class Keys(NamedTuple):
+    """The keys that an empty live screen names, as they are now."""
+
+    jobs: str
+    runs: str
+    again: str
+    quit: str
+
+
+def waiting(link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended: bool = False) -> list[Cell]:
     """Return the lines of an empty live screen: what is happening, or what went wrong and what to press."""
     if link == "empty":
         return [
             Cell("No run is open", "strong"),
             Cell(""),
-            Cell("1  jobs: enter on one runs it", "quiet"),
-            Cell("3  runs held before, and those that go on elsewhere", "quiet"),
+            Cell(f"{keys.jobs}  jobs: enter on one runs it", "quiet"),
+            Cell(f"{keys.runs}  runs held before, and those that go on elsewhere", "quiet"),
         ]
+    again = Cell(f"{keys.again}  try again     {keys.quit}  quit", "quiet")
     if link == "failed":
         return [
             Cell("The run could not start", "strong"),
             Cell(""),
             Cell(failure, "bad"),
             Cell(""),
-            Cell("r  try again     q  quit", "quiet"),
+            again,
         ]
     if ended or link == "interrupted":
         return [
             Cell("The run ended before a conversation began", "strong"),
             Cell(""),
-            Cell("r  try again     q  quit", "quiet"),
+            again,
         ]
     if link == "waiting":
         lines = [Cell("Starting the engine…", "strong"), Cell("")]
@@ -45,7 +55,7 @@ def waiting(link: LinkState, failure: str, waited_s: float, *, ended: bool = Fal
     if waited_s < SLOW_S:
         lines.append(Cell("The first message appears here.", "quiet"))
     else:
-        lines.append(Cell(f"This takes longer than usual: {waited_s:.0f} s. q quits.", "warn"))
+        lines.append(Cell(f"This takes longer than usual: {waited_s:.0f} s. {keys.quit} quits.", "warn"))
     return lines
 
 

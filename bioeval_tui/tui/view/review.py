@@ -105,6 +105,21 @@ def mark_lines(opinions: Mapping[str, Reviewed]) -> list[Line]:
 # The item looked at
 
 
+LABEL = 11
+"""How wide the column of labels is, in cells."""
+
+
+def label(name: str) -> Cell:
+    """Return what a line is about, as its first cell."""
+    return Cell(name.ljust(LABEL), "quiet")
+
+
+def labelled(line: Line) -> tuple[str, Line]:
+    """Return a line as its label, empty where it has none, and the rest."""
+    named = bool(line) and line[0].tone == "quiet" and len(line[0].text) == LABEL
+    return (line[0].text, line[1:]) if named else ("", line)
+
+
 def heading(item: ReviewItem) -> Line:
     """Return what is reviewed."""
     number = f"{item.id.task} " if item.id.task else ""
@@ -116,9 +131,9 @@ def lines(item: ReviewItem, blind: bool, me: str) -> list[Line]:
     kept_back = hidden(item, blind, me)
     found: list[Line] = []
     if item.criteria:
-        found.append([Cell("must hold  ", "quiet"), Cell(shorten(item.criteria, 400))])
+        found.append([label("must hold"), Cell(shorten(item.criteria, 400))])
     if kept_back:
-        found.append([Cell("judge      ", "quiet"), Cell("hidden until you have given your score", "warn")])
+        found.append([label("judge"), Cell("hidden until you have given your score", "warn")])
     elif item.row is not None:
         found += _graded_lines(item)
     elif item.judged is not None:
@@ -134,7 +149,7 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
     judged = item.judged
     assert judged is not None
     after = reviews.score_of(item.opinions)
-    line = [Cell("judge      ", "quiet")]
+    line = [label("judge")]
     if judged.score is None:
         line.append(Cell(f"could not be measured: {judged.reason or 'no verdict'}", "warn"))
     else:
@@ -147,42 +162,40 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
     found = [line]
     if after is not None:
         many = "" if len(item.opinions) == 1 else f", mean of {len(item.opinions)}"
-        found.append(
-            [Cell("score      ", "quiet"), Cell(reviews.words(judged.score, after) + many, "strong")]
-        )
+        found.append([label("score"), Cell(reviews.words(judged.score, after) + many, "strong")])
     if judged.score is not None and judged.reason:
-        found.append([Cell("reason     ", "quiet"), Cell(clean(judged.reason, 2000))])
+        found.append([label("reason"), Cell(clean(judged.reason, 2000))])
     for item_ in judged.evidence:
         place = Cell("not in the transcript", "warn")
         if item_.message is not None:
             place = Cell(f"message {item_.message}", "quiet")
-        found.append([Cell("evidence   ", "quiet"), Cell(f"“{shorten(item_.quote, 200)}” "), place])
+        found.append([label("evidence"), Cell(f"“{shorten(item_.quote, 200)}” "), place])
     return found
 
 
 def _graded_lines(item: ReviewItem) -> list[Line]:
     assert item.row is not None
-    found: list[Line] = [[Cell("graded     ", "quiet"), MEDALS[standing(item.row)]]]
+    found: list[Line] = [[label("graded"), MEDALS[standing(item.row)]]]
     mark = reviews.mark_of(item.opinions)
     if mark is not None:
         word = "accepted" if mark == item.graded else mark
         differ = ", reviewers differ" if reviews.disagree(item.opinions) else ""
-        found.append([Cell("reviewed   ", "quiet"), MARKS[mark]._replace(text=word + differ)])
+        found.append([label("reviewed"), MARKS[mark]._replace(text=word + differ)])
     return found
 
 
 def _fault_lines(item: ReviewItem) -> list[Line]:
     if not item.faults:
-        return [] if item.fault == "none" else [[Cell("fault      ", "quiet"), Cell(f"{item.fault}")]]
+        return [] if item.fault == "none" else [[label("fault"), Cell(f"{item.fault}")]]
     agreed = reviews.fault_of(item.faults)
     if agreed is None:
         return [
             [
-                Cell("fault      ", "quiet"),
+                label("fault"),
                 Cell(f"reviewers differ; it stays {item.fault}, as recorded", "warn"),
             ]
         ]
-    return [[Cell("fault      ", "quiet"), Cell(f"{item.fault} → {agreed} (reviewed)", "strong")]]
+    return [[label("fault"), Cell(f"{item.fault} → {agreed} (reviewed)", "strong")]]
 
 
 def _said(entry: Reviewed) -> Line:

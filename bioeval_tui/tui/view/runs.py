@@ -7,8 +7,8 @@ from datetime import datetime
 
 from bioeval_tui import reviews
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.content import ago
 from bioeval_tui.tui.items import RunSummary, Status
+from bioeval_tui.tui.times import ago, when
 from bioeval_tui.tui.view.cells import Cell, score, signed, uplift
 from bioeval_tui.tui.view.listing import Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.tui.view.medals import Column
@@ -86,12 +86,11 @@ def _keys(run: RunSummary) -> tuple[Key, ...]:
 
 def row(run: RunSummary, now: datetime, *, marked: bool, exact: bool) -> dict[str, Cell]:
     """Return a run's cells by column name. `exact` shows day and time instead of how long ago it was."""
-    started = f"{run.started_at.astimezone():%m-%d %H:%M}" if exact else ago(run.started_at, now)
     return {
         "job": Cell(run.job),
         "": Cell(MARK if marked else "", "busy"),
         "status": status_of(run),
-        "started": Cell(started, "quiet"),
+        "started": Cell(when(run.started_at, now, exact=exact), "quiet"),
         "withheld": _score(run.scores.get("withheld")),
         "supplied": _score(run.scores.get("supplied")),
         "mean": Cell(score(run.score), "strong" if run.score is not None else "quiet"),
@@ -115,11 +114,11 @@ def trend(runs: Iterable[RunSummary], job: str) -> list[RunSummary]:
 def card(run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int) -> list[Line]:
     """Return the lines beside the table: the run, and how its job has done."""
     played = "rehearsal: no model asked or judged" if run.rehearsal else f"model {run.model or 'not known'}"
-    when = f"{run.started_at.astimezone():%Y-%m-%d %H:%M:%S}"
+    began = f"{run.started_at.astimezone():%Y-%m-%d %H:%M:%S}"
     lines: list[Line] = [
         [status_of(run)],
         [Cell(run.job, "strong")],
-        [Cell(f"{when}, {ago(run.started_at, now)}", "quiet")],
+        [Cell(f"{began}, {ago(run.started_at, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
         [],
         *_score_lines(run),

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from bioeval_tui.tui.items import TurnMark
-from bioeval_tui.tui.view.cells import Cell, Tone, clock
+from bioeval_tui.tui.view.cells import Cell, Tone, clock, joined
 
 PLAYED, AHEAD, TURN_PLAYED, TURN_AHEAD, FAILED = "━", "─", "●", "○", "✗"
 
@@ -71,10 +71,4 @@ def bar(marks: Sequence[TurnMark], given: int, now_s: float, width: int) -> list
             cells[x] = (FAILED, "bad" if played else "quiet")
         elif not crowded and cells[x][0] != FAILED:
             cells[x] = (TURN_PLAYED, "busy") if played else (TURN_AHEAD, "quiet")
-    joined: list[Cell] = []
-    for text, tone in cells:
-        if joined and joined[-1].tone == tone:
-            joined[-1] = Cell(joined[-1].text + text, tone)
-        else:
-            joined.append(Cell(text, tone))
-    return joined
+    return joined(cells)

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem
 from bioeval_tui.tui.tones import paint
 from bioeval_tui.tui.view import benchmarks
+from bioeval_tui.tui.widgets.keys_footer import key_for
 from bioeval_tui.tui.widgets.prose import Prose
 
 
@@ -56,6 +57,7 @@ class BenchmarkCard(VerticalScroll, can_focus=True):
             return
         self._drawn = (self._item, self._detail, width)
         item = self._item
-        lines = benchmarks.card(item, self._detail, width) if item else []
+        prepare = key_for(self.screen, "prepare")
+        lines = benchmarks.card(item, self._detail, width, prepare) if item else []
         self.query_one("#facts", Static).update(Content("\n").join([paint(*line) for line in lines]))
         self.query_one(Prose).show(benchmarks.description(item, self._detail) if item else "")

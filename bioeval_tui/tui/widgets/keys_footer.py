@@ -29,6 +29,8 @@ _CHARACTERS = {"space": " ", "slash": "/", "question_mark": "?"}
 _FIRST_TO_GO = ("command_palette", "leave_app")
 """What a narrow line leaves out; `? help` names the rest."""
 _FIRST_SCREEN, _SCREENS = "go('jobs')", "1…5"
+_CHOOSE_SCREEN = "screens"
+"""What a click on all screens at once does."""
 
 
 class Hint(NamedTuple):
@@ -80,7 +82,8 @@ def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
             name, words = (_SCREENS if name == "1" else name), "screens"
         known = found.get(binding.action)
         if known is None:
-            hint = Hint(name, words, binding.action, everywhere, place, tooltip, node)
+            action = _CHOOSE_SCREEN if words == "screens" else binding.action
+            hint = Hint(name, words, action, everywhere, place, tooltip, node)
             found[binding.action] = hint
         elif hidden and name not in known.key.split():
             found[binding.action] = known._replace(key=f"{known.key} {name}")
@@ -126,7 +129,7 @@ class KeysFooter(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._places: list[tuple[int, int, str]] = []
+        self._places: list[tuple[int, int, Hint]] = []
 
     def on_mount(self) -> None:
         """Follow the screen's bindings, and whether they apply at all."""
@@ -149,7 +152,7 @@ class KeysFooter(Widget):
         pieces: list[Content] = []
         for hint in some:
             piece = Content.assemble((hint.key, "bold $text-accent"), " ", (hint.words, "$quiet"))
-            self._places.append((start, start + piece.cell_length, hint.action))
+            self._places.append((start, start + piece.cell_length, hint))
             start += piece.cell_length + 2
             pieces.append(piece)
         return Content("  ").join(pieces)
@@ -157,7 +160,7 @@ class KeysFooter(Widget):
     async def on_click(self, event: events.Click) -> None:
         """Do what the key under the mouse does."""
         x = event.x - self.gutter.left
-        for start, end, action in self._places:
+        for start, end, hint in self._places:
             if start <= x < end:
-                await self.screen.run_action(action)
+                await self.app.run_action(hint.action, hint.node)
                 return

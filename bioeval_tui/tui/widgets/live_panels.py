@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 
-from bioeval_tui.tui.tones import left, paint, right
+from bioeval_tui.tui.tones import left, paint, right, spread
 from bioeval_tui.tui.view import bars, heads, panels
 from bioeval_tui.tui.view.cells import Cell
 from bioeval_tui.tui.widgets.panel import Panel
@@ -110,29 +110,39 @@ class AssertionsPanel(Panel):
 
         longest = max([len(row.title) for row in rows], default=0)
 
-        def shown(width: int) -> int:
-            room = (width - 4 - min(longest, width // 2)) // len(look.conditions)
-            return max(1, min(turns, (room - 2) // 2))
+        def shown(width: int) -> tuple[int, str]:
+            """Return how many turns there is room for, and what stands between them."""
+            room = (width - 4 - min(longest, width // 2)) // len(look.conditions) - 2
+            between = " " if 2 * turns <= room else ""
+            return max(1, min(turns, room)), between
 
         def column(width: int) -> int:
-            return max(NAME_WIDTH, 2 * shown(width) + 2)
+            count, between = shown(width)
+            return max(NAME_WIDTH, count * (1 + len(between)) + 2)
 
         def paint_row(index: int, width: int) -> Content:
             row = rows[index]
-            marks = [right(_marks(row, c, turns, shown(width)), column(width)) for c in look.conditions]
+            marks = [right(_marks(row, c, turns, *shown(width)), column(width)) for c in look.conditions]
             title = left(row.title, width - column(width) * len(marks) - 4)
             return Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ", title, *marks)
 
+        def foot(width: int) -> Content:
+            count, _ = shown(width)
+            left_out = f"turns {turns - count + 1} to {turns}" if count < turns else ""
+            return spread(summary, paint(Cell(left_out, "quiet")), width)
+
         uplift = panels.uplift_so_far(state, look.trial) if rows else Cell("the job has no assertions")
-        foot = paint(Cell("uplift by facts  " if rows else "", "quiet"), uplift) if uplift else Content("")
-        self.set_panel(lambda width: _names(look, column(width)), len(rows), paint_row, lambda _: foot)
+        summary = paint(Cell("uplift by facts  " if rows else "", "quiet"), uplift) if uplift else Content("")
+        self.set_panel(lambda width: _names(look, column(width)), len(rows), paint_row, foot)
 
 
-def _marks(row: panels.AssertionRow, condition: ConditionName, turns: int, shown: int) -> Content:
+def _marks(
+    row: panels.AssertionRow, condition: ConditionName, turns: int, shown: int, between: str
+) -> Content:
     """Return the marks of the newest turns, the final check in place of the last one."""
     marks = dict(row.marks[condition])
     final = row.final[condition]
     if final is not None:
         marks[max(marks, default=1)] = final
     first = max(1, turns - shown + 1)
-    return Content(" ").join([paint(marks.get(turn, Cell(" "))) for turn in range(first, turns + 1)])
+    return Content(between).join([paint(marks.get(turn, Cell(" "))) for turn in range(first, turns + 1)])

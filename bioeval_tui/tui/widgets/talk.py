@@ -50,6 +50,10 @@ class Talk(Vertical):
         yield self._head
         yield self.transcript
 
+    def on_click(self) -> None:
+        """The head belongs to its conversation."""
+        self.transcript.focus()
+
     def show_head(self, head: Head, active: bool) -> None:
         """Show the line above."""
         self.set_class(active, "-active")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
+from rich.segment import Segment
+from rich.style import Style as RichStyle
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -12,7 +14,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.visual import Visual
+from textual.style import Style
 
 from bioeval_tui.tui.tones import left, paint
 from bioeval_tui.tui.view.batch import CELL_HEIGHT, CELL_WIDTH
@@ -23,6 +25,17 @@ MOST_KEPT = 1000
 Lines = tuple[tuple[Cell, ...], ...]
 TilePainter = Callable[[int, int], Lines]
 """Called with a tile's index and its width in cells; returns its lines."""
+
+
+class _Frame(NamedTuple):
+    """What every slice depends on: the width and columns there are, a tile's width, and styles."""
+
+    width: int
+    columns: int
+    across: int
+    style: Style
+    here: Style
+    blank: RichStyle
 
 
 class TileGrid(ScrollView, can_focus=True):
@@ -56,6 +69,7 @@ class TileGrid(ScrollView, can_focus=True):
 
     def __init__(self) -> None:
         self._drawn: dict[tuple[object, ...], Strip] = {}
+        self._frame: _Frame | None = None
         super().__init__()
         self._keys: Sequence[Hashable] = ()
         self._painter: TilePainter | None = None
@@ -151,16 +165,34 @@ class TileGrid(ScrollView, can_focus=True):
         else:
             self._move_to(at)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw what is seen. What all lines have in common is looked up once; where it changed, nothing is kept."""
+        style = self.visual_style
+        frame = _Frame(
+            self.scrollable_content_region.width,
+            self.columns,
+            self.tile_width,
+            style,
+            style + self.get_visual_style("tiles--cursor"),
+            self.rich_style,
+        )
+        if frame != self._frame:
+            self._frame = frame
+            self._drawn.clear()
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         """Draw one line: a slice of every tile of its row. What looks the same as before is not made again."""
-        width = self.scrollable_content_region.width
+        frame = self._frame
+        if frame is None:
+            return Strip([])
         row, line = divmod(y + self.scroll_offset.y, CELL_HEIGHT)
-        first, across = row * self.columns, self.tile_width
+        first = row * frame.columns
         strips = [
-            self._slice(self._lines_at(at, across - 3), line, at == self.cursor, across)
-            for at in range(first, min(first + self.columns, len(self._keys)))
+            self._slice(self._lines_at(at, frame.across - 3), line, at == self.cursor, frame)
+            for at in range(first, min(first + frame.columns, len(self._keys)))
         ]
-        return Strip.join(strips).adjust_cell_length(width, self.rich_style)
+        return Strip.join(strips).adjust_cell_length(frame.width, frame.blank)
 
     def _lines_at(self, at: int, width: int) -> Lines:
         lines = self._lines.get((at, width))
@@ -168,23 +200,24 @@ class TileGrid(ScrollView, can_focus=True):
             lines = self._lines[at, width] = self._painter(at, width) if self._painter else ()
         return lines
 
-    def _slice(self, lines: Lines, line: int, here: bool, across: int) -> Strip:
+    def _slice(self, lines: Lines, line: int, here: bool, frame: _Frame) -> Strip:
         cells = lines[line] if line < len(lines) else None
-        style = self.visual_style
-        if here and cells is not None:
-            style = style + self.get_visual_style("tiles--cursor")
-        key = (cells, here, across, style)
+        key = (cells, here)
         strip = self._drawn.get(key)
         if strip is None:
             if len(self._drawn) >= MOST_KEPT:
                 self._drawn.clear()
-            mark = ("▌" if here else " ", "$accent")
-            content = Content("") if cells is None else Content.assemble(mark, paint(*cells))
-            drawn = Visual.to_strips(self, left(content, across - 1), across - 1, 1, style, pad=True)[0]
-            strip = self._drawn[key] = Strip.join([drawn, Strip.blank(1, self.rich_style)])
+            strip = self._drawn[key] = self._draw(cells, here, frame)
         return strip
 
-    def notify_style_update(self) -> None:
-        """Take new colours when the theme has changed."""
-        super().notify_style_update()
-        self._drawn.clear()
+    def _draw(self, cells: tuple[Cell, ...] | None, here: bool, frame: _Frame) -> Strip:
+        """Draw a slice straight to segments: it is one line of known width, which needs no layout."""
+        if cells is None:
+            return Strip.blank(frame.across, frame.blank)
+        mark = ("▌" if here else " ", "$accent")
+        content = left(Content.assemble(mark, paint(*cells)).first_line, frame.across - 1)
+        style = frame.here if here else frame.style
+        segments = [
+            Segment(text, drawn.rich_style) for text, drawn in content.render(style, "", self._get_style)
+        ]
+        return Strip([*segments, Segment(" ", frame.blank)], frame.across)

@@ -175,6 +175,8 @@ def test_an_interrupted_run_says_what_is_kept_and_what_to_do() -> None:
 
 
 def test_a_run_that_could_not_start_says_why_and_what_to_press() -> None:
-    text = " ".join(cell.text for cell in notices.waiting("failed", "no agent at http://127.0.0.1:1", 0))
+    keys = notices.Keys(jobs="1", runs="3", again="f5", quit="q")
+    lines = notices.waiting("failed", "no agent at http://127.0.0.1:1", 0, keys)
+    text = " ".join(cell.text for cell in lines)
     assert "no agent at http://127.0.0.1:1" in text
-    assert "r  try again" in text
+    assert "f5  try again" in text

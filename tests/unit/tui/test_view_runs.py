@@ -68,6 +68,19 @@ def test_a_first_run_has_no_trend_yet() -> None:
     assert "no run of this job has ended yet" in text(runs.card(run, [run], NOW, 40))
 
 
+def test_one_condition_is_a_result_of_its_own_and_no_part_of_the_trend() -> None:
+    all_runs = history.history(NOW)
+    alone = replace(all_runs[1], score=None, scores={"supplied": 0.9})
+    assert runs.status_of(alone).text == "✓ completed"
+    said = text(runs.card(alone, [alone, *all_runs[2:]], NOW, 40))
+    assert "supplied  0.90" in said
+    assert "withheld  not held" in said
+    assert "mean and uplift need both conditions" in said
+    assert "means of 5 runs of this job" in said
+    assert "with both conditions has ended yet" in text(runs.card(alone, [alone], NOW, 40))
+    assert runs.status_of(replace(alone, scores={"supplied": None})) == runs.NO_SCORE
+
+
 def test_the_trend_is_of_the_newest_runs_only() -> None:
     many = [history.run(n, "a", 0.5, ago=timedelta(hours=n), now=NOW) for n in range(500)]
     lines = runs.trend_lines(runs.trend(many, "a"), many[0], 30)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from bioeval_tui import events
 from bioeval_tui.run_state import ConversationState, MessageState
 from bioeval_tui.text import clean_line, plural
-from bioeval_tui.tui.content import duration, latency
+from bioeval_tui.tui.times import duration, latency
 from bioeval_tui.tui.widgets.transcript.blocks import Block, BlockKind, Fold, Item, Mark
 from bioeval_tui.tui.widgets.transcript.chunks import pieces
 from bioeval_tui.tui.widgets.transcript.generation import GenerationLine, generation_line

@@ -8,7 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from bioeval_tui.tui.content import latency
+from bioeval_tui.tui.times import latency
 from bioeval_tui.tui.widgets.transcript.blocks import Block, Mark
 from bioeval_tui.tui.widgets.transcript.document import Document
 from bioeval_tui.tui.widgets.transcript.paint import MARK_CELLS, Line, Painter
