@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval_tui.errors import Problem
+from bioeval_tui.grading.tables import HUGE_EXPONENT
 from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def numbers(
     problems = []
     values, blank = column, column.isna().to_numpy()
     if values.dtype.kind not in "iufb":
-        values = pd.to_numeric(column, errors="coerce")
+        readable = column.mask(column.astype(str).str.contains(HUGE_EXPONENT))
+        values = pd.to_numeric(readable, errors="coerce")
         text = np.flatnonzero(values.isna().to_numpy() & ~blank)
         if len(text):
             shown = clean_line(str(column.iloc[int(text[0])]), 40)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval_tui.grading.rounding import numpy_round
+from bioeval_tui.grading.tables import read_as_published
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,7 @@ def load_humans(path: Path) -> NDArray[np.float64]:
     import pandas as pd
 
     try:
-        frame = pd.read_csv(path)
+        frame = read_as_published(path)
     except pd.errors.EmptyDataError:
         return np.empty(0)
     if "score" not in frame.columns:

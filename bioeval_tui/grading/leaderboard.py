@@ -12,6 +12,7 @@ import numpy as np
 from bioeval_tui.errors import InputError
 from bioeval_tui.grading.medals import medal_places
 from bioeval_tui.grading.rounding import numpy_round
+from bioeval_tui.grading.tables import read_as_published
 from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def load_leaderboard(
     import pandas as pd
 
     try:
-        frame = pd.read_csv(path)
+        frame = read_as_published(path)
     except FileNotFoundError:
         raise InputError(f"the leaderboard of {task_id} is missing: {path}") from None
     except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError, OSError) as error:

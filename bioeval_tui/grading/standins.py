@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from bioeval_tui.grading.tables import read_as_published
 from bioeval_tui.grading.task_code import NEEDS_POLARIS, CodeError
 
 _ROOT = "biomlbench"
@@ -138,7 +139,7 @@ def _data() -> dict[str, Any]:
 
     def get_leaderboard(task: Task) -> pd.DataFrame:
         """Return the leaderboard's table."""
-        return pd.read_csv(task.leaderboard)
+        return read_as_published(task.leaderboard)
 
     return {"is_dataset_prepared": is_dataset_prepared, "get_leaderboard": get_leaderboard}
 

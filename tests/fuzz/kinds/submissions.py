@@ -103,7 +103,7 @@ class CsvSubmissions(Submissions):
 
     def cases(self) -> st.SearchStrategy[bytes]:
         tokens = tokens_of(
-            ",", ",,,,,,,,", '"', '""', "\t", ";", "id", "y", "id,y\n", "inf", "-inf", "NaN", "1e400", "1e-400", "0x1F", "1_000", "True", "#", "\\",
+            ",", ",,,,,,,,", '"', '""', "\t", ";", "id", "y", "id,y\n", "inf", "-inf", "NaN", "1e400", "1e-400", "0.1e99942857142857", "1E+3000000000", "1e4294967299", "0x1F", "1_000", "True", "#", "\\",
             "2026-01-01", "1,5", "+1", " 1 ", "１２", "null", "<NA>", "Unnamed: 0", "18446744073709551616", "\x1a", "a\nb", "\r", "\u2028", "c1", "p1",
         )  # fmt: skip
         packed = [

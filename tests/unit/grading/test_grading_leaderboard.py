@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bioeval_tui.errors import InputError
 from bioeval_tui.grading import medal_places, rank
-from bioeval_tui.grading.leaderboard import build_leaderboard
+from bioeval_tui.grading.leaderboard import build_leaderboard, load_leaderboard
 
 RISING = [n / 10 for n in range(12)]
 
@@ -79,3 +82,10 @@ def test_the_medal_table(entries: int, places: tuple[int, int, int]) -> None:
 def test_an_empty_board_has_no_medals() -> None:
     with pytest.raises(ValueError, match="at least one entry"):
         medal_places(0)
+
+
+def test_a_number_that_crashes_pandas_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "leaderboard.csv"
+    path.write_text("teamName,score,submissionDate\na,0.5,x\nb,0.1e99942857142857,x\n")
+    with pytest.raises(InputError, match="cannot be read: line 3 has a number with an exponent"):
+        load_leaderboard(path, "lab/numbers")
