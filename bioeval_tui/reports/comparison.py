@@ -150,7 +150,8 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
     for name, run in (("A", a), ("B", b)):
         if run.judged_again:
             notes.append(f"{name}: {judged_again.words(run.judged_again, len(run.state.conversations))}")
-        if only := run.state.only_condition:
+        only = run.state.only_condition
+        if only and set(one.conditions) != set(two.conditions):
             notes.append(f"{name} holds facts {only} only")
         if not run.state.clean:
             left = "its second condition inherited what the first left"

@@ -149,6 +149,17 @@ def scripted_run(*, clean: bool = True, rehearsal: bool = True) -> list[RunEvent
     return script.events
 
 
+def scripted_run_of(only: ConditionName) -> list[RunEvent]:
+    """Return a run that holds one condition."""
+    started, *held, ended = [event for event in scripted_run() if event.condition in (None, only)]
+    scores = {only: ended.scores[only]}  # type: ignore[union-attr]
+    return [
+        started.model_copy(update={"conditions": (only,)}),
+        *held,
+        ended.model_copy(update={"scores": scores, "mean": None}),
+    ]
+
+
 def _conversation(
     script: Script, condition: ConditionName, turns: list[tuple[Any, ...]], task_scores: tuple[float, float]
 ) -> float | None:

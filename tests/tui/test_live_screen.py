@@ -7,10 +7,11 @@ import re
 import pytest
 from driving import NARROW, WIDE, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
-from run_script import BEGAN, RUN_ID, scripted_run
+from run_script import BEGAN, RUN_ID, scripted_run, scripted_run_of
 
 from bioeval_tui import events
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.events import ConditionName
 from bioeval_tui.tui.screens.assertion_detail import AssertionDetail
 from bioeval_tui.tui.screens.help import HelpScreen
 from bioeval_tui.tui.screens.score_card import ScoreCard
@@ -58,6 +59,32 @@ async def test_wide_shows_both_conversations_and_all_panels() -> None:
             "ASSERTIONS",
         ):
             assert words in text
+
+
+@pytest.mark.parametrize(
+    ("size", "only", "not_held"), [(WIDE, "supplied", "withheld"), (NARROW, "withheld", "supplied")]
+)
+async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
+    size: tuple[int, int], only: ConditionName, not_held: str
+) -> None:
+    view = FakeView(scripted_run_of(only), hold_at=60)
+    async with opened(view, size) as (app, pilot):
+        text = screen_text(app)
+        assert only in text.lower()
+        assert not_held not in text.lower()
+        assert "Could you remind me" in text
+        assert "tab switch" not in text
+        view.give(1000)
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert "mean (published formula)  needs both conditions" in text
+        assert "uplift by facts           needs both conditions" in text
+        assert not_held not in text
+        assert "other" not in text.splitlines()[-1]
+        await pilot.press("y")
+        assert app.clipboard.splitlines()[-1].startswith("faults")
+        assert "\tuplift" not in app.clipboard
 
 
 async def test_narrow_shows_one_conversation_and_tab_goes_to_the_other() -> None:

@@ -95,3 +95,9 @@ def test_the_mean_is_none_if_either_is() -> None:
     assert composite.mean_of([0.41, 0.76]) == 0.58
     assert composite.mean_of([0.41, None]) is None
     assert composite.mean_of([]) is None
+
+
+def test_the_published_mean_needs_both_conditions() -> None:
+    assert composite.published_mean({"supplied": 0.76, "withheld": 0.41}) == 0.58
+    for lacking in ({"supplied": 0.76}, {"supplied": 0.76, "withheld": None}, {}):
+        assert composite.published_mean(lacking) is None

@@ -101,6 +101,13 @@ def test_different_jobs_judges_and_unclean_runs_are_said() -> None:
     assert (lone.title, lone.b, lone.difference) == ("task 2", None, None)
 
 
+def test_only_the_condition_that_both_hold_is_compared_and_that_is_said() -> None:
+    found = compare(Recorded([scoring(0.2)], [scoring(0.5)]).loaded(), Recorded((), [scoring(0.6)]).loaded())
+    assert [side.condition for side in found.conditions] == ["supplied"]
+    assert found.measured
+    assert "B holds facts supplied only" in found.notes
+
+
 def test_runs_that_share_no_condition_are_not_measured() -> None:
     found = against(Recorded(values(0.5)), Recorded(supplied=values(0.5)))
     assert (found.conditions, found.measured) == ((), False)

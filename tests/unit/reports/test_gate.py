@@ -64,6 +64,21 @@ def test_a_bar_for_a_condition_that_was_not_run_cannot_be_checked() -> None:
     assert gate(Recorded([scoring(0.9)]), "supplied:0.8").exit_code == 3
 
 
+def test_the_mean_of_one_condition_is_not_measured() -> None:
+    result = gate(Recorded([scoring(0.9)]), "0.5")
+    assert result.exit_code == 3
+    assert result.checks[0].words == "needs both conditions; withheld 1 of 1 used"
+
+
+@pytest.mark.parametrize("bar", ["0.5", "mean:0.5", "withheld:0.5", "supplied:0.5,withheld:0.5"])
+def test_bars_that_one_condition_cannot_answer_are_refused(bar: str) -> None:
+    rules = GateRules.parse([bar])
+    rules.require_held(("supplied", "withheld"))
+    with pytest.raises(UsageError, match=r"holds facts supplied only; give supplied:0\.5, or hold both"):
+        rules.require_held(("supplied",))
+    GateRules.parse(["supplied:0.5"]).require_held(("supplied",))
+
+
 def test_a_failed_assertion_fails_only_when_asked() -> None:
     run = Recorded([Talk(holds=(True, False))])
     assert gate(run).exit_code == 0

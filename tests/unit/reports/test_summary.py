@@ -42,6 +42,14 @@ def test_one_condition_alone_has_no_uplift() -> None:
     assert one(Recorded([scoring(0.2)])).uplift is None
 
 
+def test_a_run_of_one_condition_is_no_lacking_half_of_a_pair() -> None:
+    summary = one(
+        Recorded([scoring(0.2)], [scoring(0.9)]), Recorded([scoring(0.4)], run_id="20260102-030405-bbbb")
+    )
+    assert summary.uplift is not None
+    assert summary.uplift.estimate.counted.words == "1 of 1 used"
+
+
 def test_excluded_conversations_are_counted_with_their_reasons() -> None:
     talks = [scoring(0.8), AWAY, Talk(reason="cancelled", tasks=None), Talk(tasks=None), Talk(ends=False)]
     found = one(Recorded(talks)).conditions[0]

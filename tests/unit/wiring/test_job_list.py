@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -88,6 +89,13 @@ def test_scores_are_those_of_the_job_oldest_first_and_live_runs_left_out(tmp_pat
     assert item.scores == (0.2, None, 0.5)
     assert item.runs == 3
     assert item.last_run == datetime(2026, 11, 3, tzinfo=UTC)
+
+
+def test_a_run_of_one_condition_is_no_gap_among_the_means(tmp_path: Path) -> None:
+    (tmp_path / "job.yml").write_text(JOB)
+    alone = replace(run("job", None, 2), scores={"supplied": 0.9})
+    (item,) = JobList([tmp_path]).items([alone, run("job", 0.2, 1)])
+    assert (item.scores, item.runs) == ((0.2,), 2)
 
 
 def test_files_that_cannot_be_read_or_decoded_are_listed_with_the_reason(tmp_path: Path) -> None:
