@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -65,7 +65,10 @@ class TurnComparison:
 
 @dataclass(frozen=True, slots=True)
 class ConditionComparison:
-    """One condition of both runs. `latency` (ms) is None when timing is not comparable."""
+    """One condition of both runs. `latency` (ms) is None when timing is not comparable.
+
+    `averages_ms` are A's and B's mean of the conversations' averages, over the trials that both answered.
+    """
 
     condition: ConditionName
     a: Estimate
@@ -74,6 +77,7 @@ class ConditionComparison:
     tasks: tuple[TaskComparison, ...]
     assertions: tuple[AssertionComparison, ...]
     latency: Difference | None
+    averages_ms: tuple[float | None, float | None]
     turns: tuple[TurnComparison, ...]
     cost_a: Spent
     cost_b: Spent
@@ -174,10 +178,11 @@ def _condition(
         return Sample(sample.job, value, "" if value is not None else "only timing was measured")
 
     latency = None
+    averages: tuple[float | None, float | None] = (None, None)
     if not without_timing:
-        latency = difference(
-            differences(_pairs(a, b, condition, _average)), higher_is_better=False, unit=False
-        )
+        pairs = _pairs(a, b, condition, _average)
+        latency = difference(differences(pairs), higher_is_better=False, unit=False)
+        averages = _means(pairs)
     return ConditionComparison(
         condition=condition,
         a=estimate([s for run, talk in samples.talks([a], condition) if (s := score(run, talk))]),
@@ -186,6 +191,7 @@ def _condition(
         tasks=tuple(_compare_tasks(a, b, condition)),
         assertions=tuple(_compare_assertions(a, b, condition)),
         latency=latency,
+        averages_ms=averages,
         turns=tuple(_turns(a, b, condition, without_timing)),
         cost_a=spent(samples.talks([a], condition)),
         cost_b=spent(samples.talks([b], condition)),
@@ -205,6 +211,12 @@ def _pairs(
         )
         for trial in sorted({*a.trials, *b.trials})
     ]
+
+
+def _means(pairs: Sequence[tuple[Sample | None, Sample | None]]) -> tuple[float | None, float | None]:
+    """Return the mean of each side over the pairs in which both have a value."""
+    both = [(x.value, y.value) for x, y in pairs if x and y and x.value is not None and y.value is not None]
+    return (fmean(x for x, _ in both), fmean(y for _, y in both)) if both else (None, None)
 
 
 def _average(run: LoadedRun, talk: ConversationState | None) -> Sample | None:

@@ -57,8 +57,8 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
             Text(f"assertion: {shorten(check.title, 65)}"), _held(check.a, "A"), _held(check.b, "B"), change
         )
     if side.latency is not None and side.latency.mean is not None:
-        average = side.latency.mean
-        table.add_row("average answer", "", "", words.signed_seconds(average))
+        averages = map(words.seconds, side.averages_ms)
+        table.add_row("average answer", *averages, words.signed_seconds(side.latency.mean))
     _add_cost(table, side)
     console.print(table)
     _print_turns(side, console, texts)

@@ -99,6 +99,7 @@ def comparison_dict(found: Comparison) -> dict[str, Any]:
                 "a": estimate_dict(side.a),
                 "b": estimate_dict(side.b),
                 "difference": difference_dict(side.score),
+                "average_latency_ms": dict(zip("ab", side.averages_ms, strict=True)),
                 "average_latency_difference_ms": difference_dict(side.latency),
                 "cost": {"a": cost_dict(side.cost_a), "b": cost_dict(side.cost_b)},
                 "tasks": [

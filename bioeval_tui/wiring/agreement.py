@@ -21,7 +21,7 @@ from bioeval_tui.run_state import ConversationKey, ConversationState, RunState, 
 from bioeval_tui.statistics.agreement import Agreement, agreement, krippendorff_alpha
 from bioeval_tui.statistics.paired import Difference, difference, differences
 from bioeval_tui.statistics.samples import Sample
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, plural
 
 NO_PROMPT = "no prompt"
 
@@ -112,12 +112,15 @@ class AgreementReport:
         """What a reader must know before believing a number."""
         found = []
         if self.given > self.blind:
+            seen = "was" if self.given == 1 else "were"
             found.append(
-                f"{self.given - self.blind} of {self.given} scores were given with the judge's in view, which "
-                "draws people towards it; blind ones alone: --blind"
+                f"{self.given - self.blind} of {plural(self.given, 'score')} {seen} given with the judge's in view, "
+                "which draws people towards it; blind ones alone: --blind"
             )
         if 0 < len(self.items) < 30:
-            found.append(f"{len(self.items)} tasks are few: chance moves these numbers a good deal")
+            found.append(
+                f"{plural(len(self.items), 'task')}: too few, chance moves these numbers a good deal"
+            )
         return [*found, *self.problems]
 
 

@@ -26,10 +26,7 @@ def compare_runs(a: RunSummary, b: RunSummary) -> RunComparison:
 def _condition(found: ConditionComparison) -> ComparedCondition:
     latency = None
     if found.latency is not None:
-        known = [turn for turn in found.turns if turn.a_ms is not None and turn.b_ms is not None]
-        a = _mean([turn.a_ms for turn in known if turn.a_ms is not None])
-        b = _mean([turn.b_ms for turn in known if turn.b_ms is not None])
-        latency = _compared("average answer", a, b, found.latency)
+        latency = _compared("average answer", *found.averages_ms, found.latency)
     return ComparedCondition(
         condition=found.condition,
         sentence=found.sentence,
@@ -58,10 +55,6 @@ def _compared(name: str, a: float | None, b: float | None, found: Difference | N
     if found is None:
         return Compared(name, a, b)
     return Compared(name, a, b, found.words, found.verdict)
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
 
 
 def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = None) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -50,12 +51,13 @@ def test_timing_is_refused_between_unequal_concurrency() -> None:
     found = against(Recorded([slow] * 5, concurrency=4), Recorded([quick] * 5))
     assert "no timing difference is called: A shared its agent among 4" in found.timing_refused
     side = found.conditions[0]
-    assert side.latency is None
+    assert (side.latency, side.averages_ms) == (None, (None, None))
     assert {turn.difference_ms for turn in side.turns} == {None}
     assert side.score.verdict == "same"  # the timing part is left out of both composites
     equal = against(Recorded([slow] * 5), Recorded([quick] * 5)).conditions[0]
     assert equal.latency is not None
     assert (equal.latency.mean, equal.latency.verdict) == (-3500, "better")
+    assert equal.averages_ms == (4000, 500)
     assert [turn.difference_ms for turn in equal.turns] == [-3500] * 5
 
 
@@ -121,6 +123,7 @@ def test_the_console_and_json_say_the_same() -> None:
     side = data["conditions"]["withheld"]
     assert side["sentence"] in text
     assert "[red]A[/] said" in text
+    assert re.search(r"average answer +0\.50 s +0\.50 s +±0\.00 s", text)
     assert all(line in text for line in data["regressions"])
     assert side["tasks"][0]["difference"]["mean"] == pytest.approx(-0.8)
     assert side["turns"][0]["b"]["messages"][1]["content"] == "B said"
