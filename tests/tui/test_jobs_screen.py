@@ -112,8 +112,10 @@ async def test_one_condition_is_chosen_and_remembered_for_the_job(size: tuple[in
     async with opened(None, size, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter")
         await until(pilot, lambda: isinstance(app.screen, RunDialog))
-        app.screen.query_one("#conditions").focus()
-        await pilot.press("left")
+        app.screen.query_one("#repeats").focus()
+        await loaded(app, pilot)
+        assert "↑ ↓ next" in screen_text(app)  # in a line, too
+        await pilot.press("down", "down", "left")
         await loaded(app, pilot)
         text = screen_text(app)
         assert "‹ facts supplied only: no mean, no uplift ›" in text

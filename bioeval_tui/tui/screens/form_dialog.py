@@ -29,6 +29,14 @@ def form_keys(word: str, tooltip: str, line: str) -> list[BindingType]:
     ]
 
 
+class FormField(Input):
+    """A line to type in. It has nothing to scroll up and down: those keys are the dialog's."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the arrows to the dialog, and to its line of keys."""
+        return action not in ("scroll_up", "scroll_down") and super().check_action(action, parameters)
+
+
 class FormDialog(Dialog[Form]):
     """The result is the form, complete; None when it was closed. A subclass draws `#told` below its lines."""
 

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from bioeval_tui.tui.screens.form_dialog import FormDialog, form_keys
+from bioeval_tui.tui.screens.form_dialog import FormDialog, FormField, form_keys
 from bioeval_tui.tui.view import review
 from bioeval_tui.tui.view.cells import Cell
 from bioeval_tui.tui.widgets.choice import Choice
@@ -23,7 +23,7 @@ HEADINGS: dict[review.Kind, str] = {
 }
 
 
-class ReviewField(Input):
+class ReviewField(FormField):
     """A line to type in; enter gives the review from here, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

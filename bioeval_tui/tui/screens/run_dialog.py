@@ -11,13 +11,13 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from bioeval_tui.tui.items import JobItem
-from bioeval_tui.tui.screens.form_dialog import FormDialog, form_keys
+from bioeval_tui.tui.screens.form_dialog import FormDialog, FormField, form_keys
 from bioeval_tui.tui.view import jobs
 from bioeval_tui.tui.view.cells import Cell
 from bioeval_tui.tui.widgets.choice import Choice
 
 
-class RunField(Input):
+class RunField(FormField):
     """A line to type in; enter starts the run from here, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "start", tooltip="Start the run")]
