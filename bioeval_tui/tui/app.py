@@ -343,7 +343,8 @@ class BioevalApp(App[None]):
         else:
             from bioeval_tui.tui.screens.quit import QuitScreen
 
-            self.push_screen(QuitScreen(), self._cancel_and_exit)
+            view = self.live.link.view
+            self.push_screen(QuitScreen(view.run_id if view else "RUN"), self._cancel_and_exit)
 
     @property
     def _goes_on(self) -> bool:

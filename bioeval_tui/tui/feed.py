@@ -80,6 +80,7 @@ class Feed:
         """The time of the newest event that the engine wrote; what a viewer adds (`seq` 0) has another clock."""
         self._post = post
         self._clock = clock
+        self._late_s = view.late_s
         self._changes = Changes()
         self._posted_at = -FRAME_S
         self._timer: asyncio.TimerHandle | None = None
@@ -99,7 +100,8 @@ class Feed:
         from bioeval_tui.run_state import apply
 
         began = self._clock()
-        self.heard_at = began
+        self.heard_at = began - self._late_s
+        self._late_s = 0.0
         for count, event in enumerate(batch):
             self._changes.note(apply(self.state, event))
             if event.seq:

@@ -45,6 +45,8 @@ class RunView(Protocol):
     mode: Literal["live", "replay"]
     batch_id: str | None
     """The batch that was started with it from here; its other runs are shown beside it."""
+    late_s: float
+    """How long ago the newest event of a live run was written when it was opened, in seconds."""
 
     def events(self) -> AsyncIterator[Sequence[RunEvent]]:
         """Yield batches of events, at most one a frame, until the run has ended (or died: then a `Warned`)."""

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 from typing import Literal
 
 from bioeval_tui.engine.intents import HOW_IS_IT, NO_ANSWER, send_intent, what_helps
@@ -51,6 +51,7 @@ class FollowedRun:
         self.process = process
         self.log = log
         self._ends = ends
+        self.late_s = 0.0 if process else _age_s(path)
         self.ended: RunEnded | None = None
 
     async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
@@ -126,6 +127,7 @@ class ReplayedRun:
 
     mode: Literal["live", "replay"] = "replay"
     batch_id: str | None = None
+    late_s = 0.0
 
     def __init__(self, path: Path, speed: float | None, *, clock: Callable[[], float] = monotonic) -> None:
         self.path = path
@@ -218,6 +220,14 @@ class ReplayedRun:
 
     async def aclose(self) -> None:
         """Nothing to close."""
+
+
+def _age_s(path: Path) -> float:
+    """Return how long ago a file was written to, in seconds."""
+    try:
+        return max(0.0, time() - path.stat().st_mtime)
+    except OSError:
+        return 0.0
 
 
 def sender_name() -> str:

@@ -31,6 +31,7 @@ class FakeView:
     ) -> None:
         self.run_id = events[0].run_id if events else "none"
         self.batch_id: str | None = None
+        self.late_s = 0.0
         self.mode = mode
         self.sent: list[Intent] = []
         self.closed = False

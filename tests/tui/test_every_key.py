@@ -56,6 +56,7 @@ STATES: dict[str, Reach] = {
 ELSEWHERE = {
     "resume": "test_live_screen",
     "step": "test_live_screen",
+    "say": "test_live_screen",
     "give_back": "test_live_screen",
     "hold": "test_live_replay",
     "play": "test_live_replay",

@@ -159,22 +159,37 @@ async def test_a_refused_intent_is_said_and_not_taken_for_markup() -> None:
 async def test_taking_over_opens_a_line_and_what_is_typed_is_sent() -> None:
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view) as (app, pilot):
+        await pilot.press("t")
+        await loaded(app, pilot)
         view.give_event(act("take_over", "supplied"))
         line = app.live.query_one("#say", AskLine)
         await until(pilot, lambda: line.is_open)
         await pilot.press(*"no q", "enter")
         await loaded(app, pilot)
+        assert "enter send" in screen_text(app)
         assert "q quit" not in screen_text(app)
-        assert view.sent == [Intent("say", "supplied", "no q")]
+        assert view.sent == [Intent("take_over", "supplied"), Intent("say", "supplied", "no q")]
         await pilot.press("escape")
         view.give(5)
         await loaded(app, pilot)
         assert not line.is_open
+        assert "t type" in screen_text(app)
         await pilot.press("t")
         await until(pilot, lambda: line.is_open)
-        assert len(view.sent) == 1
+        assert len(view.sent) == 2
         view.give_event(act("give_back", "supplied"))
         await until(pilot, lambda: not line.is_open)
+
+
+async def test_whoever_only_watches_is_not_made_to_type_when_another_terminal_takes_over() -> None:
+    view = FakeView(scripted_run(), hold_at=MID)
+    async with opened(view) as (app, pilot):
+        view.give_event(act("take_over", "supplied"))
+        await until(pilot, lambda: "g give back" in screen_text(app))
+        assert not app.live.query_one("#say", AskLine).is_open
+        await pilot.press("t")
+        await until(pilot, lambda: app.live.query_one("#say", AskLine).is_open)
+        assert view.sent == []
 
 
 async def test_find_counts_matches_and_steps_through_them() -> None:

@@ -78,7 +78,7 @@ class GridScreen(BaseScreen):
         """The grid, and a line for the filter."""
         yield Static(id="notice", markup=False)
         yield self.grid
-        yield AskLine("filter", "words of job, model, condition or state; esc clears them", id="filter")
+        yield AskLine("filter", "words of job, model, condition or state", id="filter")
 
     def on_mount(self) -> None:
         """Draw, and keep up with the batch."""

@@ -129,7 +129,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
             with Container(id="side"):
                 yield from self.compose_side()
         yield from self.compose_foot()
-        yield AskLine("filter", "words to look for; enter keeps them, esc clears them", id="filter")
+        yield AskLine("filter", "words to look for", id="filter")
 
     def on_mount(self) -> None:
         """Restore the sorting, and load."""

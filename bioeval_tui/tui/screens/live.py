@@ -91,9 +91,12 @@ class LiveScreen(LiveKeys, BaseScreen):
         self.steered = False
         """Whether somebody has chosen a condition; until then the screen shows the one that goes on."""
         self.talks: dict[ConditionName, Talk] = {}
+        self.taken: set[ConditionName] = set()
+        """The conditions that this viewer has taken over."""
         self.typing = False
         """Whether the line for the user's words was opened for whoever plays the user now."""
         self._card_shown = False
+        self._banner = ""
         self._keys: tuple[bool, ...] = ()
 
     def compose_body(self) -> Iterable[Widget]:
@@ -105,8 +108,10 @@ class LiveScreen(LiveKeys, BaseScreen):
         yield Stage()
         yield PanelDeck()
         yield Scrubber()
-        yield AskLine("find", "text in this conversation; enter next, esc close", id="find")
-        yield AskLine("you, as the user", "enter sends, esc leaves the line", id="say")
+        yield AskLine("find", "text in this conversation", id="find", enter="next", escape="close")
+        yield AskLine(
+            "you, as the user", "the user's next message", id="say", enter="send", escape="leave the line"
+        )
 
     async def on_unmount(self) -> None:
         """Let go of the run; it goes on without this screen."""
@@ -132,7 +137,7 @@ class LiveScreen(LiveKeys, BaseScreen):
         self.opener = opener
         self.link = RunLink(opener, self.post_message, self._clock)
         self.active, self.trial, self.steered, self._card_shown = "withheld", 1, False, False
-        self.from_grid, self.batch_id = False, None
+        self.from_grid, self.batch_id, self.taken = False, None, set()
         for talk in self.talks.values():
             talk.show_talk(None, None)
         self._show_all()
@@ -278,7 +283,9 @@ class LiveScreen(LiveKeys, BaseScreen):
         sentence = notices.banner(state, link.status, link.failure) if state else ""
         banner = self.query_one("#banner", Static)
         banner.display = bool(sentence) and not self.presenting
-        banner.update(Content(sentence))
+        if sentence != self._banner:  # its height may change: the whole screen is laid out anew
+            self._banner = sentence
+            banner.update(Content(sentence))
 
     def _show_heads(self, state: RunState) -> None:
         for talk in self.talks.values():

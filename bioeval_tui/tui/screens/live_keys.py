@@ -30,6 +30,7 @@ LIVE_KEYS: list[BindingType] = [
     Binding("space", "resume", "go on", tooltip="Go on after a pause"),
     Binding("n", "step", "step", tooltip="One message, then wait again"),
     Binding("t", "take_over", "take over", tooltip="You type the user's next message; marked as operator"),
+    Binding("t", "say", "type", tooltip="To the line for the user's message"),
     Binding("g", "give_back", "give back", tooltip="The evaluator plays the user again"),
     Binding(
         "f", "follow", "follow", tooltip="Go to the newest message and stay with it, in both conversations"
@@ -129,12 +130,13 @@ class LiveKeys(LivePresenting, LiveGrid, LiveReading):
         self._intend("step")
 
     def action_take_over(self) -> None:
-        """Play the user in the active condition; who does already gets the line for typing back."""
-        live = self._live
-        if live.state is not None and heads.operator_has(live.state, live.active):
-            self.query_one("#say", AskLine).open()
-        else:
-            self._intend("take_over", live.active)
+        """Play the user in the active condition."""
+        self._live.taken.add(self._live.active)
+        self._intend("take_over", self._live.active)
+
+    def action_say(self) -> None:
+        """Get the line for the user's message back."""
+        self.query_one("#say", AskLine).open()
 
     def action_give_back(self) -> None:
         """Let the evaluator play the user again."""
@@ -149,12 +151,18 @@ class LiveKeys(LivePresenting, LiveGrid, LiveReading):
         self._intend("cancel")
 
     def show_say_line(self) -> None:
-        """Open the line for the user's words when a person begins to play the user; close it at the end."""
+        """Open the line for the user's words when this viewer begins to play the user; close it at the end.
+
+        Where somebody took over in another terminal, whoever only watches is not made to type.
+        """
         live = self._live
         line = self.query_one("#say", AskLine)
         wanted = live.state is not None and heads.operator_has(live.state, live.active)
         wanted = wanted and self.check_action("give_back", ()) is True
-        if wanted and not live.typing:
+        mine = live.active in live.taken or (
+            live.state is not None and heads.played_by_hand(live.state, live.active)
+        )
+        if wanted and mine and not live.typing:
             line.open("")
         elif line.is_open and not wanted:
             line.close()

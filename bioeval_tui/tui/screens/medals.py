@@ -88,7 +88,7 @@ class MedalsScreen(MedalsKeys):
         totals = Drawn()
         totals.id = "totals"
         yield totals
-        yield AskLine("filter", "words of task, agent or medal; enter keeps it, esc clears it", id="filter")
+        yield AskLine("filter", "words of task, agent or medal", id="filter")
 
     def on_mount(self) -> None:
         """Restore sorting and columns, and begin to take in rows."""

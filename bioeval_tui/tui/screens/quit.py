@@ -24,12 +24,17 @@ class QuitScreen(Dialog[bool]):
         Binding("escape", "close", "stay"),
     ]
 
+    def __init__(self, run_id: str) -> None:
+        super().__init__()
+        self._run_id = run_id
+
     def compose_body(self) -> Iterable[Widget]:
         """Say what each answer means."""
         yield Static(
             Content(
-                "The engine runs by itself: left alone, it goes on and is recorded, and\n"
-                "bioeval-tui watch shows it again. Stopped, it keeps what was said so far.\n"
+                "The engine runs by itself. Left alone, it goes on and is recorded;\n"
+                f"bioeval-tui watch {self._run_id} shows it again.\n"
+                "Stopped, it keeps what was said so far.\n"
             ),
             markup=False,
         )

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bioeval_tui.events import ConditionName
     from bioeval_tui.run_state import RunState
 
-CONTROL = frozenset({"pause", "resume", "step", "take_over", "give_back", "cancel", "cancel_all"})
+CONTROL = frozenset({"pause", "resume", "step", "take_over", "say", "give_back", "cancel", "cancel_all"})
 
 
 def applies(action: str, state: RunState, link: LinkState, condition: ConditionName, trial: int) -> bool:
@@ -42,8 +42,8 @@ def _can_control(action: str, state: RunState, link: LinkState, condition: Condi
         case "resume" | "step":
             return bool(state.paused)
         case "take_over":
-            return goes_on
-        case "give_back":
+            return goes_on and not operator_has(state, condition)
+        case "say" | "give_back":
             return goes_on and operator_has(state, condition)
         case "cancel":
             return goes_on

@@ -10,10 +10,12 @@ from bioeval_tui.text import plural
 from bioeval_tui.tui.view.cells import Cell, Tone, clock, score
 
 if TYPE_CHECKING:
-    from bioeval_tui.events import ConditionName
+    from bioeval_tui.events import ConditionName, OperatorActed
     from bioeval_tui.run_state import ConversationState, RunState
 
 CONDITIONS: tuple[ConditionName, ...] = ("withheld", "supplied")
+FROM_JOB = "the job:"
+"""How the sender of what the job itself asked for begins."""
 LinkState = Literal["empty", "waiting", "live", "replay", "interrupted", "failed"]
 
 _ENDINGS: dict[str, Cell] = {
@@ -126,10 +128,22 @@ def is_paused(state: RunState, condition: ConditionName) -> bool:
 
 def operator_has(state: RunState, condition: ConditionName) -> bool:
     """Whether a person plays the user in this condition now."""
+    act = _newest_turn(state, condition)
+    return act is not None and act.action == "take_over"
+
+
+def played_by_hand(state: RunState, condition: ConditionName) -> bool:
+    """Whether the job itself has a person play the user: then every viewer is asked."""
+    act = _newest_turn(state, condition)
+    return act is not None and act.action == "take_over" and act.sender.startswith(FROM_JOB)
+
+
+def _newest_turn(state: RunState, condition: ConditionName) -> OperatorActed | None:
+    """Return the last time that somebody took over or gave back."""
     for act in reversed(state.operator):
         if act.condition in (None, condition) and act.action in ("take_over", "give_back"):
-            return act.action == "take_over"
-    return False
+            return act
+    return None
 
 
 def _talk_state(state: RunState, talk: ConversationState, now: datetime | None) -> Cell:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
+
+
+class TypedLine(Input):
+    """The input; what enter does stands in the footer."""
+
+    def __init__(self, placeholder: str, enter: str) -> None:
+        super().__init__(placeholder=placeholder, compact=True, select_on_focus=False)
+        self._bindings.key_to_bindings["enter"] = [Binding("enter", "submit", enter)]
 
 
 class AskLine(Horizontal):
@@ -28,9 +34,6 @@ class AskLine(Horizontal):
         & > Input { width: 1fr; border: none; height: 1; padding: 0; background: transparent; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "close"),
-    ]
 
     class Typed(Message):
         """The text changed."""
@@ -60,10 +63,14 @@ class AskLine(Horizontal):
             """The line that posted it."""
             return self.line
 
-    def __init__(self, label: str, placeholder: str, *, id: str) -> None:
+    def __init__(
+        self, label: str, placeholder: str, *, id: str, enter: str = "keep", escape: str = "clear"
+    ) -> None:
+        """`enter` and `escape` are the words for what these keys do."""
         super().__init__(id=id)
+        self._bindings.key_to_bindings["escape"] = [Binding("escape", "close", escape)]
         self._label = Static(label, classes="ask--label", markup=False)
-        self._input = Input(placeholder=placeholder, compact=True, select_on_focus=False)
+        self._input = TypedLine(placeholder, enter)
         self._remark = Static("", classes="ask--remark", markup=False)
 
     def compose(self) -> ComposeResult:
