@@ -94,7 +94,13 @@ class RowList(ScrollView, can_focus=True):
         self._row_count = count
         self._painter = painter
         self.cursor = max(0, min(self.cursor, count - 1))
-        self.virtual_size = Size(self.scrollable_content_region.width, count)
+        size = Size(self.scrollable_content_region.width, count)
+        if self.styles.is_auto_height or not self.size:
+            self.virtual_size = size
+        elif self.virtual_size != size:
+            # As Textual does where only the scrollbars change: assigning would lay out the whole screen.
+            self.set_reactive(RowList.virtual_size, size)
+            self._scroll_update(size)
         if self.tail and grew and not self.has_focus:
             self.scroll_end(animate=False, immediate=True)
         self.refresh()
