@@ -82,12 +82,15 @@ class _Batch:
     open_runs: asyncio.Semaphore
     talks: asyncio.Semaphore
     graph: asyncio.Lock = field(default_factory=asyncio.Lock)
+    beginning: asyncio.Lock = field(default_factory=asyncio.Lock)
     paces: dict[str, Pace] = field(default_factory=dict)
     still: Standstill = field(default_factory=Standstill)
 
     @contextlib.asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         async with self.talks:
+            async with self.beginning:  # one in each round of the loop: a beginning takes some milliseconds
+                await asyncio.sleep(0)
             yield
 
 

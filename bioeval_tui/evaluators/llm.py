@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from bioeval_tui.chat.answer import ChatAnswer, text_of
-from bioeval_tui.chat.model import DEFAULT_LIMITS, ChatLimits, ChatModel, ChatRequest
+from bioeval_tui.chat.model import ChatModel, ChatRequest
 from bioeval_tui.errors import UsageError
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.prompting import Prompt, evaluator_prompt, find_prompt
@@ -28,17 +28,18 @@ class LLMEvaluator:
         *,
         model: str,
         job_dir: Path | None,
-        api_key: str | None,
-        base_url: str | None = None,
-        limits: ChatLimits = DEFAULT_LIMITS,
+        chat: ChatModel,
     ) -> None:
-        """`job_dir` is where the job's prompt is looked for first. Raises `UsageError` when there is none."""
+        """`job_dir` is where the job's prompt is looked for first. Raises `UsageError` when there is none.
+
+        `chat` may serve other conversations too: whoever made it closes it.
+        """
         self.identity = clean_line(model)
         self._name = job.evaluator.name
         self._temperature = job.evaluator.temperature
         self._model = model
         self._prompt: Prompt = find_prompt(job.evaluator.prompt, job_dir)
-        self._chat = ChatModel("evaluator", api_key=api_key, base_url=base_url, limits=limits)
+        self._chat = chat
 
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
         """Yield pieces of the next message and, last, the whole of it. Raises `PeerError`."""
@@ -62,8 +63,7 @@ class LLMEvaluator:
                 yield Delta(shown)
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        await self._chat.aclose()
+        """Do nothing: the connections are not its own."""
 
     def _spoken(self, text: str) -> str:
         """Return the words alone: no reasoning block in front, no name as in a script, no quotes around."""

@@ -26,6 +26,7 @@ from bioeval_tui.recordings.moving import copy_to, link
 FLUSH_S = 0.01
 SYNC_S = 1.0
 RETRY_S = 0.5
+RELEASED_AT_ONCE = 4
 CHUNK = 1 << 20
 MOVE_S = 30.0
 
@@ -142,8 +143,8 @@ class Recorder:
             self._flushed = max(self._flushed, count)
             ready = [waiter for waiter in self._waiters if waiter[0] <= count]
             self._waiters = [waiter for waiter in self._waiters if waiter[0] > count]
-        for _, loop, future in ready:
-            _resolve(loop, future)
+        if ready:
+            _release(ready[0][1], [future for _, _, future in ready])
         return bool(lines)
 
     def _write(self, data: bytes) -> None:
@@ -192,14 +193,20 @@ class Recorder:
                     self._on_trouble(trouble)
 
 
-def _resolve(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
-    def settle() -> None:
-        if not future.done():
-            future.set_result(None)
+def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]]) -> None:
+    """Let who waits go on, a few in each round of the loop: a hundred conversations must not all go on in one."""
+
+    def some() -> None:
+        for future in waiting[:RELEASED_AT_ONCE]:
+            if not future.done():
+                future.set_result(None)
+        del waiting[:RELEASED_AT_ONCE]
+        if waiting:
+            loop.call_soon(some)
 
     # The loop may have closed while the disk was busy; then nobody waits any more.
     if not loop.is_closed():
-        loop.call_soon_threadsafe(settle)
+        loop.call_soon_threadsafe(some)
 
 
 def _open_private(path: Path, resume: bool) -> io.FileIO:

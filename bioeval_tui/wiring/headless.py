@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bioeval_tui.engine.loop import run_fairly
 from bioeval_tui.engine.resume import excluded_trials
 from bioeval_tui.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.errors import ExitCode
@@ -54,7 +55,7 @@ def run_headless(
     talk = plain_console(stderr=True)
     talk.print(Text(f"transcripts go to: {', '.join(hosts_of(spec, settings))}"), soft_wrap=True)
     interrupted: list[bool] = []
-    states = asyncio.run(_run(spec, settings, talk, interrupted, verbose))
+    states = run_fairly(_run(spec, settings, talk, interrupted, verbose))
     many = len(spec.runs) * spec.trials > 1
     if many:  # while they went on, nothing was kept of them
         paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]

@@ -20,7 +20,7 @@ from bioeval_tui.text import clean_line
 from bioeval_tui.wiring.hosts import host_of
 
 if TYPE_CHECKING:
-    from bioeval_tui.chat.model import ChatLimits
+    from bioeval_tui.chat.model import ChatLimits, ChatModel
 
 OPENAI_URL = "https://api.openai.com"
 
@@ -45,6 +45,12 @@ class Makers:
         self.model = model or job.target.model or DEFAULT_MODEL
         self.agent_url = (spec.agent_url or job.target.url or settings.agent_url).rstrip("/")
         self.control: Control | None = None
+        self._evaluator_chat: ChatModel | None = None
+
+    async def aclose(self) -> None:
+        """Close what the run's conversations shared."""
+        if self._evaluator_chat is not None:
+            await self._evaluator_chat.aclose()
 
     def parts(self, judge: Judge, graph: KnowledgeGraph | None, why_not: str) -> Parts:
         """Return what the run is given."""
@@ -102,9 +108,14 @@ class Makers:
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
             return make_evaluator(job)
+        from bioeval_tui.chat.model import ChatModel
         from bioeval_tui.evaluators.llm import LLMEvaluator
 
-        return LLMEvaluator(job, model=self.evaluator_model(), job_dir=self.job_dir, **self._openai())
+        # One for all conversations of the run: its connections, and what it learnt of the options that a server refuses.
+        self._evaluator_chat = self._evaluator_chat or ChatModel("evaluator", **self._openai())
+        return LLMEvaluator(
+            job, model=self.evaluator_model(), job_dir=self.job_dir, chat=self._evaluator_chat
+        )
 
     def evaluator_model(self) -> str:
         """Return the model that plays the user where a model does."""

@@ -129,6 +129,7 @@ async def _open_parts(
 ) -> AsyncIterator[Parts]:
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(judge.aclose)
+        stack.push_async_callback(makers.aclose)
         if spec.sample_agent:
             await graphs.require_reachable(spec, settings)
             makers.agent_url = await stack.enter_async_context(

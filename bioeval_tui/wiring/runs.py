@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bioeval_tui import events
 from bioeval_tui.engine.batch import run_batch
+from bioeval_tui.engine.loop import run_fairly
 from bioeval_tui.engine.processes import spawn_engine
 from bioeval_tui.engine.spec import EngineSpec
 from bioeval_tui.errors import UsageError
@@ -86,7 +87,7 @@ def run_spec_file(path: Path, settings: Settings) -> list[events.RunEnded]:
     """Be the engine process: run what the file says, then remove the file."""
     spec = EngineSpec.read(path)
     path.unlink(missing_ok=True)
-    return asyncio.run(run_spec(spec, settings))
+    return run_fairly(run_spec(spec, settings))
 
 
 async def run_spec(

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from bioeval_tui.chat.model import ChatLimits
+from bioeval_tui.chat.model import ChatLimits, ChatModel
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluators.llm import LLMEvaluator
 from bioeval_tui.protocols import Delta, EvaluatorView, PeerError, Utterance
@@ -17,10 +17,22 @@ KEY = "sk-test-0123456789abcdef"
 
 
 @pytest.fixture
-async def evaluator(job, server, tmp_path):
-    made = LLMEvaluator(job, model="gpt-x", job_dir=tmp_path, api_key=KEY, base_url=server.url)
-    yield made
-    await made.aclose()
+async def chats():
+    """Make chat endpoints of the evaluator's that are closed after the test."""
+    made: list[ChatModel] = []
+
+    def make(url: str, **more: object) -> ChatModel:
+        made.append(ChatModel("evaluator", **{"api_key": KEY, "base_url": url, **more}))
+        return made[-1]
+
+    yield make
+    for chat in made:
+        await chat.aclose()
+
+
+@pytest.fixture
+def evaluator(job, server, tmp_path, chats):
+    return LLMEvaluator(job, model="gpt-x", job_dir=tmp_path, chat=chats(server.url))
 
 
 @pytest.fixture
@@ -113,28 +125,26 @@ async def test_each_failure_is_one_clear_sentence_without_the_key(
     assert len(server.received) == 1
 
 
-async def test_no_server_is_a_clear_failure(job, view, tmp_path):
+async def test_no_server_is_a_clear_failure(job, view, tmp_path, chats):
     async with srv.OpenAIServer() as gone:
         url = gone.url
-    evaluator = LLMEvaluator(job, model="m", job_dir=tmp_path, api_key=KEY, base_url=url)
+    evaluator = LLMEvaluator(job, model="m", job_dir=tmp_path, chat=chats(url))
     with pytest.raises(PeerError, match=r"127\.0\.0\.1:\d+ refuses the connection") as caught:
         await heard(evaluator, view)
     assert caught.value.retryable
-    await evaluator.aclose()
 
 
 @pytest.mark.parametrize("answer", [srv.hangs(), srv.hangs("And")], ids=["before", "within"])
-async def test_silence_ends_at_the_deadline_and_closes_the_connection(job, server, view, tmp_path, answer):
-    limits = ChatLimits(whole_s=0.3)
-    evaluator = LLMEvaluator(
-        job, model="m", job_dir=tmp_path, api_key=KEY, base_url=server.url, limits=limits
-    )
+async def test_silence_ends_at_the_deadline_and_closes_the_connection(
+    job, server, view, tmp_path, chats, answer
+):
+    chat = chats(server.url, limits=ChatLimits(whole_s=0.3))
+    evaluator = LLMEvaluator(job, model="m", job_dir=tmp_path, chat=chat)
     server.will(answer)
     with pytest.raises(PeerError, match=r"did not finish its answer within 0\.3 s") as caught:
         await heard(evaluator, view)
     assert caught.value.retryable
     await server.left.wait()
-    await evaluator.aclose()
 
 
 async def test_cancelling_closes_the_connection(evaluator, server, view):
@@ -164,19 +174,32 @@ async def test_a_server_that_does_not_stream_is_understood(evaluator, server, vi
     assert (streamed, last.content) == ("", "Whole.")
 
 
-async def test_the_jobs_own_prompt_wins_and_cannot_run_what_it_is_given(job, server, tmp_path, transcript):
+async def test_the_jobs_own_prompt_wins_and_cannot_run_what_it_is_given(
+    job, server, tmp_path, transcript, chats
+):
     (tmp_path / "eval").mkdir()
     (tmp_path / "eval" / "socrates.jinja").write_text(
         "MINE {{ config.tasks[0].task }} {{ transcript[0].content }}"
     )
     transcript[0] = type(transcript[0])(1, "user", "{{ 7 * 7 }}")
-    evaluator = LLMEvaluator(job, model="m", job_dir=tmp_path, api_key=None, base_url=server.url)
+    evaluator = LLMEvaluator(job, model="m", job_dir=tmp_path, chat=chats(server.url, api_key=None))
     await heard(evaluator, EvaluatorView(job, "withheld", 1, (), transcript))
     assert server.received[0].text.startswith("MINE Ask for a reminder {{ 7 * 7 }}")
-    await evaluator.aclose()
 
 
-async def test_a_missing_prompt_is_found_before_anything_is_sent(job, tmp_path):
+async def test_a_missing_prompt_is_found_before_anything_is_sent(job, tmp_path, chats):
     other = job.model_copy(update={"evaluator": job.evaluator.model_copy(update={"prompt": "eval/nope"})})
     with pytest.raises(UsageError, match="prompt `eval/nope`: there is no such file"):
-        LLMEvaluator(other, model="m", job_dir=tmp_path, api_key=None)
+        LLMEvaluator(other, model="m", job_dir=tmp_path, chat=chats("http://127.0.0.1:1"))
+
+
+async def test_conversations_share_what_a_server_refuses_and_outlive_each_other(
+    job, server, view, tmp_path, chats
+):
+    chat = chats(server.url)
+    first, second = (LLMEvaluator(job, model="m", job_dir=tmp_path, chat=chat) for _ in range(2))
+    server.will(srv.refuse_option("temperature"))
+    await heard(first, view)
+    await first.aclose()
+    await heard(second, view)
+    assert ["temperature" in r.body for r in server.received] == [True, False, False]

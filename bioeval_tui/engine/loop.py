@@ -1,0 +1,58 @@
+"""The event loop that holds a batch: fair to everybody when hundreds of answers arrive at once."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import selectors
+import sys
+from collections import deque
+from collections.abc import Coroutine
+from typing import TypeVar
+
+ANSWERS_AT_ONCE = 4
+"""Sockets that are served before timers and everything else have their turn again."""
+
+OBJECTS_BETWEEN_COLLECTIONS = 20_000
+"""Events and answers hold no cycles: the garbage collector's usual 700 costs a batch a tenth of its time."""
+
+Result = TypeVar("Result")
+
+
+class FairSelector(selectors.DefaultSelector):
+    """Hands out ready sockets a few at a time, each once, before it asks the system again.
+
+    asyncio serves all that are ready before it looks at a clock: with 200 answers that is a fifth of a second, in which
+    no time limit ends, no pause holds and no other conversation goes on.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: deque[tuple[selectors.SelectorKey, int]] = deque()
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """Return up to `ANSWERS_AT_ONCE` ready sockets."""
+        if not self._waiting:
+            self._waiting.extend(super().select(timeout))
+        given: list[tuple[selectors.SelectorKey, int]] = []
+        while self._waiting and len(given) < ANSWERS_AT_ONCE:
+            key, ready = self._waiting.popleft()
+            # Somebody may have closed it, or waits for something else by now.
+            if self.get_map().get(key.fd) is key:
+                given.append((key, ready))
+        return given
+
+
+def run_fairly(main: Coroutine[object, object, Result]) -> Result:
+    """Run a batch to its end, as `asyncio.run` does."""
+    usual = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
+    # Windows starts processes on its own kind of loop only.
+    fair = None if sys.platform == "win32" else lambda: asyncio.SelectorEventLoop(FairSelector())
+    try:
+        with asyncio.Runner(loop_factory=fair) as runner:
+            return runner.run(main)
+    finally:
+        gc.set_threshold(*usual)
