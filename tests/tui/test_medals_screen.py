@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import Examined
 from bioeval_tui.tui.screens.medal_detail import MedalDetail
 from bioeval_tui.tui.services import MedalRow
+from bioeval_tui.tui.widgets.medal_card import MedalCard
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
@@ -192,6 +194,15 @@ async def test_y_copies_the_row() -> None:
         await pilot.press("y")
         await until(pilot, lambda: "Copied this row" in screen_text(app))
         assert app.clipboard.split("\t")[:4] == ["oncology/breast-cancer", "", "aide", "gold"]
+
+
+async def test_the_scale_fits_beside_the_cards_scrollbar() -> None:
+    async with opened(None, (132, 24), services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
+        await until(pilot, lambda: app.screen.query_one(MedalCard).show_vertical_scrollbar)
+        await until(pilot, lambda: re.search(r"worst +best", screen_text(app)) is not None)
 
 
 async def test_d_says_everything_that_is_wrong_with_an_invalid_file() -> None:

@@ -34,6 +34,13 @@ class MedalCard(VerticalScroll, can_focus=False):
         """One text."""
         yield Static(markup=False)
 
+    def on_mount(self) -> None:
+        """Draw again when the scrollbar comes or goes: it takes of the width that the scale is drawn for."""
+        self.watch(self, "show_vertical_scrollbar", self._draw_soon)
+
+    def _draw_soon(self) -> None:
+        self.call_after_refresh(self._draw)
+
     def show(self, row: MedalRow | None, reviews: Opinions | None = None) -> None:
         """Show another row, with what reviewers say of it."""
         self._row = row
