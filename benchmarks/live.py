@@ -1,15 +1,16 @@
-"""How true the live screen is: its latencies against the agent's own, and the first token's way to the screen.
+"""How true and how light the live screen is, in the real program with its engine and an agent, all processes of their own.
 
-    uv run python benchmarks/live.py            # both, about two minutes
-    uv run python benchmarks/live.py --turns 50 --runs 3
+    uv run python benchmarks/live.py                      # all, three runs each; about three minutes
+    uv run python benchmarks/live.py --only both --runs 1
 
-The real program runs in a pseudo-terminal of 160×45 (`bioeval-tui run …`), the agent in a process of its own. All
-processes share one monotonic clock. Two measurements:
+The program runs in a pseudo-terminal of 160×45 (`bioeval-tui run …`). The agent (`wire_agent.py`) streams long Markdown
+tables; when bytes came to it and left it the kernel says. Measured are
 
-- latency: for every turn, what the screen shows (the recording's `latency_ms`) minus what the sample agent measured
-  itself, while long Markdown tables stream into the screen;
-- first token: from the moment an agent wrote the first word of an answer to its socket until that word came out of the
-  pseudo-terminal.
+- latency: for every turn, what the screen shows (the recording's `latency_ms`) minus the time between the request's last
+  byte and the answer's last byte at the agent's socket, at 300 tokens/s;
+- first token: from the moment an answer's first word left the agent until it came out of the pseudo-terminal;
+- both: both conditions at once at 100 tokens/s each, with latencies and assertions: how late a task that wants to run every
+  10 ms runs in the screen's event loop, and the processor time of the screen's process, while conversations are held.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import contextlib
 import json
 import os
 import pty
-import select
 import signal
 import statistics
 import struct
@@ -31,14 +31,25 @@ import termios
 import threading
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from fcntl import ioctl
 from pathlib import Path
+from typing import Any
 
-from aiohttp import web
-
-TABLE = "\n".join(
-    f"| row {n} | {n * 17 % 101} | some words that fill a cell | {n / 7:.3f} |" for n in range(12)
-)
+HERE = Path(__file__).parent
+TICK_S = 0.01
+ASSERTIONS = [
+    {"name": "three turns were held", "expression": "objectContext.resources.size >= 3"},
+    {"name": "what is shown is a turn", "expression": 'objectContext.resources.all { "Turn" in it.labels }'},
+    {
+        "name": "every answer came in time",
+        "expression": 'evaluation.transcript.filter { it.role == "assistant" }.all { it.timeTakenMillis < 5000 }',
+        "invariant": True,
+    },
+]
+Figures = dict[str, list[float]]
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -48,35 +59,38 @@ def percentile(values: list[float], share: float) -> float:
 
 
 class Screen:
-    """The program in a pseudo-terminal; `seen(marker)` is when a text first came out of it."""
+    """The program in a pseudo-terminal; `first_seen(marker)` is when a text first came out of it."""
 
-    def __init__(self, command: list[str], data_dir: Path) -> None:
+    def __init__(self, command: list[str], data_dir: Path, **more: str) -> None:
         environment = {
             **os.environ,
             "BIOEVAL_DATA_DIR": str(data_dir),
             "TERM": "xterm-256color",
             "COLORTERM": "truecolor",
+            **more,
         }
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             os.execvpe(command[0], command, environment)
         ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 45, 160, 0, 0))
+        self.is_open = True
         self._chunks: list[tuple[float, bytes]] = []
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
         with contextlib.suppress(OSError):
-            while True:
-                ready, _, _ = select.select([self.master], [], [], 1)
-                if ready:
-                    data = os.read(self.master, 1 << 16)
-                    if not data:
-                        return
-                    self._chunks.append((time.monotonic(), data))
+            while data := os.read(self.master, 1 << 16):
+                self._chunks.append((time.time(), data))
+        self.is_open = False
+
+    @property
+    def end(self) -> bytes:
+        """The last bytes that came out."""
+        return b"".join(data for _, data in self._chunks)[-500:]
 
     def first_seen(self, marker: bytes) -> float | None:
-        """Return the monotonic time at which the bytes that hold `marker` were read."""
+        """Return when the bytes that hold `marker` were read, in seconds since 1970."""
         tail = b""
         for at, data in self._chunks:
             if marker in tail + data:
@@ -85,183 +99,180 @@ class Screen:
         return None
 
     def close(self) -> None:
-        """Press q twice, then end it."""
-        for key in (b"q", b"q"):
+        """Press q until it has ended; end it if that does not help."""
+        for _ in range(20):
             with contextlib.suppress(OSError):
-                os.write(self.master, key)
-                time.sleep(0.3)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGTERM)
-        with contextlib.suppress(ChildProcessError):
+                os.write(self.master, b"q")
+            time.sleep(0.25)
+            if os.waitpid(self.pid, os.WNOHANG)[0]:
+                break
+        else:
+            os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
         os.close(self.master)
 
 
-def job(turns: int, lines: list[str]) -> str:
-    """Return a job whose script says `lines`."""
+@contextmanager
+def agent(tokens_per_second: int) -> Iterator[str]:
+    """Run the agent; give its address."""
+    command = [sys.executable, str(HERE / "wire_agent.py"), "--tokens-per-second", str(tokens_per_second)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        yield process.stdout.readline().strip()
+        process.stdin.close()
+
+
+def job(turns: int) -> str:
+    """Return a job whose script asks so many questions."""
     return json.dumps(
         {
             "target": {"user": "bench", "chatbot": "bench"},
             "aspirationalAverage": 1000,
             "maxTurns": 2 * turns + 4,
-            "evaluator": {"kind": "scripted", "lines": [{"say": line} for line in lines]},
+            "evaluator": {
+                "kind": "scripted",
+                "lines": [{"say": f"What of drug {n}?"} for n in range(turns)],
+            },
             "scorer": {"kind": "rules"},
             "tasks": [],
             "facts": [],
+            "assertions": ASSERTIONS,
             "greetings": ["Hello"],
             "order": "withheld-first",
         }
     )
 
 
-def run_on_screen(url: str, turns: int, lines: list[str], folder: Path) -> tuple[Screen, list[dict]]:
-    """Run a job in the pseudo-terminal until it has ended; return the screen and the recording's events."""
-    path = folder / "bench.yml"
-    path.write_text(job(turns, lines))
-    screen = Screen(
-        [sys.executable, "-m", "bioeval_tui", "run", str(path), "--agent-url", url], folder / "data"
-    )
-    deadline = time.monotonic() + 600
-    events: list[dict] = []
-    while time.monotonic() < deadline:
-        time.sleep(0.5)
-        for recording in (folder / "data" / "runs").glob("*.jsonl"):
-            events = [
-                json.loads(line)
-                for line in recording.read_bytes().splitlines(keepends=False)
-                if line.endswith(b"}")
-            ]
-        if events and events[-1]["kind"] == "run_ended":
-            time.sleep(0.5)
-            return screen, events
-    raise SystemExit("the run did not end")
-
-
-def latency(turns: int) -> list[float]:
-    """Return |shown − measured by the sample agent| in ms, one a turn."""
-    drugs = ["warfarin", "simvastatin", "ibuprofen", "clarithromycin"]
-    lines = [f"What interacts with {drugs[n % 4]}? Question {n}." for n in range(turns)]
+@contextmanager
+def run_on_screen(
+    url: str, turns: int, program: list[str], *options: str, **more: str
+) -> Iterator[tuple[Screen, list[dict[str, Any]]]]:
+    """Run a job in the pseudo-terminal until it has ended; give the screen and the recording's events."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = [
-            sys.executable,
-            "-m",
-            "bioeval_tui",
-            "agent",
-            "--port",
-            "0",
-            "--exit-with-stdin",
-            "--tokens-per-second",
-            "300",
-            "--graph",
-            str(folder / "graph.db"),
-        ]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
-            assert agent.stdout is not None
-            url = json.loads(agent.stdout.readline())["url"]
-            screen, events = run_on_screen(url, turns, lines, folder)
+        path = folder / "bench.yml"
+        path.write_text(job(turns))
+        command = [*program, "run", str(path), "--agent-url", url, *options]
+        screen = Screen(command, folder / "data", **more)
+        try:
+            yield screen, _until_ended(screen, folder / "data" / "runs")
+        finally:
             screen.close()
-            differences = []
-            for start in (event for event in events if event["kind"] == "conversation_started"):
-                with urllib.request.urlopen(f"{url}/api/v1/chat/latencies/{start['session_id']}") as answer:
-                    own = [entry["latencyMs"] for entry in json.load(answer)]
-                shown = [
-                    event["latency_ms"]
-                    for event in events
-                    if event["kind"] == "message_completed"
-                    and event["role"] == "assistant"
-                    and event["condition"] == start["condition"]
-                ]
-                differences += [abs(a - b) for a, b in zip(shown, own, strict=True)]
-            agent.stdin.close()  # type: ignore[union-attr]
-    return differences
 
 
-def first_token(turns: int) -> list[float]:
-    """Return the way of each answer's first word from the agent's socket to the terminal, in ms."""
-    sent: dict[str, float] = {}
-    ready = threading.Event()
-    address: list[str] = []
+def _until_ended(screen: Screen, runs: Path) -> list[dict[str, Any]]:
+    while screen.is_open:
+        time.sleep(0.5)
+        for recording in runs.glob("*.jsonl"):
+            *_, last = recording.read_bytes().rstrip().rpartition(b"\n")
+            if b'"run_ended"' in last:
+                time.sleep(0.5)
+                return [json.loads(line) for line in recording.read_bytes().splitlines()]
+    raise SystemExit(f"the program ended before its run: {screen.end.decode(errors='replace')}")
 
-    async def answer(request: web.Request) -> web.StreamResponse:
-        body = await request.json()
-        marker = f"first{len(sent):04d}word"
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        await response.prepare(request)
-        await asyncio.sleep(0.15)
-        text = f"{marker} and then\n\n| a | b | c | d |\n|---|---|---|---|\n{TABLE}\n"
-        pieces = [f"{marker} ", *(line + "\n" for line in text.removeprefix(f"{marker} ").split("\n"))]
-        for number, piece in enumerate(pieces):
-            if number == 0:
-                sent[marker] = time.monotonic()
-            await response.write(f"event: delta\ndata: {json.dumps({'content': piece})}\n\n".encode())
-            await asyncio.sleep(0.02)
-        whole = {
-            "sessionId": body["sessionId"],
-            "chatbot": "bench",
-            "message": {"content": text, "role": "assistant"},
-            "history": [],
-            "events": [],
-        }
-        await response.write(f"event: message\ndata: {json.dumps(whole)}\n\n".encode())
-        return response
 
-    async def serve() -> None:
-        async def session(request: web.Request) -> web.Response:
-            return web.json_response({"sessionId": f"s{time.monotonic_ns()}"})
+def one_after_the_other(turns: int) -> Figures:
+    """Return, for each turn, the error of the latency shown and the first word's way to the terminal, in ms."""
+    program = [sys.executable, "-m", "bioeval_tui"]
+    with agent(300) as url, run_on_screen(url, turns, program) as (screen, events):
+        with urllib.request.urlopen(f"{url}/wire") as given:
+            wire = json.load(given)
+        seen = [screen.first_seen(one["marker"].encode()) for one in wire]
+    sessions = {(e["condition"]): e["session_id"] for e in events if e["kind"] == "conversation_started"}
+    shown = [
+        (sessions[e["condition"]], e["latency_ms"])
+        for e in events
+        if e["kind"] == "message_completed" and e["role"] == "assistant"
+    ]
+    measured = [(one["session"], (one["left"] - one["arrived"]) * 1000) for one in wire]
+    if [session for session, _ in shown] != [session for session, _ in measured]:
+        raise SystemExit(f"{len(measured)} answers were sent, {len(shown)} are in the recording")
+    if None in seen:
+        print(f"  never seen on the screen: {seen.count(None)} of {len(seen)}")
+    return {
+        "error": [abs(a - b) for (_, a), (_, b) in zip(shown, measured, strict=True)],
+        "first": [(at - one["first"]) * 1000 for at, one in zip(seen, wire, strict=True) if at is not None],
+    }
 
-        async def context(request: web.Request) -> web.Response:
-            return web.json_response({"context": "", "resources": [], "functions": []})
 
-        app = web.Application()
-        app.add_routes(
-            [
-                web.put("/api/v1/chat/sessions", session),
-                web.put("/api/v1/chat/messages", answer),
-                web.get("/api/v1/chat/objectContexts/{s}", context),
-            ]
-        )
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        address.append(f"http://127.0.0.1:{site._server.sockets[0].getsockname()[1]}")  # type: ignore[union-attr]
-        ready.set()
-        await asyncio.Event().wait()
+def both_at_once(turns: int) -> Figures:
+    """Return how late the ticker was in the screen's process, in ms, and its processor time in % of one core."""
+    program = [sys.executable, str(HERE / "live.py"), "--inside"]
+    with tempfile.NamedTemporaryFile() as file, agent(100) as url:
+        with run_on_screen(url, turns, program, "--parallel", BENCH_TICKS=file.name) as (_, events):
+            kinds = [event["kind"] for event in events]
+            begin = seconds(events[kinds.index("message_delta")])
+            end = seconds(events[-1 - kinds[::-1].index("message_delta")])
+        ticks = [tick for tick in json.load(file) if begin <= tick[0] <= end]
+    used = (ticks[-1][2] - ticks[0][2]) / (ticks[-1][0] - ticks[0][0])
+    return {"lag": [tick[1] * 1000 for tick in ticks], "cpu": [100 * used]}
 
-    threading.Thread(target=lambda: asyncio.run(serve()), daemon=True).start()
-    ready.wait(10)
-    with tempfile.TemporaryDirectory() as name:
-        screen, _ = run_on_screen(address[0], turns, [f"Question {n}" for n in range(turns)], Path(name))
-        found = {marker: screen.first_seen(marker.encode()) for marker in sent}
-        screen.close()
-    missing = [marker for marker, at in found.items() if at is None]
-    if missing:
-        print(f"  never seen on the screen: {len(missing)} of {len(found)} ({', '.join(missing[:3])} …)")
-    return [(at - sent[marker]) * 1000 for marker, at in found.items() if at is not None]
+
+def seconds(event: dict[str, Any]) -> float:
+    """Return when an event happened, in seconds since 1970."""
+    return datetime.fromisoformat(event["at"]).timestamp()
+
+
+def inside(arguments: list[str]) -> None:
+    """Be the program, with one more task on its event loop that notes the time, how late it is, and the CPU used."""
+    from bioeval_tui import cli
+    from bioeval_tui.tui.app import BioevalApp
+
+    ticks: list[tuple[float, float, float]] = []
+    running: list[asyncio.Task[None]] = []
+    mounted = BioevalApp.on_mount
+
+    async def watch() -> None:
+        while True:
+            due = time.perf_counter() + TICK_S
+            await asyncio.sleep(TICK_S)
+            ticks.append((time.time(), time.perf_counter() - due, time.process_time()))
+
+    def on_mount(app: BioevalApp) -> None:
+        mounted(app)
+        running.append(asyncio.create_task(watch()))
+
+    BioevalApp.on_mount = on_mount  # type: ignore[method-assign, assignment]
+    sys.argv = ["bioeval-tui", *arguments]
+    try:
+        cli.main()
+    finally:
+        Path(os.environ["BENCH_TICKS"]).write_text(json.dumps(ticks))
 
 
 def main() -> None:
+    """Measure, and print medians of the runs."""
+    if sys.argv[1:2] == ["--inside"]:
+        inside(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--turns", type=int, default=25, help="turns a condition; both conditions are held")
+    parser.add_argument("--turns", type=int, default=20, help="turns a condition; both conditions are held")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", choices=("latency", "both"))
     options = parser.parse_args()
-    for name, measure in (
-        ("latency shown − measured by the agent", latency),
-        ("first token, socket to screen", first_token),
-    ):
-        p50s, p95s, most, count = [], [], [], 0
-        for _ in range(options.runs):
-            values = measure(options.turns)
-            count += len(values)
-            p50s.append(statistics.median(values))
-            p95s.append(percentile(values, 0.95))
-            most.append(max(values))
-        print(
-            f"{name}: n={count}  p50 {statistics.median(p50s):.1f} ms  p95 {statistics.median(p95s):.1f} ms  max {max(most):.1f} ms  (medians of {options.runs} runs)"
-        )
+    if options.only != "both":
+        runs = [one_after_the_other(options.turns) for _ in range(options.runs)]
+        report("latency shown − at the wire", "ms", [run["error"] for run in runs])
+        report("first token, agent's socket to terminal", "ms", [run["first"] for run in runs])
+    if options.only != "latency":
+        runs = [both_at_once(max(2, options.turns // 2)) for _ in range(options.runs)]
+        report("both at 100 tokens/s: lag of the screen", "ms", [run["lag"] for run in runs])
+        cpu = statistics.median(run["cpu"][0] for run in runs)
+        print(f"{'both at 100 tokens/s: CPU of the screen':42} {cpu:.0f} % of one core")
+
+
+def report(what: str, unit: str, runs: list[list[float]]) -> None:
+    """Print the medians over the runs of p50 and p95, and the largest of all."""
+    p50, p95 = (statistics.median(percentile(run, share) for run in runs) for share in (0.5, 0.95))
+    most = max(max(run) for run in runs)
+    count = sum(len(run) for run in runs)
+    print(
+        f"{what:42} p50 {p50:.1f} {unit}, p95 {p95:.1f} {unit}, max {most:.0f} {unit}  (n={count})",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -1,73 +1,139 @@
-"""The medal table at 1,000, 10,000 and 100,000 reports; run by `benchmarks/ui.py --only medals`."""
+"""The medal table at 1,000, 10,000 and 100,000 reports: opened, sorted, filtered, grouped, steered.
+
+    uv run python benchmarks/medal_table.py            # medians of three, each in a process of its own; a minute
+
+Milliseconds are from the key (or from going to the screen, its rows at hand) to the end of the last painting that it
+led to. Memory is the peak of the whole process, the reports included. *From a file* is reading one grading report of so
+many and showing all its rows.
+"""
 
 from __future__ import annotations
 
-import gc
+import argparse
+import asyncio
+import json
 import resource
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual import events
 
 from bioeval_tui.task_report import TaskReport
 from bioeval_tui.tui.services import MedalRow
 
 if TYPE_CHECKING:
+    from bioeval_tui.tui.app import BioevalApp
     from bioeval_tui.tui.services import Services
 
 SIZE = (160, 45)
-MEDAL_ROWS = (1_000, 10_000, 100_000)
+SIZES = (1_000, 10_000, 100_000)
+QUIET_S = 0.2
+COLUMNS = ("open", "sort", "filter", "group", "key", "from a file", "peak MB")
+Source = Callable[[], AsyncIterator[MedalRow]]
 
 
-async def medal_tables() -> None:
-    """Print what the medal table costs: milliseconds until painted, medians of three, and MB of memory."""
-    sizes = "open", "sort", "filter", "group", "key"
-    print(f"\n{'reports':>8}", *(f"{name:>8}" for name in sizes), " ms, and MB with the reports")
-    for length in MEDAL_ROWS:
-        runs = [await _medal_table(length) for _ in range(3)]
-        figures = [statistics.median(values) for values in zip(*runs, strict=True)]
-        print(f"{length:>8,}", *(f"{figure:>8.0f}" for figure in figures[:-1]), f"  {figures[-1]:.0f}")
+def measure(length: int, *, file: bool = True) -> list[float]:
+    """Return the figures of `COLUMNS` for a table of so many reports, measured in a process of its own.
+
+    Without `file`, "from a file" is left out.
+    """
+    command = [sys.executable, __file__, "--inside", str(length), *([] if file else ["--no-file"])]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr[-2000:])
+    found: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
-async def _medal_table(length: int) -> tuple[float, ...]:
-    """Open, sort, filter and group a table of `length` reports; move its cursor."""
-    from bioeval_tui.tui.app import BioevalApp
-
+async def inside(length: int, *, file: bool) -> list[float]:
+    """Measure in this process."""
     rows = medal_rows(length)
+
+    async def at_hand() -> AsyncIterator[MedalRow]:
+        for row in rows:
+            yield row
+
+    figures = await use(at_hand)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    if not file:
+        return [*figures, peak]
+    with tempfile.TemporaryDirectory() as folder:
+        return [*figures, await from_file(rows, Path(folder)), peak]
+
+
+async def use(source: Source) -> list[float]:
+    """Open, sort, filter and group a table; move its cursor."""
+    async with table_app(source).run_test(size=SIZE) as pilot:
+        app = cast("BioevalApp", pilot.app)
+        await pilot.pause()
+        figures = [await painted(app, lambda: app.action_go("medals"))]
+        for before, key in (("", "right"), ("slash", "7"), ("enter", "g"), ("g", "down")):
+            if before:
+                await pilot.press(before)
+            figures.append(await painted(app, lambda key=key: press(app, key)))  # type: ignore[misc]
+    return figures
+
+
+async def from_file(rows: list[MedalRow], folder: Path) -> float:
+    """Return the milliseconds from going to the screen until every report of a file is shown."""
+    from bioeval_tui.settings import Settings
+    from bioeval_tui.wiring.grading import Grading, report_rows
+
+    path = folder / "report.json"
+    path.write_text(json.dumps({"task_reports": [row.report.to_dict() for row in rows if row.report]}))
+    grading = Grading(Settings.from_environment())
+    async with table_app(lambda: report_rows(grading, [path])).run_test(size=SIZE) as pilot:
+        app = cast("BioevalApp", pilot.app)
+        await pilot.pause()
+        return await painted(app, lambda: app.action_go("medals"))
+
+
+def table_app(source: Source) -> BioevalApp:
+    """Return the app with these rows."""
+    from bioeval_tui.tui.app import BioevalApp
 
     class Given:
         preferences: ClassVar[dict[str, object]] = {}
+        medals = staticmethod(source)
 
         def keep(self, name: str, value: object) -> None:
             """Keep nothing."""
 
-        async def medals(self) -> AsyncIterator[MedalRow]:
-            """Give all rows at once."""
-            for row in rows:
-                yield row
+    return BioevalApp(cast("Services", Given()), "live")
 
-    gc.collect()
-    before = memory_mb()
-    app = BioevalApp(cast("Services", Given()), "live")
-    async with app.run_test(size=SIZE) as pilot:
-        await pilot.pause()
-        begun = time.perf_counter()
-        await app.action_go("medals")
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        opened = (time.perf_counter() - begun) * 1000
-        figures = [opened]
-        for keys in (("right",), ("slash", "7"), ("enter", "g"), ("g", "down")):
-            for key in keys[:-1]:
-                await pilot.press(key)
-            begun = time.perf_counter()
-            await pilot.press(keys[-1])
-            await pilot.pause()
-            figures.append((time.perf_counter() - begun) * 1000)
-        used = memory_mb() - before
-    return (*figures, used)
+
+async def press(app: BioevalApp, key: str) -> None:
+    """Press a key, without Pilot's waits."""
+    event = events.Key(key, key if len(key) == 1 else None)
+    event.set_sender(app)
+    assert app._driver is not None
+    app._driver.send_message(event)
+
+
+async def painted(app: BioevalApp, act: Callable[[], Awaitable[Any]]) -> float:
+    """Return the milliseconds from an action to the end of the last painting before the screen is at rest."""
+    ends: list[float] = []
+    display = app._display
+
+    def spy(*args: Any) -> None:
+        display(*args)
+        ends.append(time.perf_counter())
+
+    app._display = spy  # type: ignore[method-assign, assignment]
+    began = time.perf_counter()
+    await act()
+    await app.workers.wait_for_complete()
+    while not ends or time.perf_counter() - ends[-1] < QUIET_S:  # noqa: ASYNC110  (a later painting may follow)
+        await asyncio.sleep(0.01)
+    app._display = display  # type: ignore[method-assign]
+    return (ends[-1] - began) * 1000
 
 
 def medal_rows(length: int) -> list[MedalRow]:
@@ -101,7 +167,24 @@ def medal_rows(length: int) -> list[MedalRow]:
     return rows
 
 
-def memory_mb() -> float:
-    """Return the memory that the process holds, in MB (Linux)."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * resource.getpagesize() / 1e6
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--inside", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--no-file", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        print(json.dumps(asyncio.run(inside(options.inside, file=not options.no_file))))
+        return
+    print(f"{'reports':>8}", *(f"{name:>11}" for name in COLUMNS), " (ms)")
+    for length in SIZES:
+        runs = [measure(length) for _ in range(options.runs)]
+        figures = [statistics.median(values) for values in zip(*runs, strict=True)]
+        print(f"{length:>8,}", *(f"{figure:>11.0f}" for figure in figures), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,7 @@
 """Speed of the screen: the transcript against Textual's own Markdown stream, in the same process and run.
 
-    uv run python benchmarks/ui.py [--quick] [--tokens-per-second 1000] [--shapes text,lists,tables,code]
+    uv run python benchmarks/ui.py --only streams --shapes text,code     # medians of three; three minutes
+    uv run python benchmarks/ui.py                                       # all shapes, histories, hostile texts; eight minutes
 
 Lag is how late a ticker of 10 ms wakes up in the event loop of the screen (p95 and worst); CPU is of the whole
 process while the message streams in. Read the ratios: the absolute figures are of one machine and one day.
@@ -154,15 +155,15 @@ class MarkdownApp(App[None]):
             yield Markdown()
 
 
-async def stream_here(shape: str, total: int, per_second: int) -> tuple[Lag, float]:
-    """Stream into the transcript over a long history; return the lag and the milliseconds to the first word."""
+async def stream_here(shape: str, total: int, per_second: int, length: int = HISTORY) -> tuple[Lag, float]:
+    """Stream into the transcript over `length` messages; return the lag and the milliseconds to the first word."""
     app = TranscriptApp()
     async with app.run_test(size=SIZE) as pilot:
         transcript = app.query_one(Transcript)
-        talk = history(HISTORY)
+        talk = history(length)
         transcript.show(talk)
         await pilot.pause()
-        streamed = message(HISTORY + 2, "", done=False)
+        streamed = message(length + 2, "", done=False)
         talk.messages.append(streamed)
         transcript.update({streamed.message})
         await pilot.pause()
@@ -230,8 +231,8 @@ async def idle() -> Lag:
     return lag
 
 
-async def streams(shapes: list[str], total: int, per_second: int) -> None:
-    """Print a table of both ways for each shape."""
+async def streams(shapes: list[str], total: int, per_second: int, runs: int) -> None:
+    """Print a table of both ways for each shape, medians of the runs."""
     print(
         f"\nStreaming {total:,} tokens at {per_second:,}/s; transcript over {HISTORY:,} messages of history"
     )
@@ -240,14 +241,20 @@ async def streams(shapes: list[str], total: int, per_second: int) -> None:
     print(f"{'p95 ms':>7} {'max ms':>7} {'CPU s':>6} {'wall s':>6} {'CPU ratio':>9}")
     print(f"{'idle':8} {_row(await idle())}   (the machine's own noise)")
     for shape in shapes:
-        here, first = await stream_here(shape, total, per_second)
-        print(f"{shape:8} {_row(here)} {first:>9.0f}", end="  ", flush=True)
-        there = await stream_there(shape, total, per_second)
-        print(f"{_row(there)} {here.cpu_s / there.cpu_s:>9.2f}")
+        pairs = []
+        for _ in range(runs):
+            here = await stream_here(shape, total, per_second)
+            pairs.append((here, await stream_there(shape, total, per_second)))
+        first = statistics.median(first for (_, first), _ in pairs)
+        ratio = statistics.median(here.cpu_s / there.cpu_s for (here, _), there in pairs)
+        print(f"{shape:8} {_row(*[here for (here, _), _ in pairs])} {first:>9.0f}", end="  ")
+        print(f"{_row(*[there for _, there in pairs])} {ratio:>9.2f}", flush=True)
 
 
-def _row(lag: Lag) -> str:
-    return f"{lag.p95:>7.1f} {max(lag.late_ms):>7.0f} {lag.cpu_s:>6.1f} {lag.wall_s:>6.1f}"
+def _row(*lags: Lag) -> str:
+    figures = [(lag.p95, max(lag.late_ms), lag.cpu_s, lag.wall_s) for lag in lags]
+    p95, most, cpu, wall = (statistics.median(column) for column in zip(*figures, strict=True))
+    return f"{p95:>7.1f} {most:>7.0f} {cpu:>6.1f} {wall:>6.1f}"
 
 
 async def histories() -> None:
@@ -334,20 +341,17 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="a tenth of the tokens")
     parser.add_argument("--tokens-per-second", type=int, default=1000)
+    parser.add_argument("--runs", type=int, default=3, help="of each stream")
     parser.add_argument("--shapes", default="text,lists,tables,code")
-    parser.add_argument("--only", choices=("streams", "histories", "hostile", "medals"))
+    parser.add_argument("--only", choices=("streams", "histories", "hostile"))
     chosen = parser.parse_args()
     total = chosen.tokens_per_second * (2 if chosen.quick else 10)
     if chosen.only in (None, "histories"):
         await histories()
     if chosen.only in (None, "hostile"):
         await hostile()
-    if chosen.only in (None, "medals"):
-        from medal_table import medal_tables
-
-        await medal_tables()
     if chosen.only in (None, "streams"):
-        await streams(chosen.shapes.split(","), total, chosen.tokens_per_second)
+        await streams(chosen.shapes.split(","), total, chosen.tokens_per_second, chosen.runs)
     print(f"\npeak memory of the process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 

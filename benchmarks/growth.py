@@ -1,0 +1,234 @@
+"""What the cost of each kind of work grows by as there is ten and a hundred times as much of it.
+
+    uv run python benchmarks/growth.py                    # all, medians of three; about five minutes
+    uv run python benchmarks/growth.py --only turns,replay --runs 1
+    uv run python benchmarks/growth.py --picture docs/pictures/growth.svg
+
+The functions that measure are those of the other benchmarks. *Grew* is the cost of the largest size over that of the middle
+one, for ten times the work: at most 10 is linear or better. The small size mostly shows what is paid once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+Measure = Callable[[], float]
+LINEAR = 11.0
+"""Ten, and what repeated measurements differ by."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A kind of work: what there is more of, at which sizes, and what gives the seconds that a size takes.
+
+    `measures` gives, for each size in turn, what measures it once; it may prepare what all repetitions share. What it
+    gives is good until the next size is asked for.
+    `flat` says that the cost is of one piece of work beside so many others, and must not grow with them.
+    """
+
+    title: str
+    of: str
+    sizes: tuple[int, int, int]
+    measures: Callable[[tuple[int, ...]], Iterator[Measure]]
+    flat: bool = False
+
+
+def conversations(sizes: tuple[int, ...]) -> Iterator[Measure]:
+    """Hold so many conversations of 10 turns at once."""
+    from throughput import ours, peer
+
+    def measure(url: str, folder: Path, size: int) -> float:
+        return ours(url, folder, size).held
+
+    with _folder() as folder, peer() as url:
+        for size in sizes:
+            yield partial(measure, url, folder, size)
+
+
+def turns(sizes: tuple[int, ...]) -> Iterator[Measure]:
+    """Hold one conversation of so many turns: its time without what its peers took."""
+    from throughput import peer
+    from turns import overheads, run
+
+    def measure(url: str, folder: Path, size: int) -> float:
+        with urllib.request.urlopen(f"{url}/times") as given:
+            given.read()
+        run(url, folder, size, 1, 1)
+        return sum(overheads(url))
+
+    with _folder() as folder, peer() as url:
+        for size in sizes:
+            yield partial(measure, url, folder, size)
+
+
+def replay(sizes: tuple[int, ...]) -> Iterator[Measure]:
+    """Read and fold a recording of so many events."""
+    from replay import measure as replayed
+    from replay import write
+
+    def measure(path: Path) -> float:
+        return replayed("ours", path, 1)[0]
+
+    with _folder() as folder:
+        for size in sizes:
+            path = folder / f"{size}.jsonl"
+            write(path, size)
+            yield partial(measure, path)
+
+
+def stream(sizes: tuple[int, ...]) -> Iterator[Measure]:
+    """Stream 2,000 tokens at 1,000/s over so many messages: processor time of the screen."""
+
+    def measure(size: int) -> float:
+        command = [sys.executable, __file__, "--stream-over", str(size)]
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    for size in sizes:
+        yield partial(measure, size)
+
+
+def medal_table(which: int) -> Callable[[tuple[int, ...]], Iterator[Measure]]:
+    """Return what measures opening (0), sorting (1) or filtering (2) a medal table of so many reports."""
+    from medal_table import measure as used
+
+    def measure(size: int) -> float:
+        return used(size, file=False)[which] / 1000
+
+    def measures(sizes: tuple[int, ...]) -> Iterator[Measure]:
+        for size in sizes:
+            yield partial(measure, size)
+
+    return measures
+
+
+def grading(sizes: tuple[int, ...]) -> Iterator[Measure]:
+    """Grade a batch of so many submissions of 100 rows on two workers that are warm."""
+    from grading import World
+    from grading import throughput as graded
+
+    def measure(world: Any, size: int) -> float:
+        # The plain loop has no part in this: it grades ten.
+        return size / graded(world, ["tiny"], size, 1, 10)[1]
+
+    for size in sizes:
+        with _folder() as folder:
+            world = World(folder)
+            world.csv_task("tiny", "mean_absolute_error", 100, size, binary=False, lower=True)
+            yield partial(measure, world, size)
+
+
+def run_list(sizes: tuple[int, ...]) -> Iterator[Measure]:
+    """List so many runs for the first time, reading every recording."""
+    from run_list import write_recordings
+
+    from bioeval_tui.recordings.catalogue import Catalogue
+
+    def measure(folder: Path) -> float:
+        for path in folder.glob("catalogue.sqlite*"):
+            path.unlink()
+        began = time.perf_counter()
+        Catalogue(folder).runs()
+        return time.perf_counter() - began
+
+    for size in sizes:
+        with _folder() as folder:
+            write_recordings(folder / "runs", size)
+            yield partial(measure, folder / "runs")
+
+
+WORKS = {
+    "conversations": Work("conversations at once", "conversations", (5, 50, 500), conversations),
+    "turns": Work("one conversation, beside its peers", "turns", (10, 100, 1_000), turns),
+    "replay": Work("replay", "events", (1_000, 10_000, 100_000), replay),
+    "stream": Work("live stream over a history", "messages", (20, 200, 2_000), stream, flat=True),
+    "open": Work("medal table: open", "reports", (1_000, 10_000, 100_000), medal_table(0)),
+    "sort": Work("medal table: sort", "reports", (1_000, 10_000, 100_000), medal_table(1)),
+    "filter": Work("medal table: filter", "reports", (1_000, 10_000, 100_000), medal_table(2)),
+    "grading": Work("grading", "submissions", (100, 1_000, 10_000), grading),
+    "runs": Work("list of runs, every file read", "runs", (100, 1_000, 10_000), run_list),
+}
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="bioeval-growth-") as name:
+        yield Path(name)
+
+
+def stream_over(messages: int) -> float:
+    """Return the seconds of processor time that streaming over so many messages takes in this process."""
+    from ui import stream_here
+
+    lag, _ = asyncio.run(stream_here("text", 2_000, 1_000, messages))
+    return lag.cpu_s
+
+
+def seconds(value: float) -> str:
+    """Return a time with three digits, in the unit that it is read best in."""
+    for unit, least in (("s", 1.0), ("ms", 1e-3)):
+        if value >= least:
+            return f"{value / least:.3g} {unit}"
+    return f"{value * 1e6:.3g} µs"
+
+
+def table_row(work: Work, costs: list[float]) -> str:
+    """Return a line of the table."""
+    sizes = " · ".join(f"{size:,}" for size in work.sizes)
+    whole = " · ".join(seconds(cost) for cost in costs)
+    each = " · ".join(
+        seconds(cost / (1 if work.flat else size)) for cost, size in zip(costs, work.sizes, strict=True)
+    )
+    grew = costs[-1] / costs[-2]
+    verdict = "linear or better" if grew <= (LINEAR / 10 if work.flat else LINEAR) else "grows faster"
+    return f"{work.title:36} {sizes + ' ' + work.of:34} {whole:28} {each:30} {grew:6.2f}×  {verdict}"
+
+
+def main() -> None:
+    """Measure, print a table, and draw."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default=",".join(WORKS), help=f"some of {','.join(WORKS)}")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--figures", type=Path, help="write the seconds to this JSON file")
+    parser.add_argument("--picture", type=Path, help="draw to this SVG file")
+    parser.add_argument("--stream-over", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.stream_over is not None:
+        print(stream_over(options.stream_over))
+        return
+    print(f"{'':36} {'size':34} {'seconds':28} {'a piece (stream: in all)':30} {'grew':>6}")
+    found: dict[str, list[float]] = {}
+    for name in options.only.split(","):
+        work = WORKS[name]
+        found[name] = [
+            statistics.median(measure() for _ in range(options.runs)) for measure in work.measures(work.sizes)
+        ]
+        print(table_row(work, found[name]), flush=True)
+    if options.figures:
+        options.figures.write_text(json.dumps(found, indent=1))
+    if options.picture:
+        from growth_picture import Panel, draw
+
+        works = [(WORKS[name], costs) for name, costs in found.items()]
+        panels = [Panel(work.title, work.of, work.sizes, costs, work.flat) for work, costs in works]
+        picture = draw(panels, [[seconds(cost) for cost in costs] for costs in found.values()])
+        options.picture.write_text(picture, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
