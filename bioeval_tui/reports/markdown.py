@@ -20,7 +20,7 @@ _ESCAPED = str.maketrans(
     {character: f"\\{character}" for character in "\\`*_{}[]|~$#!"}
     | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 )
-_STARTS = re.compile(r"^([-+=]|\d+(?=[.)]))")
+_STARTS = re.compile(r"^([-+=](?!\d)|\d+(?=[.)](?:\s|$)))")
 _SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 
 
@@ -132,14 +132,14 @@ def _page(page: Page) -> list[str]:
     for trial in page.trials:
         if len(page.trials) > 1:
             lines += [f"## Trial {trial.trial}", ""]
-        lines += _trial(page.run, trial)
+        lines += _trial(page.run, trial, "###" if len(page.trials) > 1 else "##")
     lines += _times(page) + _costs(page) + _judged_again(page) + _reviews(page)
     lines += ["## About this run", ""]
     lines += [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]
     return [*lines, ""]
 
 
-def _trial(run: LoadedRun, trial: TrialView) -> list[str]:
+def _trial(run: LoadedRun, trial: TrialView, level: str) -> list[str]:
     heads = [f"facts {condition}" for condition in trial.conditions]
     lines: list[str] = []
     if trial.tasks:
@@ -155,7 +155,7 @@ def _trial(run: LoadedRun, trial: TrialView) -> list[str]:
         head = ["task", *heads, "uplift"]
         if len(heads) == 1:  # there is nothing to compare
             head, rows = head[:-1], [row[:-1] for row in rows]
-        lines += ["## Tasks", "", *table(head, rows), ""]
+        lines += [f"{level} Tasks", "", *table(head, rows), ""]
     if trial.assertions:
         rows = []
         for assertion in trial.assertions:
@@ -164,12 +164,12 @@ def _trial(run: LoadedRun, trial: TrialView) -> list[str]:
                 turns = "".join({"passed": "●", "failed": "○"}.get(check.status, "?") for check in checks)
                 cells.append(f"{turns} {words.FINAL[final.status if final else '']}".strip())
             rows.append([escape(assertion.title), f"{assertion.weight:g}×", *cells])
-        lines += ["## Assertions", "", *table(["assertion", "weight", *heads], rows), ""]
+        lines += [f"{level} Assertions", "", *table(["assertion", "weight", *heads], rows), ""]
     if trial.facts:
         rows = [[f"{f.number}. {escape(f.text)}", *f.given] for f in trial.facts]
-        lines += ["## Facts ledger", "", *table(["fact", *heads], rows), ""]
+        lines += [f"{level} Facts ledger", "", *table(["fact", *heads], rows), ""]
     if trial.medals:
-        lines += ["## Graded submissions", ""]
+        lines += [f"{level} Graded submissions", ""]
         for card in trial.medals:
             if card.report is None:
                 lines.append(f"- facts {card.condition}: not graded: {escape(card.error)}")
@@ -177,7 +177,7 @@ def _trial(run: LoadedRun, trial: TrialView) -> list[str]:
                 said = f"{words.medal_word(card.report)}, {words.standing(card.report)}"
                 lines.append(f"- facts {card.condition}: {escape(card.report.task_id)}: {escape(said)}")
         lines.append("")
-    return lines + _conversations(trial)
+    return lines + _conversations(trial, level)
 
 
 def _verdict(verdict: TaskScored | None) -> str:
@@ -193,14 +193,14 @@ def _people(
     return "" if score is None else f" **{reviews.words(verdict.score if verdict else None, score)}**"
 
 
-def _conversations(trial: TrialView) -> list[str]:
+def _conversations(trial: TrialView, level: str) -> list[str]:
     lines: list[str] = []
     for place, condition in enumerate(trial.conditions):
         talk = trial.talks[place]
         if talk is None:
             continue
         ended = words.ending(talk.ended) if talk.ended else "not ended"
-        lines += [f"## Conversation, facts {condition}", "", escape(ended), ""]
+        lines += [f"{level} Conversation, facts {condition}", "", escape(ended), ""]
         for turn in trial.turns:
             for said in turn.sides[place]:
                 message = said.message
