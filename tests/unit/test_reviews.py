@@ -9,6 +9,7 @@ import pytest
 
 from bioeval_tui import composite, events
 from bioeval_tui.reviews import (
+    ReviewedScores,
     TaskKey,
     disagree,
     fault_of,
@@ -183,3 +184,8 @@ def test_marks_of_submissions() -> None:
     found = fold_reviews([marked(1, "ada", "invalid"), marked(2, "ben", "valid")])
     assert mark_of(found.submissions["s"]) == "suspicious"
     assert mark_of({}) is None
+
+
+def test_reviews_of_one_condition_speak_of_no_mean() -> None:
+    found = ReviewedScores({"supplied": 0.7}, None, ("ada",), 1, 3, conditions=("supplied",))
+    assert found.told({"supplied": 0.5}, None) == ["supplied 0.50 → 0.70 (reviewed)"]
