@@ -10,6 +10,7 @@ package was not there.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 
 import hypothesis
@@ -22,6 +23,19 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 REQUIRED = os.environ.get("BIOEVAL_REQUIRE_REAL") == "1"
 
 SHARED_SERVERS = {"tests/integration/neo4j/": "neo4j", "tests/contract/test_knowledge_graph.py": "neo4j"}
+
+
+def pytest_configure() -> None:
+    """Take SIGINT and SIGHUP as a terminal's programs do, though whoever started the tests ignores them (`&`, `nohup`).
+
+    What is ignored stays ignored in every program that a test starts and then interrupts.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(
+            signal.SIGHUP, lambda number, frame: None
+        )  # still no end of the tests, but not passed on
 
 
 def pytest_xdist_auto_num_workers() -> int:

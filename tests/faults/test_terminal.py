@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import pty
 import resource
-import select
 import signal
-import struct
-import subprocess
 import sys
-import termios
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,76 +16,24 @@ import pytest
 
 from bioeval_tui.recordings.live import LiveInfo, read_live
 from tests.integration.program import events_of, recording_in, wait_for
+from tests.terminals import Terminal
 
 from .peers import ASKED, Agent, serving
 from .program import PATIENT_S, Program
 
 WORDS = ASKED.split()[-1].encode()
-LONGEST_S = 60.0
 
 
-class Terminal:
-    """A program in a pseudo-terminal that it controls; closing it hangs up."""
+class Screen(Terminal):
+    """A command of the program in a terminal, with the settings of this test; `unheard`: deaf to SIGHUP, as by nohup."""
 
-    def __init__(self, *arguments: str, columns: int = 100, rows: int = 30) -> None:
-        self._master, slave = pty.openpty()
-        self.resize(columns, rows)
+    def __init__(self, *arguments: str, columns: int = 100, unheard: bool = False) -> None:
         # Its size is what the terminal says, not what the environment of a test worker does.
         plain = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "bioeval_tui", *arguments],
-            stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-            env={**plain, "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"},
-        )  # fmt: skip
-        os.close(slave)
-
-    def __enter__(self) -> Terminal:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        self.close()
-
-    def resize(self, columns: int, rows: int) -> None:
-        """Give the terminal another size; the program is told by the system."""
-        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def shows(self, words: bytes) -> None:
-        """Read until these words were written."""
-        seen = b""
-        end = time.monotonic() + LONGEST_S
-        while time.monotonic() < end:
-            if not select.select([self._master], [], [], 0.1)[0]:
-                continue
-            with contextlib.suppress(OSError):
-                seen += os.read(self._master, 65536)
-            if words in seen:
-                return
-        raise AssertionError(f"not shown: {words!r}\n{seen[-3000:]!r}")
-
-    def press(self, keys: str) -> None:
-        """Type."""
-        os.write(self._master, keys.encode())
-
-    def close(self) -> None:
-        """Close the terminal, as by closing its window."""
-        if self._master >= 0:
-            os.close(self._master)
-            self._master = -1
-
-    def left(self) -> int:
-        """Wait until the program has ended, reading what it writes; return its exit code."""
-        end = time.monotonic() + LONGEST_S
-        while self.process.poll() is None and time.monotonic() < end:
-            if self._master >= 0 and select.select([self._master], [], [], 0.05)[0]:
-                with contextlib.suppress(OSError):
-                    os.read(self._master, 65536)
-            elif self._master < 0:
-                time.sleep(0.02)  # nothing to wait on
-        return self.process.wait(1)
+        deaf = ["/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh"] if unheard else []
+        command = [*deaf, sys.executable, "-m", "bioeval_tui", *arguments]
+        environment = {**plain, "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"}
+        super().__init__(command, environment, columns=columns, rows=30)
 
 
 def run_arguments(program: Program, agent: Agent) -> list[str]:
@@ -121,7 +62,7 @@ def last(path: Path) -> dict[str, Any]:
 def test_a_run_outlives_its_small_its_killed_and_its_closed_terminal(program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent):
-        with Terminal(*run_arguments(program, agent)) as first:
+        with Screen(*run_arguments(program, agent)) as first:
             first.shows(WORDS)
             recording, engine = engine_of(program)
             first.resize(20, 5)
@@ -130,7 +71,7 @@ def test_a_run_outlives_its_small_its_killed_and_its_closed_terminal(program: Pr
             first.shows(WORDS)
             first.process.kill()
         assert engine.alive(), "the engine goes on without its screen"
-        with Terminal("watch", recording.stem) as second:
+        with Screen("watch", recording.stem) as second:
             second.shows(WORDS)
             second.close()
             assert second.left() != 0
@@ -144,15 +85,30 @@ def test_a_run_outlives_its_small_its_killed_and_its_closed_terminal(program: Pr
     assert [e["reason"] for e in events if e["kind"] == "conversation_ended"] == ["signed_off"] * 2
 
 
+def test_a_screen_that_is_not_told_of_its_closed_terminal_ends_all_the_same(program: Program) -> None:
+    agent = Agent(hold=threading.Event())
+    with serving(agent):
+        with Screen(*run_arguments(program, agent), unheard=True) as screen:
+            screen.shows(WORDS)
+            recording, engine = engine_of(program)
+            screen.close()
+            assert screen.left() == 128 + signal.SIGHUP
+        assert engine.alive(), "the run goes on"
+        assert agent.hold is not None
+        agent.hold.set()
+        wait_for(gone(engine), "the engine to end")
+    assert last(recording)["status"] == "completed"
+
+
 def test_an_engine_killed_under_its_screen_is_said_and_resumed(program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent):
-        with Terminal(*run_arguments(program, agent)) as screen:
+        with Screen(*run_arguments(program, agent)) as screen:
             screen.shows(WORDS)
             recording, engine = engine_of(program)
             os.kill(engine.pid, signal.SIGKILL)
             screen.shows(b"engine is gone")
-            screen.press("q")
+            screen.press(b"q")
             screen.left()
         assert agent.hold is not None
         agent.hold.set()
@@ -161,9 +117,11 @@ def test_an_engine_killed_under_its_screen_is_said_and_resumed(program: Program)
 
 
 def test_a_demo_ends_with_its_terminal(program: Program) -> None:
-    with Terminal("demo") as demo:
+    with Screen("demo") as demo:
         recording, engine = engine_of(program)
         wait_for(lambda: [e for e in events_of(recording) if e["kind"] == "message_completed"], "a message")
+        demo.press(b" ")  # it must not end by itself, however busy the machine
+        demo.shows(b"PAUSED")
         (agent,) = wait_for(lambda: children_of(engine.pid), "the sample agent")
         demo.close()
         demo.left()
@@ -185,7 +143,7 @@ def children_of(pid: int) -> list[int]:
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no limit can be set on another process here")
 def test_a_full_disk_is_said_on_the_screen_that_follows_the_file(program: Program) -> None:
     agent = Agent(hold=threading.Event())
-    with serving(agent), Terminal(*run_arguments(program, agent), columns=160) as screen:
+    with serving(agent), Screen(*run_arguments(program, agent), columns=160) as screen:
         screen.shows(WORDS)
         recording, engine = engine_of(program)
         limits = resource.prlimit(engine.pid, resource.RLIMIT_FSIZE)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.terminal import SEQUENCE, shapes, typed
+from tests.hostile.terminal import typed
 from tests.hostile.world import HARMLESS, HOSTILE, LONG, RUN_ID, make_world, program
+from tests.terminals import SEQUENCE, shapes
 
 ESC, ENTER, TAB, DOWN = b"\x1b", b"\r", b"\t", b"\x1b[B"
 CLICKS = [b"\x1b[<0;%d;%dM\x1b[<0;%d;%dm" % (x, y, x, y) for y in (6, 20) for x in (20, 100)]

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
-import re
 import select
 import shutil
-import struct
 import subprocess
 import sys
-import termios
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hostile import CORPUS
 
+from tests.hostile.terminal import typed
+from tests.terminals import SEQUENCE, shapes
+
 HERE = Path(__file__).parent
 LONGEST_S = 60.0
-QUIET_S = 0.6
-SEQUENCE = re.compile(
-    rb"\x1b\[(?P<private>[<=>?]?)[0-9;:]*(?P<end>[ -/]*[@-~])"
-    rb"|\x1b(?P<string>[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\))"
-    rb"|\x1b(?P<short>[ -/]*[0-Z\\^-~])"
-)
 SHOWN = """
 import sys
 sys.path[:0] = [{here!r}]
@@ -40,66 +31,11 @@ KEYS = (b"\x1b", b"\t", b"e", b"i", b"5", b"g", b"g", b"\r", b"\x1b", b"1", b"3"
 
 def printed(text: str) -> bytes:
     """Run the screens on services full of `text` in a pseudo-terminal, go about, quit; return all that was written."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 140, 0, 0))
-    environment = {
-        **os.environ,
-        "TERM": "xterm-256color",
-        "COLORTERM": "truecolor",
-        "TEXTUAL_ANIMATIONS": "none",
-    }
-    code = SHOWN.format(here=str(HERE), text=text)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env=environment,
-        start_new_session=True,
-    )
-    os.close(slave)
-    written = b""
-    try:
-        written += b"".join(until_quiet(master, b"\x1b[?1049h"))
-        for key in KEYS:
-            os.write(master, key)
-            written += b"".join(until_quiet(master))
-        os.write(master, b"q")
-        written += b"".join(until_quiet(master))
-        assert process.wait(LONGEST_S) == 0, written[-2000:]
-    finally:
-        process.kill()
-        process.wait()
-        os.close(master)
+    looks = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "TEXTUAL_ANIMATIONS": "none"}
+    command = [sys.executable, "-c", SHOWN.format(here=str(HERE), text=text)]
+    written, code = typed(command, KEYS, {**os.environ, **looks})
+    assert code == 0, written[-2000:]
     return written
-
-
-def until_quiet(master: int, mark: bytes = b"") -> Iterator[bytes]:
-    """Yield what is written until `mark` was seen and nothing more comes for a moment."""
-    seen = b""
-    end = time.monotonic() + LONGEST_S
-    while time.monotonic() < end:
-        ready, _, _ = select.select([master], [], [], QUIET_S)
-        if not ready:
-            if mark in seen:
-                return
-            continue
-        try:
-            piece = os.read(master, 65536)
-        except OSError:  # the other end is closed
-            return
-        if not piece:
-            return
-        seen += piece
-        yield piece
-
-
-def shapes(written: bytes) -> set[tuple[bytes | None, ...]]:
-    """Return what kinds of sequences were written: numbers do not matter, strings do."""
-    return {
-        (found["private"], found["end"], found["string"], found["short"])
-        for found in SEQUENCE.finditer(written)
-    }
 
 
 @pytest.fixture(scope="module")
