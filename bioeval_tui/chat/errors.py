@@ -51,7 +51,8 @@ def as_peer_error(problem: Exception, peer: Peer, host: str, key: str | None) ->
     too_long = next((link for link in chain if isinstance(link, TooLongError)), None)
     if too_long is not None:
         return PeerError(peer, f"{host} sent {too_long}")
-    untrusted = next((link for link in chain if isinstance(link, ssl.SSLCertVerificationError)), None)
+    # The client's own error is of that type too, but only the one beneath says why.
+    untrusted = next((link for link in chain[::-1] if isinstance(link, ssl.SSLCertVerificationError)), None)
     if untrusted is not None:
         return PeerError(peer, not_trusted(host, untrusted))
     if any(isinstance(link, ConnectionRefusedError) for link in chain):
