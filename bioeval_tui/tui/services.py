@@ -186,8 +186,11 @@ class Services(Protocol):
         """Say whether a batch that was started from here still goes on."""
         ...
 
-    def medals(self) -> AsyncIterator[MedalRow]:
-        """Grade (or read) the reports that this session shows, one by one as they are ready."""
+    def medals(self) -> AsyncIterator[MedalRow | None]:
+        """Grade (or read) the reports that this session shows, one by one as they are ready.
+
+        None says that all that there is was given, and that more may come.
+        """
         ...
 
     # Jobs

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bioeval_tui.assertions.checker import GradeMedal
-from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.errors import BioevalError, InputError, Problem
 from bioeval_tui.jobs.models import MedalAssertion
 from bioeval_tui.protocols import CheckResult
 from bioeval_tui.settings import Settings
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from bioeval_tui.grading.pool import GraderPool
 
 WATCH_S = 1.0
+Written = tuple[tuple[str, int, int], ...]
+"""Names of files with the time of their last change in ns, and their size in bytes."""
 MEDAL_ORDER = ("bronze", "silver", "gold")
 
 
@@ -102,15 +105,34 @@ async def grade_rows(
         yield await asyncio.to_thread(grade_row, grading, task_id, path)
 
 
-async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[MedalRow]:
-    """Read reports (files or folders); while a batch is still being graded there, yield its new ones as they come."""
+async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[MedalRow | None]:
+    """Read reports (files or folders), and those that are written there later, without end.
+
+    None comes whenever all that is there has been given, and no batch is being graded.
+
+    Raises:
+        InputError: something cannot be read at first; what is unreadable later is taken to be half written.
+    """
     shown: set[tuple[str, str, str]] = set()
     boards: dict[str, tuple[float, ...]] = {}
     domains: dict[str, str] = {}
+    seen: dict[Path, Written] = {}
+    told = False
     while True:
-        going_on = any(map(_is_being_graded, paths))
+        going_on = False
         for path in paths:
-            for report in await asyncio.to_thread(_load, path):
+            written, is_graded = await asyncio.to_thread(_written, path)
+            going_on = going_on or is_graded
+            if written == seen.get(path):
+                continue
+            try:
+                reports = await asyncio.to_thread(_load, path)
+            except InputError:
+                if path not in seen:
+                    raise
+                continue
+            seen[path], told = written, False
+            for report in reports:
                 key = (report.task_id, report.submission_path, report.created_at.isoformat())
                 if key in shown:
                     continue
@@ -121,9 +143,24 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
                 yield _report_row(
                     report, boards[report.task_id], domains[report.task_id], reports_folder(path)
                 )
-        if not going_on:
-            return
+        if not going_on and not told:
+            told = True
+            yield None
         await asyncio.sleep(WATCH_S)
+
+
+def _written(path: Path) -> tuple[Written, bool]:
+    """Return what tells whether reports were written since the last look, and whether a batch is being graded."""
+    try:
+        if not path.is_dir():
+            return ((path.name, path.stat().st_mtime_ns, path.stat().st_size),), False
+        with os.scandir(path) as items:
+            found = [(item.name, item.stat().st_mtime_ns, item.stat().st_size) for item in items]
+    except OSError:  # it went away, or an item did meanwhile: the next look will tell
+        return (), False
+    names = {name for name, _, _ in found}
+    ends = [name.removesuffix("_grading.jsonl") for name in names if name.endswith("_grading.jsonl")]
+    return tuple(sorted(found)), any(f"{start}_grading_report.json" not in names for start in ends)
 
 
 def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
@@ -143,15 +180,6 @@ def _load(path: Path) -> list[TaskReport]:
     from bioeval_tui.grading.reports import load_reports
 
     return load_reports(path)
-
-
-def _is_being_graded(path: Path) -> bool:
-    """Say whether a batch in this folder has a journal but no whole report yet."""
-    if not path.is_dir():
-        return False
-    names = {item.name for item in path.iterdir()}
-    ends = [name.removesuffix("_grading.jsonl") for name in names if name.endswith("_grading.jsonl")]
-    return any(f"{start}_grading_report.json" not in names for start in ends)
 
 
 def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folder: Path) -> MedalRow:

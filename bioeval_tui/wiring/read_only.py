@@ -67,7 +67,7 @@ class ReadOnlyServices:
         """No machine-learning tasks."""
         return ()
 
-    async def medals(self) -> AsyncIterator[MedalRow]:
+    async def medals(self) -> AsyncIterator[MedalRow | None]:
         """No submissions: they would be graded here."""
         none: tuple[MedalRow, ...] = ()
         for row in none:

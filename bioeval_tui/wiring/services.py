@@ -258,8 +258,8 @@ class AppServices:
 
         return grade_row(self._grading, task_id, file_path(file))
 
-    def medals(self) -> AsyncIterator[MedalRow]:
-        """Give the session's reports, or grade its submissions one by one; the samples by default."""
+    def medals(self) -> AsyncIterator[MedalRow | None]:
+        """Give the session's reports as they are written, or grade its submissions one by one; the samples by default."""
         from bioeval_tui.wiring.grading import grade_rows, report_rows
 
         if self._reports:

@@ -98,9 +98,9 @@ class Arriving:
     """Rows that come when they are let in."""
 
     def __init__(self) -> None:
-        self.queue: asyncio.Queue[MedalRow] = asyncio.Queue()
+        self.queue: asyncio.Queue[MedalRow | None] = asyncio.Queue()
 
-    async def __call__(self) -> AsyncIterator[MedalRow]:
+    async def __call__(self) -> AsyncIterator[MedalRow | None]:
         while True:
             yield await self.queue.get()
 
@@ -118,6 +118,8 @@ async def test_the_first_row_is_looked_at_until_the_reader_moves() -> None:
         assert app.screen.looked_at.standing == "silver"
         await pilot.press("end")
         last = app.screen.looked_at.row
+        arriving.queue.put_nowait(None)
+        await until(pilot, lambda: "● watching" in screen_text(app))
         arriving.queue.put_nowait(rows[0])
         await until(pilot, lambda: len(app.screen.table.visible) == 8)
         assert app.screen.looked_at.row is last
@@ -219,7 +221,11 @@ async def test_d_says_everything_that_is_wrong_with_an_invalid_file() -> None:
         assert asked == []
         await pilot.press("end", "up", "d")
         await until(pilot, lambda: "column y has NaN in row 3 [/x]" in screen_text(app))
-    assert asked == [("metabolic/diabetes-progression", "biomni/metabolic/diabetes-progression.csv")]
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await pilot.press("d")
+        await until(pilot, lambda: "column y has NaN in row 3 [/x]" in screen_text(app))
+    assert asked == [("metabolic/diabetes-progression", "biomni/metabolic/diabetes-progression.csv")] * 2
 
 
 async def test_an_empty_table_says_what_to_do() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -13,14 +13,32 @@ from textual.widgets import Static
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import Examined
 from bioeval_tui.tui.screens.dialog import Dialog
+from bioeval_tui.tui.screens.work import Tell, WorkDialog
 from bioeval_tui.tui.tones import paint
 from bioeval_tui.tui.view.cells import Cell
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.app import BioevalApp
+    from bioeval_tui.tui.services import MedalRow
 
 HEADS: dict[str, Cell] = {
     "valid": Cell("✓ valid: it would be graded", "good"),
     "invalid": Cell("✗ invalid: the file's fault", "bad"),
     "not_graded": Cell("? could not be checked", "warn"),
 }
+
+
+def examine(app: BioevalApp, row: MedalRow) -> None:
+    """Look at the file of a graded submission, then show everything that is wrong with it."""
+
+    async def work(tell: Tell) -> Examined:
+        return await app.services.examine(row.task_id, str(row.path or row.file))
+
+    def show(found: Examined | None) -> None:
+        if found is not None:
+            app.push_screen(FindingsDialog(row.task_id, row.file, found))
+
+    app.push_screen(WorkDialog(f"Looking at {row.file}", work), show)
 
 
 class FindingsDialog(Dialog[None]):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from bioeval_tui.tui.screens.dialog import Dialog
+from bioeval_tui.tui.view.medals import standing
 from bioeval_tui.tui.widgets.medal_card import MedalCard
 
 if TYPE_CHECKING:
@@ -18,7 +20,11 @@ if TYPE_CHECKING:
 class MedalDetail(Dialog[None]):
     """One submission, closely."""
 
-    NAME = "Medal card"
+    NAME: ClassVar[str] = "Medal card"
+    ABOUT: ClassVar[str] = "Where the submission stands on the leaderboard, and what the next medal needs."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("d", "doctor", "doctor", tooltip="Everything that is wrong with this file"),
+    ]
     DEFAULT_CSS = """
     MedalDetail MedalCard { height: auto; max-height: 100%; padding: 0; }
     MedalDetail.-narrow MedalCard { height: 1fr; }
@@ -31,4 +37,20 @@ class MedalDetail(Dialog[None]):
 
     def compose_body(self) -> Iterable[Widget]:
         """The card."""
-        yield MedalCard(self._row, self._reviews)
+        card = MedalCard(self._row, self._reviews)
+        card.can_focus = True  # to be scrolled by keys
+        yield card
+
+    def on_mount(self) -> None:
+        """Give the keys to the card."""
+        self.query_one(MedalCard).focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only a file that is at fault has findings."""
+        return action != "doctor" or standing(self._row) == "invalid"
+
+    def action_doctor(self) -> None:
+        """Say everything that is wrong with the file."""
+        from bioeval_tui.tui.screens.findings import examine
+
+        examine(self.bioeval, self._row)

@@ -61,7 +61,7 @@ class MedalsScreen(MedalsKeys):
     }
     """
 
-    def __init__(self, source: Callable[[], AsyncIterator[MedalRow]]) -> None:
+    def __init__(self, source: Callable[[], AsyncIterator[MedalRow | None]]) -> None:
         super().__init__()
         self._source = source
         self.table = MedalTable()
@@ -74,6 +74,7 @@ class MedalsScreen(MedalsKeys):
         self._redraw_planned = False
         self._pause = FRAME_S
         self._done = False
+        self._watching = False
         self._failure = ""
 
     def compose_body(self) -> Iterable[Widget]:
@@ -107,6 +108,11 @@ class MedalsScreen(MedalsKeys):
         began = monotonic()
         try:
             async for row in self._source():
+                if row is None:
+                    self._watching = True
+                    self._all_taken()
+                    continue
+                self._done = False
                 self.table.add(row)
                 self._redraw_soon()
                 if monotonic() - began > SLICE_S:
@@ -114,6 +120,11 @@ class MedalsScreen(MedalsKeys):
                     began = monotonic()
         except (BioevalError, OSError) as error:
             self._failure = str(error) or type(error).__name__
+        self._watching = False
+        self._all_taken()
+
+    def _all_taken(self) -> None:
+        """Draw what is there by now, and what reviewers say of it."""
         self._done = True
         self.redraw()
         self._read_marks()
@@ -214,7 +225,8 @@ class MedalsScreen(MedalsKeys):
         ]
         if self.table.filter:
             notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))
-        state = Cell("✓ all graded") if self._done and not self._failure else Cell("● grading…", "busy")
+        done = Cell("● watching", "quiet") if self._watching else Cell("✓ all graded")
+        state = done if self._done and not self._failure else Cell("● grading…", "busy")
         self.title_bar.say(
             (self.NAME, "by agent") if self.grouped else (self.NAME,),
             notes if count else (),

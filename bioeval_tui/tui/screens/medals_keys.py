@@ -20,8 +20,6 @@ from bioeval_tui.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
     from bioeval_tui.reviews import Opinions
-    from bioeval_tui.tui.items import Examined
-    from bioeval_tui.tui.services import MedalRow
     from bioeval_tui.tui.view.medal_groups import Group
 
 MEDAL_KEYS: list[BindingType] = [
@@ -281,24 +279,9 @@ class MedalsKeys(BaseScreen):
     def action_doctor(self) -> None:
         """Say everything that is wrong with the file of this row."""
         if self.looked_at is not None:
-            from bioeval_tui.tui.screens.work import WorkDialog
+            from bioeval_tui.tui.screens.findings import examine
 
-            row = self.looked_at.row
-            heading = f"Looking at {row.file}"
-
-            async def examine(_: object) -> Examined:
-                return await self.bioeval.services.examine(row.task_id, str(row.path or row.file))
-
-            def show(found: Examined | None) -> None:
-                self._show_findings(row, found)
-
-            self.app.push_screen(WorkDialog(heading, examine), show)
-
-    def _show_findings(self, row: MedalRow, found: Examined | None) -> None:
-        if found is not None:
-            from bioeval_tui.tui.screens.findings import FindingsDialog
-
-            self.app.push_screen(FindingsDialog(row.task_id, row.file, found))
+            examine(self.bioeval, self.looked_at.row)
 
     async def action_back(self) -> None:
         """Clear the filter, then go from agents to submissions, then back."""

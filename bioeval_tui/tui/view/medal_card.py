@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 
 Line = list[Cell]
 AROUND = 2
+UNKNOWN = "unknown"
+"""Stands in a report for an agent that has no name; a card leaves it out."""
 
 
 def card(row: MedalRow, width: int) -> list[Line]:
     """Return the card's lines for `width` cells."""
     place = standing(row)
-    lines: list[Line] = [[MEDALS[place]], [Cell(f"{row.task_id} · {row.agent}", "strong")], []]
+    name = row.task_id if row.agent == UNKNOWN else f"{row.task_id} · {row.agent}"
+    lines: list[Line] = [[MEDALS[place]], [Cell(name, "strong")], []]
     report = row.report
     if report is None:
         return [*lines, [Cell("not graded: ", "warn"), Cell(row.not_graded or "no reason is known")]]
