@@ -159,10 +159,12 @@ def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
         )  # fmt: skip
     if any(check.status == "not_measured" for check in checks):
         code = ExitCode.NOT_MEASURED
-    notes += [
-        f"{run.started.job_name}: not clean, {run.state.why_not_clean}" for run in runs if not run.state.clean
-    ]
-    return GateResult(code, tuple(checks), counted, tuple(notes))
+    several = len({run.started.model for run in runs}) > 1
+    for run in runs:
+        if not run.state.clean:
+            model = f" · {run.started.model}" if several and run.started.model else ""
+            notes.append(f"{run.started.job_name}{model}: not clean, {run.state.why_not_clean}")
+    return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys(notes)))
 
 
 def _parts(options: Sequence[str]) -> list[str]:
