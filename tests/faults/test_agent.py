@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
 
 import pytest
 
 from . import peers
+from .cells import Cell
 from .peers import Agent, Fault, instead, says, serving, status
-from .program import SHORT_S, TIMEOUT_S, Outcome, Program
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A fault, and what a user is told of it. `attempts` is how many requests of the first conversation met it."""
-
-    name: str
-    fault: Fault | None
-    sentence: str
-    attempts: int = 4
-    timeout_s: float = TIMEOUT_S
-
+from .program import SHORT_S, Outcome, Program
 
 FAILS = [
     Cell("reset in mid-answer", peers.reset, "without a whole answer|in the middle of its answer"),
@@ -29,17 +17,12 @@ FAILS = [
     Cell("slow drip", peers.drip, "did not finish its answer within 0.4 s", timeout_s=SHORT_S),
     Cell("always 500", status(500), "answered 500 Sorry"),
     Cell("429 for an hour", status(429, "Retry-After: 3600\r\n"), "answered 429 Sorry"),
-    Cell("malformed JSON", says(b'{"sessionId": "s1", "mess'), "what is not JSON", 1),
-    Cell("wrong types", instead(message={"content": ["no", "text"]}), "message.content is not text", 1),
-    Cell("50 MB", peers.fifty_megabytes, "sent more than 5,000,000 bytes as one answer", 1),
-    Cell("an endless stream", peers.endless, "more than 5,000,000 bytes", 1),
-    Cell("another session", instead(sessionId="s9"), "sessionId is that of another session", 1),
+    Cell("malformed JSON", says(b'{"sessionId": "s1", "mess'), "what is not JSON", asked=1),
+    Cell("wrong types", instead(message={"content": ["no", "text"]}), "message.content is not text", asked=1),
+    Cell("50 MB", peers.fifty_megabytes, "sent more than 5,000,000 bytes as one answer", asked=1),
+    Cell("an endless stream", peers.endless, "more than 5,000,000 bytes", asked=1),
+    Cell("another session", instead(sessionId="s9"), "sessionId is that of another session", asked=1),
 ]
-
-
-def told(sentence: str, words: str) -> bool:
-    """Say whether one of the sentences, parted by `|`, stands in one line of words."""
-    return "\n" not in words and any(part in words for part in sentence.split("|"))
 
 
 def the_second_is_whole(done: Outcome) -> None:
@@ -63,12 +46,12 @@ def test_an_agent_that_fails_loses_its_conversation_and_no_other(cell: Cell, pro
         done = program.run(agent.url, program.job(timeout_s=cell.timeout_s))
     ended = done.ended()
     assert (ended["reason"], ended["fault"]) == ("agent_failed", "agent")
-    assert told(cell.sentence, ended["detail"]), ended["detail"]
+    assert cell.tells(ended["detail"]), ended["detail"]
     assert done.code == 1, "measured, and below the bar"
     assert done.scored()["score"] < 0.5
     failed = done.of("request_failed")
     assert {event["peer"] for event in failed} == {"agent"}
-    assert agent.met == len(failed) == (cell.attempts or len(failed))
+    assert agent.met == len(failed) == cell.asked
     assert done.scored()["failures"] == len(failed), "each attempt counts against the agent"
     the_second_is_whole(done)
 

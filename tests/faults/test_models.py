@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import openai  # noqa: F401 - its import takes longer than the models here may
 import pytest
 
 from . import peers
+from .cells import Cell
 from .peers import Agent, Fault, Models, completion, instead, says, serving, status, streams, verdict
-from .program import SHORT_S, TIMEOUT_S, Outcome, Program
-from .test_agent import told
+from .program import SHORT_S, Outcome, Program
 
 CALL = {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}]}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A fault of a model, whose it is, and what a user is told."""
-
-    name: str
-    fault: Fault
-    sentence: str
-    whose: str = "infrastructure"
-    asked: int = 4
-    times: int | None = None
-    timeout_s: float = TIMEOUT_S
 
 
 NETWORK = [
@@ -102,7 +88,7 @@ def test_an_evaluator_that_fails_spoils_its_conversation_and_no_other(cell: Cell
     done, _ = run(program, cell, "evaluator")
     ended, scored = done.ended(), done.scored()
     assert (ended["reason"], ended["fault"]) == ("evaluator_failed", cell.whose)
-    assert told(cell.sentence, ended["detail"]), ended["detail"]
+    assert cell.tells(ended["detail"]), ended["detail"]
     assert scored.get("score") is None
     assert scored["reason"].startswith("evaluator failed: ")
     assert len(done.of("request_failed")) == (cell.asked or 1) or not cell.asked
@@ -117,9 +103,9 @@ def test_a_judge_that_fails_leaves_a_transcript_and_no_score(cell: Cell, program
     assert done.ended()["reason"] == "signed_off", "the conversation itself is whole"
     scored = done.scored()
     assert (scored.get("score"), scored["fault"]) == (None, cell.whose)
-    assert told(cell.sentence, scored["reason"]), scored["reason"]
+    assert cell.tells(scored["reason"]), scored["reason"]
     (verdict_event,) = done.of("transcript_scored")
-    assert told(cell.sentence, verdict_event["error"])
+    assert cell.tells(verdict_event["error"])
     assert not verdict_event.get("tasks")
     assert done.code == 3
 
@@ -153,5 +139,5 @@ def test_an_evaluator_that_speaks_as_the_chatbot_twice_is_at_fault(program: Prog
     done, _ = run(program, cell, "evaluator")
     ended = done.ended()
     assert (ended["reason"], ended["fault"], done.code) == ("evaluator_failed", "evaluator", 3)
-    assert told(cell.sentence, ended["detail"])
+    assert cell.tells(ended["detail"])
     assert [event["rule"] for event in done.of("evaluator_violated")] == ["role_swap", "role_swap"]

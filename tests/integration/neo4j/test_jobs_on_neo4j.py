@@ -25,7 +25,7 @@ from tests.servers.whole_runs import (
     with_models,
 )
 
-from .server import Server, empty_graph, require_server
+from .server import Server
 
 pytestmark = pytest.mark.real_server
 
@@ -66,17 +66,6 @@ assertions:
   - expression: objectContext.entities.count { it.type == "Medication" } == 2
     invariant: true
 """
-
-
-@pytest.fixture(scope="module")
-def server() -> Server:
-    return require_server()
-
-
-@pytest.fixture
-async def graph(server: Server) -> AsyncIterator[Neo4jGraph]:
-    async with empty_graph(server) as graph:
-        yield graph
 
 
 @pytest.fixture

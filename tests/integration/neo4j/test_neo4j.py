@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -13,20 +12,9 @@ from bioeval_tui.errors import QueryError
 from bioeval_tui.graphs.neo4j import Neo4jGraph
 from bioeval_tui.protocols import PeerError, Reply
 
-from .server import REQUIRED, Server, call_script, empty_graph, require_server
+from .server import REQUIRED, Server, call_script
 
 pytestmark = pytest.mark.real_server
-
-
-@pytest.fixture(scope="module")
-def server() -> Server:
-    return require_server()
-
-
-@pytest.fixture
-async def graph(server: Server) -> AsyncIterator[Neo4jGraph]:
-    async with empty_graph(server) as graph:
-        yield graph
 
 
 async def test_a_wrong_password_is_refused_at_once_and_not_shown(server: Server) -> None:
