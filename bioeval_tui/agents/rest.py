@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -17,6 +16,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from bioeval_tui.agents.answers import Body, Deadline, Message, Timeouts, parse_message, parse_object
+from bioeval_tui.agents.arrival import Arrivals
 from bioeval_tui.agents.sse import EventParser, ServerEvent
 from bioeval_tui.agents.transport import TRANSPORT_ERRORS, connection_error, make_client, status_error
 from bioeval_tui.errors import UsageError
@@ -63,6 +63,7 @@ class RestAgent:
         self._timeouts = timeouts or Timeouts()
         self._streaming = streaming
         self._client: httpx.AsyncClient | None = None
+        self._arrivals = Arrivals()
         self._session = ""
         self._graph_is_ready = False
 
@@ -101,7 +102,7 @@ class RestAgent:
                             yield piece
                     return
                 data = await answer.read()
-                ended = time.monotonic()
+                ended = self._arrivals.last()
                 value = parse_object("agent", _host(url), data, response.headers.get("Content-Type", ""))
             message = parse_message(_host(url), value, self._session)
         yield Reply(message.content, deadline.started, ended, None, message.events)
@@ -195,7 +196,7 @@ class RestAgent:
         host = _host(url)
         if self._client is None:
             urls = (self._base, self._knowledge)
-            self._client = make_client(urls, self._timeouts.connect, self._headers)
+            self._client = make_client(urls, self._timeouts.connect, self._headers, self._arrivals)
         try:
             address = httpx.URL(url)
             # aiohttp refuses a URL that still has a user when httpx has made a header of it.
@@ -226,7 +227,7 @@ class RestAgent:
         first_token: float | None = None
         async with aclosing(answer.chunks()) as chunks:
             async for chunk in chunks:
-                arrived = time.monotonic()
+                arrived = self._arrivals.last()
                 for event in parser.feed(chunk):
                     if event.kind == "message":
                         message = self._final(event, host)

@@ -17,6 +17,7 @@ import httpx
 from httpx_aiohttp import AiohttpTransport
 
 from bioeval_tui import __version__
+from bioeval_tui.agents.arrival import Arrivals
 from bioeval_tui.chat.tls import no_tls_context, not_trusted, tls_context
 from bioeval_tui.protocols import Peer, PeerError
 from bioeval_tui.text import clean, clean_line
@@ -56,16 +57,24 @@ async def _send_once(
         raise _Lost(str(error)) from error
 
 
-def make_client(urls: Sequence[str], connect_s: float, headers: dict[str, str]) -> httpx.AsyncClient:
+def make_client(
+    urls: Sequence[str], connect_s: float, headers: dict[str, str], arrivals: Arrivals | None = None
+) -> httpx.AsyncClient:
     """Return a client of its own connections; no proxy, no redirect. Needs a running loop. Raises `PeerError`.
 
-    Timeouts other than connecting are the caller's: they bound whole answers, not single reads.
+    Timeouts other than connecting are the caller's: they bound whole answers, not single reads. `arrivals` notes
+    when the bytes of answers come.
     """
     needs_tls = any(url.lower().startswith("https:") for url in urls)
     context = tls_context("agent") if needs_tls else no_tls_context()
 
     def session() -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(limit=10, keepalive_timeout=_KEEPALIVE_S, ssl=context)
+        connector = aiohttp.TCPConnector(
+            limit=10,
+            keepalive_timeout=_KEEPALIVE_S,
+            ssl=context,
+            socket_factory=arrivals.make_socket if arrivals else None,
+        )
         return aiohttp.ClientSession(
             connector=connector,
             middlewares=(_send_once,),

@@ -1,0 +1,74 @@
+"""When the bytes of an answer arrived, by the kernel's own time stamps.
+
+An event loop that holds many conversations, or shares its machine with a screen that paints, reads bytes some
+milliseconds after they came. The kernel notes when that was; where it does not tell (not Linux), the time of reading
+is all there is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+import socket
+import struct
+import sys
+import time
+from typing import Any
+
+# asm-generic/socket.h, which Python does not name; other architectures have other numbers.
+_SO_TIMESTAMPNS = 35
+STAMPED = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
+"""Whether the kernel can be asked."""
+_SPACE = 64
+_MOST_S = 0.5
+"""A stamp that is older was not made for these bytes as they are told of: the clock was set, or this process stood still,
+which is said elsewhere."""
+
+
+class Arrivals:
+    """Makes the sockets of one client, whose answers come one after the other, and notes what arrives on them."""
+
+    def __init__(self) -> None:
+        self._at: float | None = None
+
+    def make_socket(self, address: tuple[Any, ...]) -> socket.socket:
+        """Return a socket for an address as `getaddrinfo` gives it."""
+        family, kind, protocol = address[:3]
+        if not STAMPED:
+            return socket.socket(family, kind, protocol)
+        made = _Stamped(family, kind, protocol)
+        made.arrivals = self
+        with contextlib.suppress(OSError):
+            made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        return made
+
+    def last(self) -> float:
+        """Return when the newest bytes that were read had arrived, in monotonic seconds; at most the present."""
+        return time.monotonic() if self._at is None else self._at
+
+    def note(self, ancillary: list[tuple[int, int, bytes]]) -> None:
+        """Take what the kernel told with some bytes."""
+        now = time.monotonic()
+        late_s = 0.0
+        for _, kind, data in ancillary:
+            if kind == _SO_TIMESTAMPNS and len(data) >= struct.calcsize("ll"):
+                seconds, nanoseconds = struct.unpack_from("ll", data)
+                late_s = time.time() - seconds - nanoseconds / 1e9
+        self._at = now - late_s if 0 <= late_s < _MOST_S else now
+
+
+class _Stamped(socket.socket):
+    """A socket that asks for the time stamp with all that it reads."""
+
+    arrivals: Arrivals
+
+    def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+        data, ancillary, _, _ = self.recvmsg(bufsize, _SPACE, flags)
+        self.arrivals.note(ancillary)
+        return data
+
+    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
+        room = memoryview(buffer)[: nbytes or None]
+        count, ancillary, _, _ = self.recvmsg_into([room], _SPACE, flags)
+        self.arrivals.note(ancillary)
+        return count
