@@ -207,9 +207,10 @@ def _is_headless(options: dict[str, Any]) -> bool:
 def _name_hosts(spec: EngineSpec, settings: Settings) -> None:
     from dataclasses import replace
 
-    from bioeval_tui.wiring.runs import hosts_of
+    from bioeval_tui.wiring.runs import hosts_of, prepare_batch
 
-    click.echo(f"transcripts go to: {', '.join(hosts_of(replace(spec, plays=True), settings))}", err=True)
+    prepared = prepare_batch(replace(spec, plays=True), settings)
+    click.echo(f"transcripts go to: {', '.join(hosts_of(prepared))}", err=True)
 
 
 def _dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:

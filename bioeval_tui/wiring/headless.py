@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from textwrap import indent
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -31,7 +32,7 @@ from bioeval_tui.terminal import plain_console
 from bioeval_tui.text import plural
 from bioeval_tui.wiring.gate import Gate, print_checks
 from bioeval_tui.wiring.progress import BatchProgress
-from bioeval_tui.wiring.runs import ends_of, hosts_of, run_spec
+from bioeval_tui.wiring.runs import ends_of, hosts_of, prepare_batch, run_prepared
 
 SLOW_FRAME_S = 0.25
 """Between two looks at each recording of many: their followers share the engine's event loop."""
@@ -53,21 +54,22 @@ def run_headless(
     gate = gate or Gate()
     gate.check_paths()
     talk = plain_console(stderr=True)
-    talk.print(Text(f"transcripts go to: {', '.join(hosts_of(spec, settings))}"), soft_wrap=True)
+    prepared = prepare_batch(spec, settings)
+    talk.print(Text(f"transcripts go to: {', '.join(hosts_of(prepared))}"), soft_wrap=True)
     interrupted: list[bool] = []
-    states = run_fairly(_run(spec, settings, talk, interrupted, verbose))
-    many = len(spec.runs) * spec.trials > 1
-    if many:  # while they went on, nothing was kept of them
+    running = run_prepared(prepared, spec, settings, on_interrupt=lambda: interrupted.append(True))
+    states = run_fairly(_run(running, spec, settings, talk, verbose))
+    prices = load_prices(settings.data_dir / FILE_NAME)
+    if len(spec.runs) * spec.trials > 1:  # while they went on, nothing was kept of them
         paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
-        states = [fold_file(path, light=not gate.writes) for path in paths]
+        states, results = _fold_all(paths, prices, as_json=as_json, keep_words=gate.writes)
+    else:
+        results = [_result_text(states[0], prices)] if as_json else []
     loaded = _loaded(spec, settings, states)
     result = gate.hold(loaded)
     out = plain_console()
-    prices = load_prices(settings.data_dir / FILE_NAME)
-    if as_json and many:
-        _print_results(paths, prices)
-    elif as_json:
-        print(json.dumps(result_with_cost(states[0], prices), indent=2, ensure_ascii=False))  # noqa: T201
+    if as_json:
+        print(_one_or_list(results))  # noqa: T201
     elif _is_single(states):
         print_score_card(states[0], out, prices)
     else:
@@ -99,15 +101,32 @@ def fold_file(path: Path, *, light: bool) -> RunState:
     return state
 
 
-def _print_results(paths: Sequence[Path], prices: Prices) -> None:
-    """Print one JSON object, or a list of them, one run in memory at a time."""
-    several = len(paths) > 1
-    for place, path in enumerate(paths):
-        result = result_with_cost(fold_file(path, light=False), prices)
-        text = json.dumps(result, indent=2, ensure_ascii=False)
-        if several:
-            text = ("[\n" if not place else "") + indent(text, "  ") + ("," if path != paths[-1] else "\n]")
-        print(text)  # noqa: T201
+def _fold_all(
+    paths: Sequence[Path], prices: Prices, *, as_json: bool, keep_words: bool
+) -> tuple[list[RunState], list[str]]:
+    """Return each run folded and, `as_json`, its result; without `keep_words` one run's words are in memory at a time."""
+    states: list[RunState] = []
+    results: list[str] = []
+    for path in paths:
+        state = fold_file(path, light=not (keep_words or as_json))
+        if as_json:
+            results.append(_result_text(state, prices))
+        if not keep_words:
+            for conversation in state.conversations.values():
+                lighten(conversation)
+        states.append(state)
+    return states, results
+
+
+def _result_text(state: RunState, prices: Prices) -> str:
+    return json.dumps(result_with_cost(state, prices), indent=2, ensure_ascii=False)
+
+
+def _one_or_list(results: Sequence[str]) -> str:
+    """Return one JSON object as it is, several as a list of them."""
+    return (
+        results[0] if len(results) == 1 else "[\n" + ",\n".join(indent(one, "  ") for one in results) + "\n]"
+    )
 
 
 def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
@@ -179,10 +198,10 @@ def _say_who_is_missing(states: Sequence[RunState], console: Console) -> None:
 
 
 async def _run(
-    spec: EngineSpec, settings: Settings, console: Console, interrupted: list[bool], verbose: bool
+    batch: Coroutine[Any, Any, object], spec: EngineSpec, settings: Settings, console: Console, verbose: bool
 ) -> list[RunState]:
     ends = [ends_of(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0 for run in spec.runs]
-    running = asyncio.create_task(run_spec(spec, settings, on_interrupt=lambda: interrupted.append(True)))
+    running = asyncio.create_task(batch)
     progress = BatchProgress(
         console,
         conversations=spec.conversations,

@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from bioeval_tui import events
-from bioeval_tui.engine.batch import run_batch
+from bioeval_tui.engine.batch import PreparedRun, run_batch
 from bioeval_tui.engine.loop import run_fairly
 from bioeval_tui.engine.processes import spawn_engine
 from bioeval_tui.engine.spec import EngineSpec
@@ -42,7 +42,7 @@ def start_batch(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
         BioevalError: what is wrong with the jobs or settings, before anything was started.
     """
     spec = replace(spec, plays=True)
-    prepared = [prepare_run(spec, run, settings) for run in spec.runs]
+    prepared = prepare_batch(spec, settings)
     first = spec.runs[0].run_id
     _make_dir(settings.runs_dir)
     _make_dir(settings.logs_dir)
@@ -64,14 +64,18 @@ def ends_of(path: Path) -> int:
     return sum(isinstance(event, events.RunEnded) for event in read_recording(path).events)
 
 
-def hosts_of(spec: EngineSpec, settings: Settings) -> list[str]:
-    """Return every host that will receive transcripts of the batch, checking all jobs on the way.
+def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
+    """Check all jobs and build what needs no connection.
 
     Raises:
         BioevalError: what is wrong with the jobs or settings.
     """
-    found = [host for run in spec.runs for host in prepare_run(spec, run, settings).plan.hosts]
-    return list(dict.fromkeys(found))
+    return [prepare_run(spec, run, settings) for run in spec.runs]
+
+
+def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
+    """Return every host that will receive transcripts of the batch."""
+    return list(dict.fromkeys(host for run in prepared for host in run.plan.hosts))
 
 
 def _make_dir(path: Path) -> None:
@@ -87,18 +91,21 @@ def run_spec_file(path: Path, settings: Settings) -> list[events.RunEnded]:
     """Be the engine process: run what the file says, then remove the file."""
     spec = EngineSpec.read(path)
     path.unlink(missing_ok=True)
-    return run_fairly(run_spec(spec, settings))
+    return run_fairly(run_prepared(prepare_batch(spec, settings), spec, settings))
 
 
-async def run_spec(
-    spec: EngineSpec, settings: Settings, *, on_interrupt: Callable[[], None] = lambda: None
+async def run_prepared(
+    prepared: Sequence[PreparedRun],
+    spec: EngineSpec,
+    settings: Settings,
+    *,
+    on_interrupt: Callable[[], None] = lambda: None,
 ) -> list[events.RunEnded]:
     """Run a batch in this process; SIGINT and SIGTERM cancel it in order, recording and all.
 
     Raises:
-        BioevalError: what is wrong with jobs or settings, or recordings cannot be written.
+        BioevalError: recordings cannot be written.
     """
-    prepared = [prepare_run(spec, run, settings) for run in spec.runs]
     _make_dir(settings.runs_dir)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
