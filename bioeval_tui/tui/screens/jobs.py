@@ -106,7 +106,7 @@ class JobsScreen(ListScreen[JobItem]):
             Cell(""),
             Cell("bioeval-tui app FOLDER shows the jobs of a folder;", "quiet"),
             Cell("bioeval-tui demo runs the sample job;", "quiet"),
-            Cell("bioeval-tui schema prints what a job file may hold.", "quiet"),
+            Cell("bioeval-tui new JOB.yml writes one from a few questions.", "quiet"),
             Cell(""),
             Cell(others, "quiet"),
         ]

@@ -271,7 +271,8 @@ class ScoreCard(Dialog[Evidence]):
             return  # the card stands as it was recorded; the review screen says what is wrong
         line = self.query_one("#reviewed", Static)
         line.display = found is not None
-        line.update(paint(*score_card.reviewed_words(self._state, found)) if found else Content(""))
+        words = score_card.reviewed_words(self._state, found, wide=self._wide) if found else []
+        line.update(paint(*words))
 
     async def action_medals(self) -> None:
         """Go to the medal table; the card is still here afterwards."""

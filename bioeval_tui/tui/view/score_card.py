@@ -96,16 +96,15 @@ def mean(state: RunState, trial: int) -> str:
     return score(composite.published_mean(found))
 
 
-def reviewed_words(state: RunState, found: ReviewedScores) -> list[Cell]:
-    """Return what reviews made of the run's scores: `reviewed by ada: withheld 0.41 → 0.55 (reviewed) …`."""
+def reviewed_words(state: RunState, found: ReviewedScores, *, wide: bool = True) -> list[Cell]:
+    """Return what reviews made of the run's scores: `ada, 1 of 4 tasks  withheld 0.41 → 0.55 (reviewed) …`.
+
+    Unless it is `wide`, the scores stand on a line of their own.
+    """
     before = state.scores()
     told = "   ".join(found.told(before, composite.published_mean(before)))
-    cells = [
-        Cell(
-            f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks  ", "quiet"
-        ),
-        Cell(told, "strong"),
-    ]
+    who = f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks"
+    cells = [Cell(f"{who}  " if wide else f"{who}\n", "quiet"), Cell(told, "strong")]
     if found.disputed:
         cells.append(Cell(f"   reviewers differ on {found.disputed}", "warn"))
     return cells
