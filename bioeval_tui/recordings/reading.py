@@ -72,12 +72,12 @@ _SUSPICIOUS = re.compile(
     rb"|\xef\xbf[\xb9-\xbf]|\xf3\xa0|(?:[\xcc\xcd][\x80-\xbf]){9}"
 )
 
-_ESCAPES = (b"\\u", b"\\b", b"\\f", b"\\r", b"\x7f")
+_ESCAPES = (b"\\u", b"\\b", b"\\f", b"\\r")
 
 
 def _made_safe(line: bytes) -> bytes:
     """Return a line with its texts cleaned, if somebody else wrote what a terminal could act on into it."""
-    escaped = any(token in line for token in _ESCAPES)
+    escaped = b"\x7f" in line or (b"\\" in line and any(token in line for token in _ESCAPES))
     if not escaped and (line.isascii() or not _SUSPICIOUS.search(line)):
         return line
     try:
