@@ -15,6 +15,7 @@ from bioeval_tui.statistics.estimates import Estimate, Proportion, estimate, pro
 from bioeval_tui.statistics.explained import reweighted
 from bioeval_tui.statistics.paired import Difference, difference, differences
 from bioeval_tui.statistics.samples import Sample
+from bioeval_tui.text import plural
 
 TINY = 1e-9
 
@@ -92,9 +93,9 @@ class ConditionComparison:
         if not means:
             tasks = "no task can be compared"
         elif not better and not worse:
-            tasks = f"B is the same on {_tasks(len(means))}"
+            tasks = f"B is the same on {plural(len(means), 'task')}"
         else:
-            tasks = f"B is better on {better} of {_tasks(len(means))}"
+            tasks = f"B is better on {better} of {plural(len(means), 'task')}"
             tasks += f" and worse on {worse}" if worse else ""
         return f"Facts {self.condition}: {tasks}; overall {self.score.words}."
 
@@ -125,15 +126,12 @@ def compare(a: LoadedRun, b: LoadedRun) -> Comparison:
     return Comparison(a, b, conditions, refused, tuple(_notes(a, b, refused)), regressions)
 
 
-def _tasks(number: int) -> str:
-    return f"{number} task{'' if number == 1 else 's'}"
-
-
 def _timing_refused(a: LoadedRun, b: LoadedRun) -> str:
     one, two = a.started.concurrency, b.started.concurrency
     if one == two:
         return ""
-    return f"no timing difference is called: A shared its agent among {one} conversations at a time, B among {two}"
+    held = f"A held {plural(one, 'conversation')} with its agent at a time, B {two}"
+    return f"no timing difference is called: {held}"
 
 
 def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:

@@ -49,7 +49,10 @@ def test_timing_is_refused_between_unequal_concurrency() -> None:
     slow = Talk(holds=(), tasks=(0.5,), latencies_ms=(4000,))
     quick = Talk(holds=(), tasks=(0.5,), latencies_ms=(500,))
     found = against(Recorded([slow] * 5, concurrency=4), Recorded([quick] * 5))
-    assert "no timing difference is called: A shared its agent among 4" in found.timing_refused
+    assert (
+        "no timing difference is called: A held 4 conversations with its agent at a time, B 1"
+        in found.timing_refused
+    )
     side = found.conditions[0]
     assert (side.latency, side.averages_ms) == (None, (None, None))
     assert {turn.difference_ms for turn in side.turns} == {None}
