@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults import peers
-from tests.faults.program import JOB, left_open
+from tests.faults.program import JOB, left_open, left_since
 from tests.integration.program import events_of
 
 SEED = 7
@@ -49,6 +49,7 @@ MODEL_FAULTS: dict[str, tuple[peers.Fault, int | None]] = {
     "500 once": (peers.status(500), 1),
     "no JSON": (peers.says(b"<html>"), None),
 }
+MOST_GROWTH_MB = 10
 SPOILT = ("500 once", "429 once")
 """Faults that a conversation survives."""
 
@@ -126,10 +127,20 @@ class Soak:
     seconds: float
     ended: dict[str, int]
     faulty: int
+    before: dict[str, int]
+    """How many threads, files, sockets and child processes there were."""
+    after: dict[str, int]
     left_behind: dict[str, int]
     tasks_left: int
     memory_mb: list[float]
     wrong: list[str]
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing is wrong, nothing was left, and memory stayed flat."""
+        return not (
+            self.wrong or self.left_behind or self.tasks_left or self.memory_growth_mb > MOST_GROWTH_MB
+        )
 
     @property
     def memory_growth_mb(self) -> float:
@@ -181,10 +192,8 @@ def soak(conversations: int, at_once: int, share: float, data_dir: Path, timeout
              "--parallel", "--repeat", str(trials), "--concurrency", str(at_once)]
         )  # fmt: skip
         took = time.monotonic() - began
-        until = time.monotonic() + 5
-        while left_open() - before and time.monotonic() < until:
-            time.sleep(0.05)
-        left = left_open() - before
+        left = left_since(before)
+        after = left_open()
     events = [event for path in sorted(data_dir.glob("runs/*.jsonl")) for event in events_of(path)]
     return Soak(
         conversations=trials * 4,
@@ -192,11 +201,20 @@ def soak(conversations: int, at_once: int, share: float, data_dir: Path, timeout
         seconds=took,
         ended=dict(Counter(e["reason"] for e in events if e["kind"] == "conversation_ended")),
         faulty=len({*done["agent"], *done["models"]}),
+        before=_by_kind(before),
+        after=_by_kind(after),
         left_behind=dict(left),
         tasks_left=tasks,
         memory_mb=memory,
         wrong=[*_wrong(events, trials, done), *said],
     )
+
+
+def _by_kind(held: Counter[str]) -> dict[str, int]:
+    kinds = dict.fromkeys(("thread", "file", "socket", "process"), 0)
+    for what, count in held.items():
+        kinds[what.partition(" ")[0]] += count
+    return kinds
 
 
 def _run(arguments: list[str]) -> tuple[int, list[float], list[str]]:
@@ -300,7 +318,7 @@ def main() -> int:
         },
     }  # fmt: skip
     print(json.dumps(told, indent=None if options.json else 2))
-    return 1 if found.wrong or found.left_behind or found.tasks_left else 0
+    return 0 if found.held else 1
 
 
 if __name__ == "__main__":

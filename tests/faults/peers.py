@@ -197,6 +197,7 @@ class Models(Peer):
 
     role: str = "evaluator"
     verdict: dict[str, Any] | None = None
+    restarts: bool = False
 
     def answer(self, request: Request) -> tuple[bytes, str]:
         """Play the user over a stream, or judge."""
@@ -204,6 +205,13 @@ class Models(Peer):
             said = SIGN_OFF if ASKED in _prompt(request) else ASKED
             return _stream(said), "text/event-stream"
         return _json(completion(json.dumps(self.verdict or verdict(0.8))))
+
+    async def after(self, request: Request) -> None:
+        """Restart once, after the first answer."""
+        if self.restarts:
+            self.restarts = False
+            await self.hang_up()
+            await self.listen()
 
     def meets(self, request: Request) -> bool:
         """Meet what one of the two is asked about the first conversation."""

@@ -145,9 +145,7 @@ class Program:
         out, err = self._capture.readouterr()
         assert "Traceback" not in out + err
         assert "defect" not in out + err, err
-        with contextlib.suppress(AssertionError):  # the peers see a moment later that they were left
-            wait_for(lambda: not left_open() - before, "nothing left behind")
-        assert not (left := left_open() - before), f"left behind: {left}"
+        assert not (left := left_since(before)), f"left behind: {left}"
         assert not [*self.data_dir.glob("runs/*.live")], "nobody owns the run any more"
         recordings = sorted(self.data_dir.glob("runs/*.jsonl"))
         events = events_of(recordings[-1]) if recordings else []
@@ -171,6 +169,13 @@ def left_open() -> Counter[str]:
         elif target.startswith("/") and not target.startswith(("/dev", "/proc")):
             found[f"file {target}"] += 1
     return found
+
+
+def left_since(before: Counter[str]) -> Counter[str]:
+    """Return what this process holds that it did not hold before; peers may see a moment later that they were left."""
+    with contextlib.suppress(AssertionError):
+        wait_for(lambda: not left_open() - before, "nothing left behind")
+    return left_open() - before
 
 
 class Running:

@@ -119,6 +119,17 @@ def test_one_failure_of_a_model_costs_nothing(role: str, program: Program) -> No
 
 
 @pytest.mark.parametrize("role", ["evaluator", "judge"])
+def test_models_that_restart_between_answers_cost_nothing(role: str, program: Program) -> None:
+    agent, models = Agent(), Models(restarts=True)
+    with serving(agent, models):
+        done = program.run(agent.url, program.job(**{role: "llm"}), models_url=models.url)
+    assert not models.restarts, "it did restart"
+    assert [done.ended(c)["reason"] for c in ("withheld", "supplied")] == ["signed_off"] * 2
+    assert done.scored()["score"] == done.scored("supplied")["score"] > 0.8
+    assert done.code == 0
+
+
+@pytest.mark.parametrize("role", ["evaluator", "judge"])
 @pytest.mark.parametrize("what", ["refused", "tls"])
 def test_models_that_cannot_be_reached(what: str, role: str, program: Program) -> None:
     agent, models = Agent(), Models(tls=what == "tls")

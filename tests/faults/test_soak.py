@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from benchmarks.soak import soak
 
 
 def test_many_conversations_lose_nothing_and_leave_nothing_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
 ) -> None:
     for name in (
         "BIOEVAL_DATA_DIR",
@@ -21,6 +22,8 @@ def test_many_conversations_lose_nothing_and_leave_nothing_open(
     ):
         monkeypatch.setenv(name, "")  # put back what the soak sets
     found = soak(60, 20, 0.1, tmp_path, timeout_s=0.5)
+    record_property("soak, before", found.before)
+    record_property("soak, after", {**found.after, "task": found.tasks_left})
     assert found.wrong == []
     assert found.left_behind == {}
     assert found.tasks_left == 0
