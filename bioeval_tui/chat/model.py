@@ -112,19 +112,26 @@ class ChatModel:
     async def _send(self, request: ChatRequest, *, stream: bool) -> tuple[float, Any]:
         """Send until the server takes the options; return when the accepted request was sent, and its response."""
         client = await self._open()
+        from openai import AsyncStream
+
         refused = self._refused.setdefault(request.model, set())
         while True:
             options = _options(request, refused, stream=stream)
             started = time.monotonic()
             try:
-                # `messages` goes by `extra_body`, as it stands: the client's walk through the argument of that
-                # name, in search of what to rename, takes longer than all else here, and finds nothing.
-                call = client.chat.completions.create(
-                    model=request.model,
-                    messages=[],
+                # Not `chat.completions.create`: it walks through every message in search of keys to rename, and makes
+                # typed objects of answers that may have any shape. That takes longer than all else here.
+                call = client.post(
+                    "/chat/completions",
+                    cast_to=object,
+                    body={
+                        "model": request.model,
+                        "messages": list(request.messages),
+                        "stream": stream,
+                        **options,
+                    },
                     stream=stream,
-                    extra_body={"messages": list(request.messages)},
-                    **options,
+                    stream_cls=AsyncStream[object],
                 )
                 return started, await self._step(call, started + self.limits.whole_s)
             except Refused as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import selectors
 import socket
 from collections.abc import Iterator
@@ -13,6 +14,15 @@ from bioeval_tui.engine.loop import ANSWERS_AT_ONCE, FairSelector, run_fairly
 
 ROUNDS = 5
 MANY = ROUNDS * ANSWERS_AT_ONCE
+
+
+@pytest.fixture(autouse=True)
+def usual_collector() -> Iterator[None]:
+    """Leave the collector of the tests' own process as it was."""
+    usual = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*usual)
 
 
 @pytest.fixture
