@@ -7,10 +7,11 @@ import json
 import socket
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
-from bioeval_tui.agents.arrival import STAMPED
+from bioeval_tui.agents.arrival import STAMPED, Arrivals
 from bioeval_tui.agents.rest import RestAgent
 from bioeval_tui.protocols import Delta, Reply
 
@@ -35,6 +36,26 @@ def as_stream(value: object) -> bytes:
     )
 
 
+@pytest.fixture
+def stamping() -> Iterator[None]:
+    """Wait until the kernel stamps bytes as they come: it begins some moments after the first socket asked for it."""
+    arrivals = Arrivals()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+        with arrivals.make_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", address)) as here:
+            here.connect(address)
+            there, _ = listener.accept()
+            with there:
+                for _ in range(10_000):
+                    there.sendall(b"x")
+                    sent = time.monotonic()
+                    here.recv(1)
+                    if arrivals.last() <= sent:
+                        break
+                yield
+
+
+@pytest.mark.usefixtures("stamping")
 @pytest.mark.skipif(not STAMPED, reason="this kernel stamps no bytes")
 @pytest.mark.parametrize("answer", [as_json(WHOLE), as_stream(WHOLE)], ids=["json", "stream"])
 async def test_an_answer_ends_when_it_came_although_the_loop_was_busy(answer: bytes) -> None:
