@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -58,11 +59,26 @@ class ReviewDesk:
     def give(self, item: ReviewItem, given: Given, author: str) -> str:
         """Append what a person says of an item; return the entry's id.
 
+        Who scored a task before, and took it back, has seen the judge's word: a second score is not blind.
+
         Raises:
             UsageError: the item's report is no file, so that nothing can stand beside it.
             RecordingError: the overlay cannot be written.
         """
+        if given.blind and self._scored_before(item, author):
+            given = replace(given, blind=False)
         return self._append(item, author, **_said(item, given))
+
+    def _scored_before(self, item: ReviewItem, author: str) -> bool:
+        if item.id.key is None:
+            return False
+        entries = read_overlay(find_recording(item.id.place, self._runs_dir)).events
+        return any(
+            isinstance(entry, events.Reviewed)
+            and (entry.author, _key(entry), entry.task) == (author, item.id.key, item.id.task)
+            and entry.action in ("accept", "override")
+            for entry in entries
+        )
 
     def undo(self, item: ReviewItem, entry: str, author: str) -> None:
         """Append that an entry is taken back; both stay on record. Raises as `give` does."""

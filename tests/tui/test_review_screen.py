@@ -36,11 +36,12 @@ async def press(app: BioevalApp, pilot: Pilot[None], *keys: str) -> None:
 
 @asynccontextmanager
 async def queue(
-    size: tuple[int, int] = WIDE,
+    size: tuple[int, int] = WIDE, *, blind: bool = False
 ) -> AsyncIterator[tuple[BioevalApp, Pilot[None], FakeServices]]:
     services = FakeServices(FakeView(scripted_run()))
     services.review_items = task_queue()
     services.reviewed_state = apply_all(RunState(), scripted_run())
+    services.preferences["review.blind"] = blind
     async with opened(None, size, services=services) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, ScoreCard))
         await press(app, pilot, "v")
@@ -104,10 +105,10 @@ async def test_score_and_reason_are_required() -> None:
 
 
 async def test_blind_keeps_the_judge_back_until_the_score_is_given() -> None:
-    async with queue() as (app, pilot, services):
-        await press(app, pilot, "b")
+    async with queue(blind=True) as (app, pilot, services):
         text = screen_text(app)
         assert "hidden until you have given your score" in text
+        assert "you have seen it" not in text
         assert "no reminder was made" not in text
         assert "0.20" not in text
         await press(app, pilot, "a")
@@ -119,7 +120,18 @@ async def test_blind_keeps_the_judge_back_until_the_score_is_given() -> None:
         assert "0.20 → 0.80 (reviewed)" in text
         assert text.count("hidden") == 3
         assert services.entries[0].blind
+
+
+async def test_what_was_seen_does_not_become_blind_by_hiding_it() -> None:
+    async with queue() as (app, pilot, services):
+        await press(app, pilot, "b")
         assert services.preferences["review.blind"] is True
+        assert "you have seen it, so yours is not blind" in " ".join(screen_text(app).split())
+        await press(app, pilot, *OVERRIDE)
+        await press(app, pilot, *OVERRIDE)  # the next one, which only the queue has shown
+        await press(app, pilot, "u", *OVERRIDE)
+        scored = [entry.blind for entry in services.entries if entry.action == "override"]
+        assert scored == [False, True, False]
 
 
 async def test_fault_note_and_two_reviewers() -> None:

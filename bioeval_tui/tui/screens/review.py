@@ -164,7 +164,9 @@ class ReviewScreen(ReviewKeys):
         if item is not None and item.row is not None:
             self.query_one(MedalCard).show(item.row)
         self._show_transcript(item)
-        lines = [] if item is None else [review.heading(item), *review.lines(item, self.blind, self.me)]
+        lines = [] if item is None else [review.heading(item), *self.lines_of(item)]
+        if item is not None and not review.hidden(item, self.blind, self.me):
+            self.seen.add(item.id)
         self.query_one(Labelled).show([review.labelled(line) for line in lines], review.LABEL)
         if item is None or item.id != self._shown:
             self.query_one("#said").scroll_home(animate=False)

@@ -59,6 +59,8 @@ class ReviewKeys(RefreshedScreen):
         self.items: list[ReviewItem] = []
         self.shown: list[ReviewItem] = []
         self.blind = False
+        self.seen: set[ItemId] = set()
+        """Where the judge's word was shown: a score given after that is not blind, whatever is hidden by then."""
         self.only_to_do = False
         self.wished: ItemId | None = None
         self.at_quote = 0
@@ -80,6 +82,10 @@ class ReviewKeys(RefreshedScreen):
     def quotes(self) -> list[tuple[int, str]]:
         """The judge's quotations that are marked."""
         return review.quotes(self.looked_at, self.blind, self.me) if self.looked_at else []
+
+    def lines_of(self, item: ReviewItem) -> list[review.Line]:
+        """Return what may be shown of an item now."""
+        return review.lines(item, self.blind, self.me, seen=item.id in self.seen)
 
     def redraw(self) -> None:
         """Draw everything."""
@@ -170,6 +176,7 @@ class ReviewKeys(RefreshedScreen):
     def _asked(self, item: ReviewItem, form: review.Form | None) -> None:
         if form is not None:
             blind = form.kind == "override" and review.hidden(item, self.blind, self.me)
+            blind = blind and item.id not in self.seen
             self._give(item, review.given(form, blind))
 
     def _give(self, item: ReviewItem, given: Given) -> None:
@@ -255,7 +262,7 @@ class ReviewKeys(RefreshedScreen):
         if selected:
             self.bioeval.copy_text(selected, "what is selected")
         elif item is not None:
-            lines = [review.heading(item), *review.lines(item, self.blind, self.me)]
+            lines = [review.heading(item), *self.lines_of(item)]
             self.bioeval.copy_text("\n".join("".join(c.text for c in line) for line in lines), "this item")
 
     def action_back(self) -> None:

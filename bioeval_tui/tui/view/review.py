@@ -126,14 +126,18 @@ def heading(item: ReviewItem) -> Line:
     return [Cell(f"{number}{shorten(item.title, 300)}", "strong")]
 
 
-def lines(item: ReviewItem, blind: bool, me: str) -> list[Line]:
-    """Return what is known of the item: criteria, the judge's score and reason, and what people said."""
+def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list[Line]:
+    """Return what is known of the item: criteria, the judge's score and reason, and what people said.
+
+    `seen` says that the judge's word was shown before it was kept back.
+    """
     kept_back = hidden(item, blind, me)
     found: list[Line] = []
     if item.criteria:
         found.append([label("must hold"), Cell(shorten(item.criteria, 400))])
     if kept_back:
-        found.append([label("judge"), Cell("hidden until you have given your score", "warn")])
+        known = "; you have seen it, so yours is not blind" if seen else ""
+        found.append([label("judge"), Cell(f"hidden until you have given your score{known}", "warn")])
     elif item.row is not None:
         found += _graded_lines(item)
     elif item.judged is not None:

@@ -81,6 +81,20 @@ def test_two_people_review_a_run(settings: Settings, recording: Path) -> None:
     assert stat.S_IMODE(overlay_path(recording).stat().st_mode) == 0o600
 
 
+def test_a_second_score_is_not_blind_also_when_the_first_was_taken_back(
+    settings: Settings, recording: Path
+) -> None:
+    desk, source = desk_of(settings), ReviewSource((ID,))
+    blind = Given("override", score=0.5, why="half of it", blind=True)
+    first, second = desk.queue(source)[:2]
+    desk.undo(first, desk.give(first, blind, "ada"), "ada")
+    for item, author in ((first, "ada"), (first, "ben"), (second, "ada")):
+        desk.give(item, blind, author)
+    again = desk.queue(source)
+    assert [again[0].opinions[name].blind for name in ("ada", "ben")] == [False, True]
+    assert again[1].opinions["ada"].blind
+
+
 def test_a_fault_concerns_the_whole_conversation(settings: Settings, recording: Path) -> None:
     desk = desk_of(settings)
     source = ReviewSource((str(recording),))
