@@ -21,6 +21,7 @@ HEADINGS: dict[review.Kind, str] = {
     "fault": "Whose fault",
     "note": "Add a note",
 }
+PLACEHOLDERS: dict[review.Kind, str] = {"mark": "what you saw in the file", "note": "anything worth knowing"}
 
 
 class ReviewField(FormField):
@@ -67,9 +68,7 @@ class ReviewDialog(FormDialog[review.Form]):
                 yield self.row("mark", Choice(review.MARK_WORDS, self._choice, id="choice"))
             elif self._kind == "fault":
                 yield self.row("fault", Choice(review.FAULTS, self._choice, id="choice"))
-            placeholder = (
-                "what you saw in the transcript" if self._kind != "note" else "anything worth knowing"
-            )
+            placeholder = PLACEHOLDERS.get(self._kind, "what you saw in the transcript")
             label = "note" if self._kind == "note" else "why"
             yield self.row(label, ReviewField(placeholder=placeholder, id="why", compact=True))
             yield Static(id="told", markup=False)
