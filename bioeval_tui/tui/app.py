@@ -12,7 +12,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
@@ -20,6 +19,7 @@ from bioeval_tui.masking.current import current, masking
 from bioeval_tui.masking.proxy import masked
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui.keymap import named, resolve, use_keys
+from bioeval_tui.tui.leaving import LeavingApp, OnQuit
 from bioeval_tui.tui.line_filter import MaskedLines, SafeLines
 from bioeval_tui.tui.themes import DEFAULT_VARIABLES, THEMES
 
@@ -37,12 +37,9 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.services import RunRequest, Services
     from bioeval_tui.tui.view.batch import Glance
 
-OnQuit = Literal["cancel", "ask", "leave"]
 Mode = Literal["jobs", "live", "runs", "benchmarks", "medals"]
 MOST_TOLD = 3
 """So many wrong entries are told at once."""
-CANCEL_WAIT_S = 3.0
-"""How long quitting waits for a cancelled run to say that it has ended."""
 
 
 def _commands() -> type[Provider]:
@@ -51,7 +48,7 @@ def _commands() -> type[Provider]:
     return Actions
 
 
-class BioevalApp(App[None]):
+class BioevalApp(LeavingApp):
     """The terminal application.
 
     `start` is what to open first: a request to run, a function that opens a run (a replay, an attached run),
@@ -110,7 +107,6 @@ class BioevalApp(App[None]):
         self._on_quit = on_quit
         self._start = start
         self._pictures = pictures
-        self._leaving = False
         self.add_mode("jobs", self._jobs_screen)
         self.add_mode("live", self._live_screen)
         self.add_mode("runs", self._runs_screen)
@@ -172,11 +168,6 @@ class BioevalApp(App[None]):
     def on_unmount(self) -> None:
         """Give the objects back: the process may go on without the app."""
         gc.unfreeze()
-
-    @property
-    def leaving(self) -> bool:
-        """Whether the program is on its way out."""
-        return self._leaving
 
     @property
     def live(self) -> LiveScreen:
@@ -333,48 +324,6 @@ class BioevalApp(App[None]):
             self.copy_text(selected, "what is selected")
         else:
             await self.action_leave_app()
-
-    async def action_leave_app(self) -> None:
-        """Quit; a run that goes on is cancelled, left or asked about. A second time, quit at once."""
-        if self._leaving or not self._goes_on or self._on_quit == "leave":
-            self.exit()
-        elif self._on_quit == "cancel":
-            self._cancel_and_exit(True)
-        else:
-            from bioeval_tui.tui.screens.quit import QuitScreen
-
-            view = self.live.link.view
-            self.push_screen(QuitScreen(view.run_id if view else "RUN"), self._cancel_and_exit)
-
-    @property
-    def _goes_on(self) -> bool:
-        if not self.has_live:
-            return False
-        batch_id = self.live.batch_id
-        return self.live.link.goes_on or (batch_id is not None and self.services.batch_goes_on(batch_id))
-
-    def _cancel_and_exit(self, cancel: bool | None) -> None:
-        """Exit, after cancelling the run if so decided; None means to stay."""
-        if cancel is None:
-            return
-        if not cancel:
-            self.exit()
-            return
-        self._leaving = True
-        self.run_worker(self._cancel_run(), group="leaving", exit_on_error=False)
-
-    async def _cancel_run(self) -> None:
-        try:
-            async with asyncio.timeout(CANCEL_WAIT_S):
-                if self.live.batch_id is not None:
-                    await self.services.stop_batch(self.live.batch_id)
-                else:
-                    await self.live.link.send("cancel")
-                    await self.live.link.wait_for_end()
-        except TimeoutError:
-            pass
-        finally:
-            self.exit()
 
     def get_css_variables(self) -> dict[str, str]:
         """Return the theme's variables; with 16 colours, lines in a grey that is not the background's black."""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import events, on
 from textual.binding import Binding, BindingType
 
+from bioeval_tui.tui.screens.live_control import CANCEL_KEYS, CONTROL_KEYS, LiveControl
 from bioeval_tui.tui.screens.live_grid import GRID_ACTIONS, GRID_KEYS, TO_GRID, LiveGrid
 from bioeval_tui.tui.screens.live_presenting import PRESENT, STOP_PRESENTING, LivePresenting
 from bioeval_tui.tui.screens.live_reading import READING_ACTIONS, READING_KEYS, LiveReading
 from bioeval_tui.tui.screens.live_replay import REPLAY_ACTIONS, REPLAY_KEYS
-from bioeval_tui.tui.services import IntentKind
 from bioeval_tui.tui.view import control, heads
 from bioeval_tui.tui.widgets.ask_line import AskLine
 from bioeval_tui.tui.widgets.panel_deck import PanelDeck
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 LIVE_KEYS: list[BindingType] = [
     TO_GRID,
     STOP_PRESENTING,
-    Binding("space", "pause", "pause", tooltip="Both conversations wait before the next message"),
-    Binding("space", "resume", "go on", tooltip="Go on after a pause"),
-    Binding("n", "step", "step", tooltip="One message, then wait again"),
-    Binding("t", "take_over", "take over", tooltip="You type the user's next message; marked as operator"),
-    Binding("t", "say", "type", tooltip="To the line for the user's message"),
-    Binding("g", "give_back", "give back", tooltip="The evaluator plays the user again"),
+    *CONTROL_KEYS,
     Binding(
         "f", "follow", "follow", tooltip="Go to the newest message and stay with it, in both conversations"
     ),
@@ -46,8 +41,7 @@ LIVE_KEYS: list[BindingType] = [
     Binding("slash", "find", "find", key_display="/", tooltip="Find in this conversation"),
     Binding("e", "events", "events", tooltip="Fold or unfold what the agent did between the lines"),
     *READING_KEYS,
-    Binding("c", "cancel", "cancel", tooltip="End this conversation"),
-    Binding("C", "cancel_all", "cancel all", tooltip="End the whole run"),
+    *CANCEL_KEYS,
     Binding("left_square_bracket", "other_trial(-1)", "trial", key_display="[ ]", tooltip="Another trial"),
     Binding("right_square_bracket", "other_trial(1)", "trial", show=False),
     *GRID_KEYS,
@@ -66,7 +60,7 @@ CONDITIONAL |= REPLAY_ACTIONS | READING_ACTIONS | GRID_ACTIONS | {"present", "st
 NEEDS_RUN = frozenset({"switch_condition", "next_panel"})
 
 
-class LiveKeys(LivePresenting, LiveGrid, LiveReading):
+class LiveKeys(LiveControl, LivePresenting, LiveGrid, LiveReading):
     """Actions of the live screen; `LiveScreen` adds what is seen."""
 
     CONDITIONAL: ClassVar[frozenset[str]] = CONDITIONAL | NEEDS_RUN
@@ -106,74 +100,6 @@ class LiveKeys(LivePresenting, LiveGrid, LiveReading):
         if keys != self._live._keys:
             self._live._keys = keys
             self.refresh_bindings()
-
-    # Control: each is an intent, and an event when it was taken
-
-    def _intend(self, kind: IntentKind, condition: ConditionName | None = None, text: str = "") -> None:
-        self.run_worker(self._send(kind, condition, text), group="intents", exit_on_error=False)
-
-    async def _send(self, kind: IntentKind, condition: ConditionName | None, text: str) -> None:
-        refused = await self._live.link.send(kind, condition, text)
-        if refused:
-            self.tell(refused, bad=True)
-
-    def action_pause(self) -> None:
-        """Ask both conversations to wait."""
-        self._intend("pause")
-
-    def action_resume(self) -> None:
-        """Go on."""
-        self._intend("resume")
-
-    def action_step(self) -> None:
-        """Let one message through."""
-        self._intend("step")
-
-    def action_take_over(self) -> None:
-        """Play the user in the active condition."""
-        self._live.taken.add(self._live.active)
-        self._intend("take_over", self._live.active)
-
-    def action_say(self) -> None:
-        """Get the line for the user's message back."""
-        self.query_one("#say", AskLine).open()
-
-    def action_give_back(self) -> None:
-        """Let the evaluator play the user again."""
-        self._intend("give_back", self._live.active)
-
-    def action_cancel(self) -> None:
-        """End the active conversation."""
-        self._intend("cancel", self._live.active)
-
-    def action_cancel_all(self) -> None:
-        """End the run."""
-        self._intend("cancel")
-
-    def show_say_line(self) -> None:
-        """Open the line for the user's words when this viewer begins to play the user; close it at the end.
-
-        Where somebody took over in another terminal, whoever only watches is not made to type.
-        """
-        live = self._live
-        line = self.query_one("#say", AskLine)
-        wanted = live.state is not None and heads.operator_has(live.state, live.active)
-        wanted = wanted and self.check_action("give_back", ()) is True
-        mine = live.active in live.taken or (
-            live.state is not None and heads.played_by_hand(live.state, live.active)
-        )
-        if wanted and mine and not live.typing:
-            line.open("")
-        elif line.is_open and not wanted:
-            line.close()
-            self.focus_talk()
-        live.typing = wanted
-
-    @on(AskLine.Entered, "#say")
-    def _said(self, event: AskLine.Entered) -> None:
-        if event.text.strip():
-            self._intend("say", self._live.active, event.text.strip())
-            event.line.clear()
 
     # Looking around
 
