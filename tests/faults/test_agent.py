@@ -9,7 +9,7 @@ import pytest
 from . import peers
 from .cells import Cell
 from .peers import Agent, Fault, instead, says, serving, status
-from .program import SHORT_S, Outcome, Program
+from .program import LONGEST_WAIT_S, SHORT_S, Outcome, Program
 
 FAILS = [
     Cell("reset in mid-answer", peers.reset, "without a whole answer|in the middle of its answer"),
@@ -54,6 +54,9 @@ def test_an_agent_that_fails_loses_its_conversation_and_no_other(cell: Cell, pro
     assert cell.was_met(agent.met)
     assert len(failed) == cell.asked
     assert done.scored()["failures"] == len(failed), "each attempt counts against the agent"
+    assert max(event.get("wait_ms") or 0.0 for event in failed) <= LONGEST_WAIT_S * 1000, (
+        "whatever it asks for"
+    )
     the_second_is_whole(done)
 
 

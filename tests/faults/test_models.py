@@ -11,7 +11,7 @@ import pytest
 from . import peers
 from .cells import Cell
 from .peers import Agent, Fault, Models, completion, instead, says, serving, status, streams, verdict
-from .program import SHORT_S, Outcome, Program
+from .program import LONGEST_WAIT_S, SHORT_S, Outcome, Program
 
 CALL = {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}]}
 
@@ -92,6 +92,8 @@ def test_an_evaluator_that_fails_spoils_its_conversation_and_no_other(cell: Cell
     assert scored.get("score") is None
     assert scored["reason"].startswith("evaluator failed: ")
     assert len(done.of("request_failed")) == (cell.asked or 1) or not cell.asked
+    waits = [event.get("wait_ms") or 0.0 for event in done.of("request_failed")]
+    assert max(waits, default=0.0) <= LONGEST_WAIT_S * 1000, "whatever it asks for"
     assert done.result["score"] is None
     assert done.code == 3, "could not be measured"
     assert f"1 of 2 used (1 {cell.whose})" in done.err

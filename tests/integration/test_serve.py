@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from aiohttp import ClientSession, WSCloseCode, WSMsgType, web
 from playwright.async_api import Browser, BrowserContext, Page, TimeoutError, async_playwright
 
 from tests.integration.program import run, started, wait_for
@@ -229,6 +230,31 @@ def test_what_is_not_the_link_opens_nothing(bare: Served) -> None:
     wait_for(lambda: not bare.tabs, "the tab's process ending")
 
 
+async def test_what_a_tab_sends_is_read_with_care(bare: Served) -> None:
+    own = f"http://127.0.0.1:{bare.port}"
+    strange = [
+        "", "[", '["stdin", 5]', '["stdin"]', '{"stdin": "q"}', '["quit", {}]', '["deliver_file_end", "x"]', "[" * 60_000,
+        '["resize", {"width": 1e9, "height": -1}]', '["resize", {"width": "a"}]', '["resize", [1, 2]]',
+    ]  # fmt: skip
+    async with (
+        ClientSession() as client,
+        client.ws_connect(f"{own}/ws/{ticket(bare)}", headers={"Origin": own}) as tab,
+    ):
+        for text in strange:
+            await tab.send_str(text)
+        await tab.send_bytes(b"\x00" * 1000)
+        await tab.send_json(["ping", "still here"])
+        async for message in tab:
+            if message.type is WSMsgType.TEXT:
+                assert message.json() == ["pong", "still here"]
+                break
+        await tab.send_str("x" * 70_000)
+        async for _ in tab:  # what was drawn meanwhile
+            pass
+        assert tab.close_code == WSCloseCode.MESSAGE_TOO_BIG
+    wait_for(lambda: not bare.tabs, "the tab's process ending")
+
+
 def test_guesses_are_slowed_down(tmp_path: Path) -> None:
     with served(recorded(tmp_path), "--read-only") as server:
         codes = [status(ask(server, f"/?token=guess{number}")) for number in range(11)]
@@ -425,6 +451,56 @@ async def test_two_tabs_in_a_browser(tmp_path: Path) -> None:
             server.process.send_signal(signal.SIGINT)
             assert server.process.wait(60) == 130
             assert not any(map(alive, tabs))
+
+
+TRIED_BY_A_FOREIGN_PAGE = """async ([link, socket]) => {
+    const loaded = (kind, name, address) => new Promise(done => {
+        const element = document.createElement(kind);
+        element.onload = () => done("loaded");
+        element.onerror = () => done("refused");
+        element[name] = address;
+        document.body.append(element);
+    });
+    return {
+        read: await fetch(link).then(answer => answer.text()).catch(() => "refused"),
+        script: await loaded("script", "src", new URL("/static/boot.js", link).href),
+        picture: await loaded("img", "src", link),
+        socket: await new Promise(done => {
+            const tried = new WebSocket(socket);
+            tried.onopen = () => done("open");
+            tried.onerror = () => done("refused");
+        }),
+        frame: await loaded("iframe", "src", link).then(() => "loaded"),
+        opened: (() => { try { return open(link).document.body.innerHTML; } catch { return "refused"; } })(),
+    };
+}"""
+
+
+@pytest.mark.real_server
+async def test_a_page_of_another_site_gets_nothing_even_with_the_link(tmp_path: Path) -> None:
+    async def hello(request: web.Request) -> web.Response:
+        return web.Response(text="<body>hello</body>", content_type="text/html")
+
+    other = web.Application()
+    other.router.add_get("/", hello)
+    runner = web.AppRunner(other)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    with served(recorded(tmp_path), "--read-only") as server:
+        async with browser(tmp_path) as context:
+            page = await context.new_page()
+            await page.goto(f"http://127.0.0.1:{runner.addresses[0][1]}/")
+            stolen = f"ws://127.0.0.1:{server.port}/ws/{ticket(server)}"
+            got = await page.evaluate(TRIED_BY_A_FOREIGN_PAGE, [server.link, stolen])
+            framed = [await frame.content() for frame in page.frames[1:]]
+        assert {name: got[name] for name in ("read", "script", "picture", "socket")} == dict.fromkeys(
+            ("read", "script", "picture", "socket"), "refused"
+        )
+        assert "data-ticket" not in str(got["opened"])
+        assert len(framed) == 1
+        assert "data-ticket" not in framed[0]
+        assert server.tabs == set()
+    await runner.cleanup()
 
 
 @pytest.mark.real_server
