@@ -30,7 +30,8 @@ def needed(parts: Sequence[ScorePart], failures: int, target: float) -> tuple[Ne
     """
     if composite.compose(parts, failures).score is None:
         return ()
-    present = [part for part in parts if not part.left_out and part.value is not None]
+    # A part without weight reaches nothing; only a foreign recording has one that is not left out.
+    present = [part for part in parts if not part.left_out and part.value is not None and part.weight > 0]
     weight = sum(part.weight for part in present)
     found = []
     for part in present:
