@@ -163,10 +163,11 @@ async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> 
                 if "objectContexts" in one["path"]
                 else one["path"]
             )
-            response = await agent.request(one["method"], url + path, json=body)
-            session = session or response.json()["sessionId"]
+            async with agent.request(one["method"], url + path, json=body) as response:
+                given = await response.json()
+            session = session or given["sessionId"]
         await evaluator.close()
-        await agent.aclose()
+        await agent.close()
 
     judge = model()
     began = time.perf_counter()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import aiohttp
+from yarl import URL
 
 from bioeval_tui.agents.transport import TRANSPORT_ERRORS, connection_error, received_text
 from bioeval_tui.protocols import Peer, PeerError
@@ -60,15 +62,62 @@ class Deadline:
         return PeerError(self._peer, message, retryable=True, received=received_text(received))
 
 
+@asynccontextmanager
+async def asked(
+    client: aiohttp.ClientSession,
+    peer: Peer,
+    host: str,
+    method: str,
+    url: str,
+    deadline: Deadline,
+    timeouts: Timeouts,
+    *,
+    body: Mapping[str, Any] | None = None,
+    accept: str = "application/json",
+) -> AsyncIterator[Body]:
+    """Send a request; give its answer, unread, whatever its status. Raises `PeerError`."""
+    try:
+        address, headers = _without_user(url)
+        headers["Accept"] = accept
+        data = None
+        if body is not None:
+            data = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+            headers["Content-Type"] = "application/json"
+        deadline.start()
+        async with asyncio.timeout(deadline.step(timeouts.first_byte)):
+            response = await client.request(
+                method, address, data=data, headers=headers, allow_redirects=False
+            )
+    except aiohttp.ServerTimeoutError as error:  # of connecting; a `TimeoutError` like the next
+        raise connection_error(peer, host, error) from None
+    except TimeoutError:
+        raise deadline.error("sent no answer", timeouts.first_byte) from None
+    except TRANSPORT_ERRORS as error:
+        raise connection_error(peer, host, error) from None
+    try:
+        yield Body(peer, host, response, deadline, timeouts)
+    finally:
+        response.release()  # closes the connection unless all was read
+
+
+def _without_user(url: str) -> tuple[URL, dict[str, str]]:
+    """Return an address, and the header that the user and password in it become. Raises `ValueError`."""
+    address = URL(url)
+    if not (address.user or address.password):
+        return address, {}
+    told = aiohttp.encode_basic_auth(address.user or "", address.password or "", "utf-8")
+    return address.with_user(None), {"Authorization": told}
+
+
 class Body:
     """The bytes of one response, each piece awaited for so long and all of them so many."""
 
     def __init__(
-        self, peer: Peer, host: str, response: httpx.Response, deadline: Deadline, timeouts: Timeouts
+        self, peer: Peer, host: str, response: aiohttp.ClientResponse, deadline: Deadline, timeouts: Timeouts
     ) -> None:
         self._peer = peer
         self._host = host
-        self._response = response
+        self.response = response
         self._deadline = deadline
         self._between = timeouts.between
         self.head = b""
@@ -76,21 +125,20 @@ class Body:
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the bytes as they arrive."""
-        if self._response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        if self.response.headers.get("Content-Encoding", "identity").lower() != "identity":
             raise PeerError(self._peer, f"{self._host} compressed its answer although that was not asked for")
-        pieces = self._response.aiter_raw()
         total = 0
         while True:
             try:
                 async with asyncio.timeout(self._deadline.step(self._between)):
-                    chunk = await anext(pieces, None)
+                    chunk = await self.response.content.readany()
             except TimeoutError:
                 raise self._deadline.error("sent nothing more", self._between, self.head) from None
             except TRANSPORT_ERRORS as error:
                 failure = connection_error(self._peer, self._host, error)
                 failure.received = received_text(self.head)
                 raise failure from None
-            if chunk is None:
+            if not chunk:
                 return
             total += len(chunk)
             if len(self.head) < 2000:

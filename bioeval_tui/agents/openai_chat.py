@@ -6,16 +6,13 @@ answer become generation events. The object context comes from a URL of its own,
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import httpx
-
-from bioeval_tui.agents.answers import Body, Deadline, Timeouts, parse_object
-from bioeval_tui.agents.transport import TRANSPORT_ERRORS, connection_error, make_client, status_error
+from bioeval_tui.agents.answers import Body, Deadline, Timeouts, asked, parse_object
+from bioeval_tui.agents.transport import make_client, status_error
 from bioeval_tui.chat.answer import ChatAnswer, ToolCall, text_of
 from bioeval_tui.chat.model import ChatLimits, ChatModel, ChatRequest
 from bioeval_tui.jobs.models import TargetConfig
@@ -123,16 +120,11 @@ class OpenAIChatAgent:
         url = self._context_url.replace(SESSION, quote(self._session, safe=""))
         host = clean_line(urlsplit(url).netloc.rpartition("@")[2], 200)
         deadline = Deadline("agent", host, self._timeouts)
-        async with make_client((url,), self._timeouts.connect, {}) as client:
-            try:
-                deadline.start()
-                async with asyncio.timeout(deadline.step(self._timeouts.first_byte)):
-                    response = await client.send(client.build_request("GET", url), stream=True)
-            except TimeoutError:
-                raise deadline.error("sent no answer", self._timeouts.first_byte) from None
-            except TRANSPORT_ERRORS as error:
-                raise connection_error("agent", host, error) from None
-            return await self._context(response, host, deadline)
+        async with (
+            make_client((url,), self._timeouts.connect, {}) as client,
+            asked(client, "agent", host, "GET", url, deadline, self._timeouts) as answer,
+        ):
+            return await _context(answer, host)
 
     async def seed_text(self, text: str) -> None:
         """Raise `PeerError`: a chat endpoint has no knowledge service."""
@@ -147,21 +139,18 @@ class OpenAIChatAgent:
         """Close every connection."""
         await self._chat.aclose()
 
-    async def _context(
-        self, response: httpx.Response, host: str, deadline: Deadline
-    ) -> dict[str, Any] | None:
-        try:
-            if response.status_code in _NONE_HERE:
-                return None
-            data = await Body("agent", host, response, deadline, self._timeouts).read()
-            if not response.is_success:
-                raise status_error("agent", host, response, data.decode("utf-8", "replace"))
-        finally:
-            await response.aclose()
-        value: dict[str, Any] = clean_value(
-            parse_object("agent", host, data, response.headers.get("Content-Type", ""))
-        )
-        return value
+
+async def _context(answer: Body, host: str) -> dict[str, Any] | None:
+    response = answer.response
+    if response.status in _NONE_HERE:
+        return None
+    data = await answer.read()
+    if not 200 <= response.status < 300:
+        raise status_error("agent", host, response, data.decode("utf-8", "replace"))
+    value: dict[str, Any] = clean_value(
+        parse_object("agent", host, data, response.headers.get("Content-Type", ""))
+    )
+    return value
 
 
 def _text(answer: ChatAnswer) -> str:

@@ -13,12 +13,20 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import httpx
+import aiohttp
 
-from bioeval_tui.agents.answers import Body, Deadline, Message, Timeouts, parse_message, parse_object
+from bioeval_tui.agents.answers import (
+    Body,
+    Deadline,
+    Message,
+    Timeouts,
+    asked,
+    parse_message,
+    parse_object,
+)
 from bioeval_tui.agents.arrival import Arrivals
 from bioeval_tui.agents.sse import EventParser, ServerEvent
-from bioeval_tui.agents.transport import TRANSPORT_ERRORS, connection_error, make_client, status_error
+from bioeval_tui.agents.transport import make_client, status_error
 from bioeval_tui.errors import UsageError
 from bioeval_tui.protocols import Delta, Generation, Peer, PeerError, Reply, Role
 from bioeval_tui.text import clean, clean_line, clean_value, is_large
@@ -62,7 +70,7 @@ class RestAgent:
         self._headers = {"X-API-KEY": api_key} if api_key else {}
         self._timeouts = timeouts or Timeouts()
         self._streaming = streaming
-        self._client: httpx.AsyncClient | None = None
+        self._client: aiohttp.ClientSession | None = None
         self._arrivals = Arrivals()
         self._session = ""
         self._graph_is_ready = False
@@ -95,15 +103,16 @@ class RestAgent:
         url = f"{self._base}/api/v1/chat/messages"
         deadline = Deadline("agent", _host(url), self._timeouts)
         with self._key_hidden():
-            async with self._exchange("agent", "PUT", url, body, deadline, accept) as (response, answer):
-                if response.headers.get("Content-Type", "").lower().startswith(_EVENT_STREAM):
+            async with self._exchange("agent", "PUT", url, body, deadline, accept) as answer:
+                content_type = answer.response.headers.get("Content-Type", "")
+                if content_type.lower().startswith(_EVENT_STREAM):
                     async with aclosing(self._read_stream(answer, deadline)) as pieces:
                         async for piece in pieces:
                             yield piece
                     return
                 data = await answer.read()
                 ended = self._arrivals.last()
-                value = parse_object("agent", _host(url), data, response.headers.get("Content-Type", ""))
+                value = parse_object("agent", _host(url), data, content_type)
             message = parse_message(_host(url), value, self._session)
         yield Reply(message.content, deadline.started, ended, None, message.events)
 
@@ -149,7 +158,7 @@ class RestAgent:
         """Close every connection. Closing twice is fine."""
         if self._client is not None:
             client, self._client = self._client, None
-            await client.aclose()
+            await client.close()
 
     async def _call(
         self,
@@ -163,12 +172,9 @@ class RestAgent:
         """Make one call and return the JSON object that comes back ({} where none is expected)."""
         deadline = Deadline(peer, _host(url), self._timeouts)
         with self._key_hidden():
-            async with self._exchange(peer, method, url, body, deadline, "application/json") as (
-                response,
-                answer,
-            ):
+            async with self._exchange(peer, method, url, body, deadline, "application/json") as answer:
                 data = await answer.read()
-                content_type = response.headers.get("Content-Type", "")
+                content_type = answer.response.headers.get("Content-Type", "")
             return parse_object(peer, _host(url), data, content_type) if is_json else {}
 
     @contextlib.contextmanager
@@ -191,32 +197,19 @@ class RestAgent:
         body: Mapping[str, Any] | None,
         deadline: Deadline,
         accept: str,
-    ) -> AsyncIterator[tuple[httpx.Response, Body]]:
-        """Send a request; give its response, its body unread. A status other than 2xx is raised."""
+    ) -> AsyncIterator[Body]:
+        """Send a request; give its answer, unread. A status other than 2xx is raised."""
         host = _host(url)
         if self._client is None:
             urls = (self._base, self._knowledge)
             self._client = make_client(urls, self._timeouts.connect, self._headers, self._arrivals)
-        try:
-            address = httpx.URL(url)
-            # aiohttp refuses a URL that still has a user when httpx has made a header of it.
-            auth = httpx.BasicAuth(address.username, address.password) if address.userinfo else None
-            address = address.copy_with(username=None, password=None) if auth else address
-            request = self._client.build_request(method, address, json=body, headers={"Accept": accept})
-            deadline.start()
-            async with asyncio.timeout(deadline.step(self._timeouts.first_byte)):
-                response = await self._client.send(request, stream=True, auth=auth)
-        except TimeoutError:
-            raise deadline.error("sent no answer", self._timeouts.first_byte) from None
-        except TRANSPORT_ERRORS as error:
-            raise connection_error(peer, host, error) from None
-        try:
-            answer = Body(peer, host, response, deadline, self._timeouts)
-            if not response.is_success:
-                raise status_error(peer, host, response, await _start_of(answer))
-            yield response, answer
-        finally:
-            await response.aclose()
+        exchange = asked(
+            self._client, peer, host, method, url, deadline, self._timeouts, body=body, accept=accept
+        )
+        async with exchange as answer:
+            if not 200 <= answer.response.status < 300:
+                raise status_error(peer, host, answer.response, await _start_of(answer))
+            yield answer
 
     async def _read_stream(
         self, answer: Body, deadline: Deadline

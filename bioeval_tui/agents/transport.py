@@ -1,7 +1,4 @@
-"""The HTTP client of one conversation, and what its failures mean.
-
-httpx over aiohttp's transport: httpx's own pool collapses when many conversations go on at once.
-"""
+"""The HTTP client of one conversation, and what its failures mean."""
 
 from __future__ import annotations
 
@@ -13,8 +10,6 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 import aiohttp
-import httpx
-from httpx_aiohttp import AiohttpTransport
 
 from bioeval_tui import __version__
 from bioeval_tui.agents.arrival import Arrivals
@@ -29,15 +24,10 @@ RETRYABLE_STATUSES = frozenset({408, 425, 429})
 _KEEPALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close: a message must not meet a closing connection."""
 
-_NO_CONNECTION = (
-    aiohttp.ClientConnectorError,
-    aiohttp.ConnectionTimeoutError,
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-)
-"""The request never left: aiohttp's TLS and DNS errors are among the first."""
+_NO_CONNECTION = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+"""The request never left: TLS and DNS errors are among the first."""
 
-TRANSPORT_ERRORS = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError)
+TRANSPORT_ERRORS = (aiohttp.ClientError, OSError, ValueError)
 
 
 class _Lost(aiohttp.ClientConnectionError):
@@ -59,7 +49,7 @@ async def _send_once(
 
 def make_client(
     urls: Sequence[str], connect_s: float, headers: dict[str, str], arrivals: Arrivals | None = None
-) -> httpx.AsyncClient:
+) -> aiohttp.ClientSession:
     """Return a client of its own connections; no proxy, no redirect. Needs a running loop. Raises `PeerError`.
 
     Timeouts other than connecting are the caller's: they bound whole answers, not single reads. `arrivals` notes
@@ -68,68 +58,55 @@ def make_client(
     needs_tls = any(url.lower().startswith("https:") for url in urls)
     context = tls_context("agent") if needs_tls else no_tls_context()
 
-    def session() -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(
-            limit=10,
-            keepalive_timeout=_KEEPALIVE_S,
-            ssl=context,
-            socket_factory=arrivals.make_socket if arrivals else None,
-        )
-        return aiohttp.ClientSession(
-            connector=connector,
-            middlewares=(_send_once,),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=False,
-        )
-
-    return httpx.AsyncClient(
-        transport=AiohttpTransport(verify=context, client=session),
-        timeout=httpx.Timeout(None, connect=connect_s),
-        follow_redirects=False,
-        trust_env=False,
+    connector = aiohttp.TCPConnector(
+        limit=10,
+        keepalive_timeout=_KEEPALIVE_S,
+        ssl=context,
+        socket_factory=arrivals.make_socket if arrivals else None,
+    )
+    return aiohttp.ClientSession(
+        connector=connector,
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_s),
         headers={"User-Agent": f"bioeval-tui/{__version__}", "Accept-Encoding": "identity", **headers},
+        auto_decompress=False,
+        middlewares=(_send_once,),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trust_env=False,
     )
 
 
 def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
     """Return what a failed exchange means. Everything but a wrong address or certificate may be tried again."""
-    cause = error.__cause__ or error
-    unreachable = isinstance(cause, _NO_CONNECTION)
-    match cause:
+    unreachable = isinstance(error, _NO_CONNECTION)
+    match error:
         case aiohttp.ClientConnectorCertificateError(
             certificate_error=ssl.SSLCertVerificationError() as untrusted
         ):
             return PeerError(peer, not_trusted(host, untrusted), unreachable=True)
         case aiohttp.ClientSSLError() | ssl.SSLError():
-            message = f"no TLS connection to {host}: {_detail(cause)}"
-        case (
-            aiohttp.InvalidURL()
-            | aiohttp.NonHttpUrlClientError()
-            | httpx.InvalidURL()
-            | httpx.UnsupportedProtocol()
-            | ValueError()
-        ):
-            message = f"{host} is not an address that can be called: {_detail(cause)}"
+            message = f"no TLS connection to {host}: {_detail(error)}"
+        case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError() | ValueError():
+            message = f"{host} is not an address that can be called: {_detail(error)}"
             return PeerError(peer, message, unreachable=True)
-        case aiohttp.ServerTimeoutError() | httpx.TimeoutException() | TimeoutError():
+        case TimeoutError():
             message = f"{host} took no connection in time"
         case aiohttp.ClientConnectorDNSError():
             message = f"the name {host} is not known"
         case aiohttp.ClientConnectorError():
-            message = f"{host} refuses the connection" if _refused(cause) else f"{host} cannot be reached"
+            message = f"{host} refuses the connection" if _refused(error) else f"{host} cannot be reached"
         case aiohttp.ClientPayloadError():
             message = f"{host} broke the connection in the middle of its answer"
-        case aiohttp.ClientConnectionError() | httpx.ReadError() | OSError():
+        case aiohttp.ClientConnectionError() | OSError():
             message = f"{host} closed the connection without a whole answer"
         case _:
-            return PeerError(peer, f"{host} does not speak HTTP as expected: {_detail(cause)}")
+            return PeerError(peer, f"{host} does not speak HTTP as expected: {_detail(error)}")
     return PeerError(peer, message, retryable=True, unreachable=unreachable)
 
 
-def status_error(peer: Peer, host: str, response: httpx.Response, received: str) -> PeerError:
+def status_error(peer: Peer, host: str, response: aiohttp.ClientResponse, received: str) -> PeerError:
     """Return what a status other than success means; 408, 425, 429 and 5xx may be tried again."""
-    status = response.status_code
-    reason = clean_line(response.reason_phrase, 80)
+    status = response.status
+    reason = clean_line(response.reason or "", 80)
     message = f"{host} answered {status} {reason}".rstrip()
     if 300 <= status < 400:
         message += "; redirects are not followed"
