@@ -70,7 +70,7 @@ class Recorder:
                 return  # a late intent of a viewer; the run has ended
             self._lines.append(line)
             self._appended += 1
-        self._wake.set()
+        _set(self._wake)
 
     async def written(self) -> None:
         """Return once everything appended so far is flushed to the file."""
@@ -80,7 +80,7 @@ class Recorder:
                 return
             waiter = loop.create_future()
             self._waiters.append((self._appended, loop, waiter))
-        self._hurry.set()
+        _set(self._hurry)
         await waiter
 
     def move_to(self, folder: Path) -> None:
@@ -191,6 +191,12 @@ class Recorder:
             if self._on_trouble is not None:
                 with contextlib.suppress(Exception):  # a listener's defect must not stop the writing
                     self._on_trouble(trouble)
+
+
+def _set(event: threading.Event) -> None:
+    """Set an event; looking first is much quicker. The writer clears it before it takes what there is to write."""
+    if not event.is_set():
+        event.set()
 
 
 def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]]) -> None:
