@@ -84,18 +84,25 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
             logs_dir / f"{path.stem}.spec.json",
             path,
         )
-        for file in belongings:
-            try:
-                size = file.stat().st_size
-                if file.is_symlink() and file.resolve().name == file.name:
-                    file.resolve().unlink()  # the recording went on in another folder
-                file.unlink()
-                freed += size
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise RecordingError(f"{file}: cannot be deleted: {error.strerror}") from None
+        freed += sum(erase(file) for file in belongings)
     return freed
+
+
+def erase(file: Path) -> int:
+    """Delete a file, and the recording elsewhere that a link stands for; return how many bytes that freed.
+
+    A file that is gone already frees none. Raises `RecordingError` when it cannot be deleted.
+    """
+    try:
+        size = file.stat().st_size if file.exists() else 0
+        if file.is_symlink() and file.resolve().name == file.name:
+            file.resolve().unlink(missing_ok=True)  # the recording went on in another folder
+        file.unlink()
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise RecordingError(f"{file}: cannot be deleted: {error.strerror}") from None
+    return size
 
 
 def _take_reviews(target: Path, data: bytes) -> int:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from bioeval_tui.errors import RecordingError
 from bioeval_tui.recordings.paths import SUFFIX, is_run_id
+from bioeval_tui.recordings.transfer import erase
 
 FOLDER = "trash"
 _NAME = "%Y%m%d-%H%M%S-%f"
@@ -52,15 +52,7 @@ def empty(thrown: Iterable[Thrown], logs_dir: Path) -> int:
     freed = 0
     for deletion in thrown:
         logs = [logs_dir / f"{run_id}.{kind}" for run_id in deletion.run_ids for kind in ("log", "spec.json")]
-        for file in [*deletion.path.iterdir(), *logs]:
-            try:
-                size = file.stat().st_size
-                file.unlink()
-                freed += size
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise RecordingError(f"{file}: cannot be deleted: {error.strerror}") from None
+        freed += sum(erase(file) for file in [*deletion.path.iterdir(), *logs])
         with contextlib.suppress(OSError):
             deletion.path.rmdir()
     return freed

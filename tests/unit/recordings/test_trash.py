@@ -62,3 +62,17 @@ def test_nothing_to_delete_must_be_named(data_dir: Path) -> None:
     assert isinstance(done.exception, UsageError)
     (data_dir / FOLDER / "not a deletion").mkdir()
     assert len(thrown_away(data_dir)) == 1
+
+
+def test_a_recording_that_went_on_in_another_folder_is_pruned_there_too(
+    data_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    here = data_dir / "runs" / f"{IDS[1]}.jsonl"
+    there = tmp_path_factory.mktemp("elsewhere") / here.name
+    here.rename(there)
+    here.symlink_to(there)
+    RunList(Settings.from_environment()).delete([IDS[1]])
+    assert there.exists()
+    assert call("prune", "--trash", "--yes").exit_code == 0
+    assert not there.exists()
+    assert list((data_dir / FOLDER).iterdir()) == []
