@@ -13,6 +13,7 @@ import aiohttp
 
 from bioeval_tui import __version__
 from bioeval_tui.agents.arrival import Arrivals
+from bioeval_tui.chat.limits import KEEPALIVE_S
 from bioeval_tui.chat.tls import no_tls_context, not_trusted, tls_context
 from bioeval_tui.protocols import Peer, PeerError
 from bioeval_tui.text import clean, clean_line
@@ -21,8 +22,6 @@ RECEIVED_LIMIT = 500
 """Most characters kept of what came instead of an answer."""
 
 RETRYABLE_STATUSES = frozenset({408, 425, 429})
-_KEEPALIVE_S = 4.0
-"""Shorter than the 5 s after which common servers close: a message must not meet a closing connection."""
 
 _NO_CONNECTION = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 """The request never left: TLS and DNS errors are among the first."""
@@ -60,7 +59,7 @@ def make_client(
 
     connector = aiohttp.TCPConnector(
         limit=10,
-        keepalive_timeout=_KEEPALIVE_S,
+        keepalive_timeout=KEEPALIVE_S,
         ssl=context,
         socket_factory=arrivals.make_socket if arrivals else None,
     )

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 16_000_000
 """Most bytes of one answer; a streamed one carries some 200 bytes for each token."""
+MOST_CONNECTIONS = 1000
+
+KEEPALIVE_S = 4.0
+"""Shorter than the 5 s after which common servers close: a message must not meet a closing connection."""
 
 
 def limited_client(openai: Any, limits: ChatLimits, peer: Peer, url: str) -> Any:
@@ -21,10 +25,13 @@ def limited_client(openai: Any, limits: ChatLimits, peer: Peer, url: str) -> Any
 
     The kind over aiohttp: it holds more requests at once than the usual one, and takes less for each.
     """
+    from httpx2 import Limits
+
     timeout = openai.Timeout(limits.silence_s, connect=limits.connect_s)
     return openai.DefaultAioHttpClient(
         verify=tls_context(peer) if url.lower().startswith("https:") else no_tls_context(),
         timeout=timeout,
+        limits=Limits(max_connections=MOST_CONNECTIONS, keepalive_expiry=KEEPALIVE_S),
         follow_redirects=False,
         event_hooks={"response": [_limit]},
     )
