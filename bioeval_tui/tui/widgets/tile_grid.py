@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, NamedTuple
 
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from bioeval_tui.tui.tones import left, paint
+from bioeval_tui.tui.tones import STYLES
 from bioeval_tui.tui.view.batch import CELL_HEIGHT, CELL_WIDTH
 from bioeval_tui.tui.view.cells import Cell
 
@@ -69,6 +69,7 @@ class TileGrid(ScrollView, can_focus=True):
 
     def __init__(self) -> None:
         self._drawn: dict[tuple[object, ...], Strip] = {}
+        self._inks: dict[tuple[str, bool], RichStyle] = {}
         self._frame: _Frame | None = None
         super().__init__()
         self._keys: Sequence[Hashable] = ()
@@ -179,6 +180,7 @@ class TileGrid(ScrollView, can_focus=True):
         if frame != self._frame:
             self._frame = frame
             self._drawn.clear()
+            self._inks.clear()
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
@@ -214,10 +216,27 @@ class TileGrid(ScrollView, can_focus=True):
         """Draw a slice straight to segments: it is one line of known width, which needs no layout."""
         if cells is None:
             return Strip.blank(frame.across, frame.blank)
-        mark = ("▌" if here else " ", "$accent")
-        content = left(Content.assemble(mark, paint(*cells)).first_line, frame.across - 1)
-        style = frame.here if here else frame.style
-        segments = [
-            Segment(text, drawn.rich_style) for text, drawn in content.render(style, "", self._get_style)
-        ]
+        segments = [Segment("▌" if here else " ", self._ink("$accent", here, frame))]
+        room = frame.across - 2
+        for cell in cells:
+            text, width = cell.text, cell_len(cell.text)
+            if width > room:
+                text, width = f"{set_cell_size(cell.text, max(0, room - 1))}…"[:room], room
+            segments.append(Segment(text, self._ink(STYLES[cell.tone], here, frame)))
+            room -= width
+        segments.append(Segment(" " * room, self._ink("", here, frame)))
         return Strip([*segments, Segment(" ", frame.blank)], frame.across)
+
+    def _ink(self, style: str, here: bool, frame: _Frame) -> RichStyle:
+        """Return a style on the tile's background, looked up once."""
+        found = self._inks.get((style, here))
+        if found is None:
+            base = frame.here if here else frame.style
+            found = (base + self._get_style(style) if style else base).rich_style
+            self._inks[style, here] = found
+        return found
+
+    def notify_style_update(self) -> None:
+        """Take new colours when the theme has changed."""
+        super().notify_style_update()
+        self._frame = None
