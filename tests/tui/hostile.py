@@ -9,12 +9,15 @@ import dataclasses
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from batches import glances
 from fakes import FakeServices, FakeView
 from history import benchmarks, compared, details, history, jobs
 from medal_rows import sample_rows
 from pydantic import BaseModel
+from review_queue import task_queue
 from run_script import scripted_run
 
+from bioeval_tui.run_state import RunState, apply_all
 from bioeval_tui.task_report import TaskReport
 from bioeval_tui.tui.items import Examined
 
@@ -56,6 +59,8 @@ def _poisoned(value: Any, annotation: Any, name: str, text: str) -> Any:
         return text if free and name not in _KEPT else value
     if isinstance(value, Path):
         return Path("/tmp") / text.replace("\x00", "").replace("/", "")[:200]
+    if hasattr(value, "_fields"):  # a key
+        return value
     if isinstance(value, list | tuple) and get_origin(annotation) in (list, tuple, None):
         inner = (get_args(annotation) or (str,))[0]
         return type(value)(_poisoned(item, inner, "", text) for item in value)
@@ -78,9 +83,13 @@ def hostile_services(text: str, hold_at: int | None = None) -> FakeServices:
     rows = [dataclasses.replace(poisoned(row, text), task_id=text) for row in sample_rows()]
     services = FakeServices(view, rows)
     services.job_items = [poisoned(job, text) for job in jobs()]
-    services.history = [poisoned(run, text) for run in history()]
+    services.history = [dataclasses.replace(poisoned(run, text), batch_id="b") for run in history()]
     services.tasks = [poisoned(task, text) for task in benchmarks()]
     services.details = {name: poisoned(detail, text) for name, detail in details().items()}
     services.comparison = poisoned(compared(), text)
     services.examined = Examined("invalid", (text, text))
+    services.glances = [[poisoned(glance, text) for glance in glances()]]
+    said = [poisoned(event, text) for event in scripted_run()]
+    services.review_items = task_queue(said)
+    services.reviewed_state = apply_all(RunState(), said)
     return services

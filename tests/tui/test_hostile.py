@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from driving import NARROW, WIDE, loaded, opened
 from hostile import CORPUS, hostile_services
 from textual.pilot import OutOfBounds, Pilot
 
-from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.app import BioevalApp, Mode
 from bioeval_tui.tui.line_filter import SafeLines
 
 UNSAFE = {*range(0x20), 0x7F, *range(0x80, 0xA0), 0x202E, 0x2066, 0x2069, 0x200B, 0xFEFF, 0x2028}
@@ -22,6 +24,14 @@ PATHS = (
     ("jobs", ("down", "enter")),
     ("runs", ("down", "question_mark")),
     ("benchmarks", ("down", "enter")),
+)
+
+FURTHER = (
+    (None, ("v",)),  # review, with the judge's words
+    (None, ("v", "o")),
+    ("runs", ("a",)),  # a batch at a glance
+    ("runs", ("m", "down", "m", "equals_sign")),  # a comparison
+    ("jobs", ("enter",)),  # the run dialog
 )
 
 
@@ -51,18 +61,27 @@ async def click_about(pilot: Pilot[None]) -> None:
                 return
 
 
-@pytest.mark.parametrize("number", range(len(CORPUS)))
-async def test_it_is_shown_everywhere_and_does_nothing(number: int) -> None:
-    for at, (start, keys) in enumerate(PATHS):
-        size = (WIDE, NARROW)[(at + number) % 2]
+@pytest.mark.parametrize(
+    ("paths", "text"),
+    [*((PATHS, text) for text in CORPUS), (FURTHER, CORPUS[0] + CORPUS[1])],
+    ids=map(str, range(len(CORPUS) + 1)),
+)
+async def test_it_is_shown_everywhere_and_does_nothing(
+    paths: Sequence[tuple[Mode | None, tuple[str, ...]]], text: str
+) -> None:
+    screens = set()
+    for at, (start, keys) in enumerate(paths):
+        size = (WIDE, NARROW)[(at + len(text)) % 2]
         options = {"start": start} if start else {}
-        async with opened(None, size, services=hostile_services(CORPUS[number]), **options) as (app, pilot):
+        async with opened(None, size, services=hostile_services(text), **options) as (app, pilot):
             for key in keys:
                 await pilot.press(key)
                 await loaded(app, pilot)
+            screens.add(type(app.screen).__name__)
             assert not UNSAFE & {ord(letter) for letter in printed(app)}, (start, keys)
             await click_about(pilot)
             await loaded(app, pilot)
             assert app.is_running
             assert not app._exit
             assert not UNSAFE & {ord(letter) for letter in printed(app)}, (start, keys)
+    assert len(screens) >= 5, "the paths no longer lead to screens of their own"
