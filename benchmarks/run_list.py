@@ -112,6 +112,8 @@ def main() -> None:
 
         listing = command("-m", "bioeval_tui", "runs", "list")
         print(f"`runs list`, whole process                  {median_ms(listing):8.1f} ms")
+        every = command("-m", "bioeval_tui", "runs", "list", "--limit", str(count))
+        print(f"`runs list --limit {count}`, whole process  {median_ms(every):8.1f} ms")
         as_json = command("-m", "bioeval_tui", "runs", "list", "--json")
         print(f"`runs list --json`, whole process           {median_ms(as_json):8.1f} ms")
         print(

@@ -50,3 +50,13 @@ def test_models_that_differ_and_reviews_are_shown_where_there_is_room() -> None:
     assert (first[2], second[2]) == ("[b]a[/b]", "b")
     assert first[7:] == ["0.50", "0.70", "0.60", "20", "none"]
     assert second[7:] == ["0.50", "0.70", "0.60", "0.60", "→", "0.80", "20", "none"]
+
+
+def test_a_name_is_plain_text_and_gives_way_where_there_is_no_room() -> None:
+    odd = RUN._replace(job="\x1b[31mred\u202e " + "x" * 30, model=None)
+    file = io.StringIO()
+    print_runs([odd, RUN], Console(file=file, width=78))
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 78
+    assert lines[1].split()[1].endswith("…")
+    assert all(line.isprintable() for line in lines)
