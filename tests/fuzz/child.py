@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import argparse
 import collections
+import ctypes
 import json
 import os
+import signal
+import sys
 import time
 import traceback
 from pathlib import Path
@@ -21,6 +24,7 @@ from tests.fuzz.kinds import KINDS
 from tests.fuzz.watch import Hang, Watch
 
 HERE = Path(__file__).parent
+PR_SET_PDEATHSIG = 1
 
 
 class Trial:
@@ -93,6 +97,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--only", type=Path, help="Try this one file.")
     options = parser.parse_args()
+    if sys.platform.startswith("linux"):  # end with whoever started this, however they end
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     trial = Trial(options.kind, options.folder)
     kept = [options.only] if options.only else sorted((HERE / "found" / options.kind).glob("*"))
     always = trial.kind.always()
