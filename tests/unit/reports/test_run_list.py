@@ -58,5 +58,5 @@ def test_a_name_is_plain_text_and_gives_way_where_there_is_no_room() -> None:
     print_runs([odd, RUN], Console(file=file, width=78))
     lines = file.getvalue().splitlines()
     assert max(map(len, lines)) <= 78
-    assert lines[1].split()[1].endswith("…")
+    assert "…" in lines[1]
     assert all(line.isprintable() for line in lines)
