@@ -152,7 +152,7 @@ def run_list(sizes: tuple[int, ...]) -> Iterator[Measure]:
 
 
 WORKS = {
-    "conversations": Work("conversations at once", "conversations", (5, 50, 500), conversations),
+    "conversations": Work("conversations at once", "conversations", (4, 40, 400), conversations),
     "turns": Work("one conversation, beside its peers", "turns", (10, 100, 1_000), turns),
     "replay": Work("replay", "events", (1_000, 10_000, 100_000), replay),
     "stream": Work("live stream over a history", "messages", (20, 200, 2_000), stream, flat=True),

@@ -60,7 +60,7 @@ async def inside(length: int, *, file: bool) -> list[float]:
         for row in rows:
             yield row
 
-    figures = await use(at_hand)
+    figures = await use(at_hand, length)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     if not file:
         return [*figures, peak]
@@ -68,12 +68,12 @@ async def inside(length: int, *, file: bool) -> list[float]:
         return [*figures, await from_file(rows, Path(folder)), peak]
 
 
-async def use(source: Source) -> list[float]:
-    """Open, sort, filter and group a table; move its cursor."""
+async def use(source: Source, length: int) -> list[float]:
+    """Open, sort, filter and group a table of so many rows; move its cursor."""
     async with table_app(source).run_test(size=SIZE) as pilot:
         app = cast("BioevalApp", pilot.app)
         await pilot.pause()
-        figures = [await painted(app, lambda: app.action_go("medals"))]
+        figures = [await opened(app, length)]
         for before, key in (("", "right"), ("slash", "7"), ("enter", "g"), ("g", "down")):
             if before:
                 await pilot.press(before)
@@ -92,7 +92,7 @@ async def from_file(rows: list[MedalRow], folder: Path) -> float:
     async with table_app(lambda: report_rows(grading, [path])).run_test(size=SIZE) as pilot:
         app = cast("BioevalApp", pilot.app)
         await pilot.pause()
-        return await painted(app, lambda: app.action_go("medals"))
+        return await opened(app, len(rows))
 
 
 def table_app(source: Source) -> BioevalApp:
@@ -109,6 +109,16 @@ def table_app(source: Source) -> BioevalApp:
     return BioevalApp(cast("Services", Given()), "live")
 
 
+async def opened(app: BioevalApp, length: int) -> float:
+    """Return the milliseconds from going to the screen until all of its rows are shown."""
+    from bioeval_tui.tui.screens.medals import MedalsScreen
+
+    def whole() -> bool:
+        return isinstance(app.screen, MedalsScreen) and len(app.screen.table.visible) == length
+
+    return await painted(app, lambda: app.action_go("medals"), whole)
+
+
 async def press(app: BioevalApp, key: str) -> None:
     """Press a key, without Pilot's waits."""
     event = events.Key(key, key if len(key) == 1 else None)
@@ -117,8 +127,10 @@ async def press(app: BioevalApp, key: str) -> None:
     app._driver.send_message(event)
 
 
-async def painted(app: BioevalApp, act: Callable[[], Awaitable[Any]]) -> float:
-    """Return the milliseconds from an action to the end of the last painting before the screen is at rest."""
+async def painted(
+    app: BioevalApp, act: Callable[[], Awaitable[Any]], whole: Callable[[], bool] = lambda: True
+) -> float:
+    """Return the milliseconds from an action to the end of the last painting, once it is `whole` and at rest."""
     ends: list[float] = []
     display = app._display
 
@@ -129,8 +141,7 @@ async def painted(app: BioevalApp, act: Callable[[], Awaitable[Any]]) -> float:
     app._display = spy  # type: ignore[method-assign, assignment]
     began = time.perf_counter()
     await act()
-    await app.workers.wait_for_complete()
-    while not ends or time.perf_counter() - ends[-1] < QUIET_S:  # noqa: ASYNC110  (a later painting may follow)
+    while not whole() or not ends or time.perf_counter() - ends[-1] < QUIET_S:  # noqa: ASYNC110  (no event tells)
         await asyncio.sleep(0.01)
     app._display = display  # type: ignore[method-assign]
     return (ends[-1] - began) * 1000
