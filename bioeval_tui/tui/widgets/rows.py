@@ -121,7 +121,9 @@ class RowList(ScrollView, can_focus=True):
         self.post_message(self.Highlighted(self, self.cursor))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the sideways arrows to the screen: rows are as wide as the list."""
+        """Leave the sideways arrows to the screen: rows are as wide as the list. Nothing is opened where no row is."""
+        if action == "choose":
+            return self._row_count > 0
         return action not in ("scroll_left", "scroll_right")
 
     def action_move(self, by: int) -> None:
