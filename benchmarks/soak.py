@@ -276,7 +276,11 @@ def _wrong(events: list[dict[str, Any]], trials: int, done: dict[str, Any]) -> l
     for event in events:
         if event["kind"] != "conversation_scored":
             continue
-        session = sessions[event["run_id"], event["condition"], event["trial"]]
+        key = (event["run_id"], event["condition"], event["trial"])
+        if key not in sessions:
+            found.append(f"{key}: never began: {event['reason']}")
+            continue
+        session = sessions[key]
         kinds = {done[peer][session] for peer in ("agent", "models") if session in done[peer]}
         if not kinds - set(SPOILT) and event.get("score") is None:
             found.append(f"{session}: no score without a fault: {event['reason']}")
