@@ -13,11 +13,9 @@ _MARK = "_run-group_"
 
 def extract_agent_from_submission_path(submission_path: Any) -> str:
     """Return the agent in the path's first folder named `<timestamp>_run-group_<agent>`; `unknown` if none is."""
-    try:
-        parts = Path(submission_path).parts
-    except (TypeError, ValueError):
+    if not isinstance(submission_path, (str, Path)) or _MARK not in str(submission_path):
         return "unknown"
-    for part in parts:
+    for part in Path(submission_path).parts:
         if _MARK in part:
             return part.rpartition(_MARK)[2]
     return "unknown"

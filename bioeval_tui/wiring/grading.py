@@ -132,6 +132,7 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
                     raise
                 continue
             seen[path], told = written, False
+            folder = reports_folder(path)
             for report in reports:
                 key = (report.task_id, report.submission_path, report.created_at.isoformat())
                 if key in shown:
@@ -140,9 +141,7 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
                 if report.task_id not in boards:
                     boards[report.task_id] = await asyncio.to_thread(grading.leaderboard, report.task_id)
                     domains[report.task_id] = await asyncio.to_thread(grading.domain, report.task_id)
-                yield _report_row(
-                    report, boards[report.task_id], domains[report.task_id], reports_folder(path)
-                )
+                yield _report_row(report, boards[report.task_id], domains[report.task_id], folder)
         if not going_on and not told:
             told = True
             yield None
