@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bioeval_tui.tui.widgets.transcript.chunks import MAX_CHARS, MAX_LINES, Chunk, cut, pieces
 from bioeval_tui.tui.widgets.transcript.generation import generation_line
 from bioeval_tui.tui.widgets.transcript.heights import Heights
+from bioeval_tui.tui.widgets.transcript.markdown import finished
 from bioeval_tui.tui.widgets.transcript.search import pattern_of, spans_by_line
 
 PARAGRAPH = "words that go on " * 25
@@ -171,3 +172,18 @@ def test_a_match_that_wraps_is_marked_on_both_lines() -> None:
 def test_generation_events_fold_to_one_line(event: dict[str, object], shown: str) -> None:
     line = generation_line(event)
     assert f"{line.sign} {line.title}" == shown
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("**Warfarin and", "**Warfarin and**"),
+        ("**Warfarin** and **", "**Warfarin** and "),
+        ("**Warfarin** and", "**Warfarin** and"),
+        ("run `a ** b", "run `a ** b`"),
+        ("`a ** b` is **so", "`a ** b` is **so**"),
+        ("2 ** 3", "2 ** 3"),
+    ],
+)
+def test_bold_words_and_code_that_are_still_being_written_are_closed(written: str, shown: str) -> None:
+    assert finished(written) == shown

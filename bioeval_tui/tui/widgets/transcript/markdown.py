@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
@@ -28,7 +29,7 @@ from bioeval_tui.text import clean, clean_line
 
 _PARSER = MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable("strikethrough").enable("table")
 
-
+_CODE = re.compile(r"`[^`]*`")
 GAP = "   "
 """Between two columns of a table."""
 
@@ -98,6 +99,19 @@ def _wrapping(head: Row, body: list[Row]) -> Table:
     for row in body:
         table.add_row(*[cell.content for cell in row])
     return table
+
+
+def finished(text: str) -> str:
+    """Return a text that is still being written with its bold words or code closed: no bare marks flash up."""
+    if text.count("`") % 2:
+        return f"{text}`"
+    written = text.rstrip()
+    before, mark, after = _CODE.sub("", written).rpartition("**")
+    if not mark or before.count("**") % 2:
+        return text
+    if not after:
+        return written.removesuffix("**")
+    return text if after[0].isspace() else f"{written}**"
 
 
 class TranscriptMarkdown(Markdown):

@@ -17,7 +17,7 @@ from textual.strip import Strip
 from bioeval_tui.text import clean
 from bioeval_tui.tui.widgets.transcript.blocks import Block, Mark
 from bioeval_tui.tui.widgets.transcript.code import coloured
-from bioeval_tui.tui.widgets.transcript.markdown import TranscriptMarkdown
+from bioeval_tui.tui.widgets.transcript.markdown import TranscriptMarkdown, finished
 
 MAX_SPEAKER = 12
 MARK_CELLS = 9
@@ -103,7 +103,7 @@ class Painter:
         text = _drawable(block.text)
         match block.kind:
             case "markdown":
-                return self._render(TranscriptMarkdown(text)) or [[]]
+                return self._render(TranscriptMarkdown(finished(text) if block.live else text)) or [[]]
             case "code":
                 return self._ruled(coloured(text, block.language))
             case "plain-code":
