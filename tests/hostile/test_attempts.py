@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,10 +136,13 @@ def template(text: str, place: Place) -> None:
 
 def yaml(text: str, place: Place) -> None:
     head = "target: {user: a, chatbot: b}\naspirationalAverage: 1\ntasks: [{task: t}]\nfacts:\n  - "
+    sys.modules.pop("zipapp", None)
     try:
         loaded = parse_job(head + text + "\n", place.job / "job.yml")
     except JobError:
+        assert "zipapp" not in sys.modules, "refused, but done"
         return
+    assert "zipapp" not in sys.modules
     assert all(type(fact) is str for fact in loaded.job.facts)
     assert not [mark for mark in (SECRET, CANARY, "root:", "\x1b") if mark in str(loaded.job)]
 
