@@ -82,8 +82,9 @@ def _panel(panel: Panel, values: Sequence[str]) -> list[str]:
     body.append(f'<polyline class="line" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>')
     for (x, y), size, value in zip(points, panel.sizes, values, strict=True):
         body.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"/>')
-        above = y - 10 if y > top + 14 else y + 20
-        body.append(_text(x, above, value, "value", "middle"))
+        # A line that rises leaves room above on its left.
+        first = size == panel.sizes[0]
+        body.append(_text(x - 6, y - (16 if first else 9), value, "value", "start" if first else "end"))
         body.append(_text(x, top + height + 18, f"{size:,}", "words", "middle"))
     body.append(_text(left + width / 2, top + height + 36, panel.of, "words", "middle"))
     return body
