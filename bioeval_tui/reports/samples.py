@@ -86,13 +86,17 @@ def assertion_titles(run: LoadedRun) -> dict[int, tuple[str, float]]:
 
 
 def task_tries(runs: Sequence[LoadedRun], condition: ConditionName) -> list[Tries]:
-    """Return how often each task of each job was passed (score > `passAbove`) in trials that count."""
+    """Return how often each task of each job was passed (score > `passAbove`) in trials that count.
+
+    A conversation without a composite is no trial, even where its tasks could be judged: the graph was away, say.
+    """
     counts: dict[tuple[str, str], list[bool]] = {}
     for run, talk in talks(runs, condition):
+        lost = bool(why_excluded(talk))
         for number, title in task_titles(run).items():
             tries = counts.setdefault((run.started.job_name, title), [])
             task = task_of(talk, number)
-            if task is not None:
+            if task is not None and not lost:
                 tries.append(task.passed)
     return [Tries(title, sum(tries), len(tries)) for (_, title), tries in counts.items()]
 

@@ -93,6 +93,12 @@ def test_pass_k_bars(option: str, code: int) -> None:
     assert gate(run, min_pass_k=[option]).exit_code == code
 
 
+def test_a_trial_lost_to_infrastructure_is_no_trial_for_pass_k_though_its_tasks_were_judged() -> None:
+    lost = Talk(holds=(None,))  # the graph was away at the end
+    assert gate(Recorded([Talk(), lost, Talk()]), min_pass_k=["2:1.0"]).checks[0].value == 1.0
+    assert gate(Recorded([Talk(tasks=(0.1,)), lost, lost]), min_pass_k=["2:0.1"]).exit_code == 3
+
+
 def test_pass_k_of_a_job_without_tasks_cannot_be_checked() -> None:
     result = gate(Recorded([Talk(tasks=())]), min_pass_k=["1:0.5"])
     assert result.exit_code == 3
