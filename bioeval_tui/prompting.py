@@ -29,6 +29,8 @@ SUFFIXES = (".jinja", ".jinja2", ".j2", "")
 MAX_TEMPLATE = 200_000
 MAX_PROMPT = 2_000_000
 MAX_STEPS = 100_000
+MAX_KEPT = 2_000
+"""Longer texts, in characters, are not kept for the next prompt."""
 _UNSAFE_STRING_METHODS = frozenset(
     {"center", "ljust", "rjust", "zfill", "format", "format_map", "expandtabs", "translate"}
 )
@@ -170,6 +172,17 @@ def _compiled(text: str) -> Template:
     return template
 
 
+def _as_json(value: Any) -> str:
+    short = isinstance(value, str) and len(value) <= MAX_KEPT
+    return _text_as_json(value) if short else json.dumps(value, ensure_ascii=False)
+
+
+# Every message of a conversation is written again into each prompt that follows it.
+@functools.lru_cache(maxsize=4096)
+def _text_as_json(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
 class _Sandbox(ImmutableSandboxedEnvironment):
     """A sandbox in which a template can neither run long nor grow large."""
 
@@ -181,7 +194,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         )
         self.steps = 0
         self.globals["range"] = self._range
-        self.filters["as_json"] = lambda value: json.dumps(value, ensure_ascii=False)
+        self.filters["as_json"] = _as_json
         for name in ("center", "format", "indent"):
             self.filters.pop(name, None)
 
