@@ -98,6 +98,9 @@ class Jobs(_Files):
         return "fine"
 
 
+REPORTS = 8
+
+
 class Recordings(_Files):
     """A recording is listed, folded, reported in every format, played, imported."""
 
@@ -130,13 +133,21 @@ class Recordings(_Files):
 
     def always(self) -> Sequence[bytes]:
         numbers = re.compile(rb"(?<=[:\[,])\d+\.\d+(?=[,}\]])")
-        strange = [
+        whole = [
             numbers.sub(number, self.files[0])
             for number in (b"1e308", b"-1e14", b"1e999", b"NaN", b"9" * 400)
         ]
-        return [*self.files, *(data + b"\n" * end for data in strange for end in range(8)),  # each meets several reports
+        lines = self.files[0].splitlines(keepends=True)
+        whole += [b"".join(lines[:most]) for most in (1, 2, 4)]  # ended as it began
+        return [*self.files, *(data + b"\n" * end for data in whole for end in self._endings(data)),
                 b"", b"\n" * 10_000, b"[" * 100_000 + b"\n", b'{"kind":"run_started"}\n' * 5_000, b"\x00" * 100_000,
                 b"x" * 17_000_000]  # fmt: skip
+
+    def _endings(self, data: bytes) -> list[int]:
+        """Return with how many empty lines at its end a case meets each report."""
+        meets = {zlib.crc32(data + b"\n" * end) % REPORTS: end for end in range(20 * REPORTS)}
+        assert len(meets) == REPORTS
+        return list(meets.values())
 
     def prepare(self, case: bytes) -> None:
         for path in self.runs.iterdir():
@@ -179,7 +190,8 @@ class Recordings(_Files):
             lambda: asyncio.run(_played(Player, self.path)),
             lambda: import_recording(self.path, self.folder / "imported"),
         ]
-        reports[zlib.crc32(case) % len(reports)]()  # one a case: all of them would take 0.2 s
+        assert len(reports) == REPORTS
+        reports[zlib.crc32(case) % REPORTS]()  # one a case: all of them would take 0.2 s
         return "damaged" if loaded.problems else "read"
 
 
