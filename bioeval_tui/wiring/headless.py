@@ -19,7 +19,7 @@ from bioeval_tui.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.recordings.paths import recording_path
-from bioeval_tui.recordings.reading import CHUNK, FRAME_S, LineReader, follow
+from bioeval_tui.recordings.reading import CHUNK, LineReader, follow
 from bioeval_tui.reports.console import print_score_card
 from bioeval_tui.reports.gate import from_state
 from bioeval_tui.reports.loading import LoadedRun
@@ -34,8 +34,9 @@ from bioeval_tui.wiring.gate import Gate, print_checks
 from bioeval_tui.wiring.progress import BatchProgress
 from bioeval_tui.wiring.runs import ends_of, hosts_of, prepare_batch, run_prepared
 
+FRAME_S = 0.05
 SLOW_FRAME_S = 0.25
-"""Between two looks at each recording of many: their followers share the engine's event loop."""
+"""Between two looks at the recording of one run, and at each of many: they share the engine's event loop."""
 
 
 def run_headless(
