@@ -102,16 +102,18 @@ class MedalsScreen(MedalsKeys):
                 self.hidden = frozenset(names)
         self.query_one("#totals", Drawn).draw(self._totals)
         self.redraw()
-        self.run_worker(self._take(), group="medals", exit_on_error=False)
+        self.run_worker(self._take(self._source()), group="medals", exit_on_error=False)
 
-    async def _take(self) -> None:
+    async def _take(self, rows: AsyncIterator[MedalRow | None]) -> None:
+        """Take in what there is; what is written later is followed in a worker that has no end."""
         began = monotonic()
         try:
-            async for row in self._source():
+            async for row in rows:
                 if row is None:
                     self._watching = True
                     self._all_taken()
-                    continue
+                    self.run_worker(self._take(rows), group="feed", exit_on_error=False)
+                    return
                 self._done = False
                 self.table.add(row)
                 self._redraw_soon()
