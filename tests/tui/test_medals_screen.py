@@ -276,3 +276,24 @@ async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("down", "enter", "escape", "slash", "a", "enter", "right", "r")
         assert app.is_running
+
+
+async def test_grading_is_stopped_and_what_is_graded_stays() -> None:
+    ended = asyncio.Event()
+
+    async def grading() -> AsyncIterator[MedalRow | None]:
+        try:
+            yield sample_rows()[0]
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    services = FakeServices()
+    services.medals = grading  # type: ignore[method-assign]
+    async with opened_on_rows(services) as (app, pilot):
+        await until(pilot, lambda: "C stop" in screen_text(app))
+        await pilot.press("C")
+        await until(pilot, ended.is_set)
+        await until(pilot, lambda: "■ stopped" in screen_text(app))
+        assert "1 report" in screen_text(app)
+        assert "C stop" not in screen_text(app)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from time import monotonic
 
 from textual.containers import Horizontal, Vertical
@@ -75,6 +75,7 @@ class MedalsScreen(MedalsKeys):
         self._pause = FRAME_S
         self._done = False
         self._watching = False
+        self._stopped = False
         self._failure = ""
 
     def compose_body(self) -> Iterable[Widget]:
@@ -122,13 +123,29 @@ class MedalsScreen(MedalsKeys):
                     began = monotonic()
         except (BioevalError, OSError) as error:
             self._failure = str(error) or type(error).__name__
+        except asyncio.CancelledError:
+            if isinstance(rows, AsyncGenerator):
+                await rows.aclose()  # and with it who grades
+            raise
         self._watching = False
+        self._all_taken()
+
+    @property
+    def is_grading(self) -> bool:
+        """Whether submissions are still to come that this screen waits for."""
+        return not self._done and not self._watching
+
+    def action_stop(self) -> None:
+        """Stop the grading; what is graded by now stays."""
+        self.workers.cancel_group(self, "medals")
+        self._stopped = True
         self._all_taken()
 
     def _all_taken(self) -> None:
         """Draw what is there by now, and what reviewers say of it."""
         self._done = True
         self.redraw()
+        self.refresh_bindings()
         self._read_marks()
 
     def _redraw_soon(self) -> None:
@@ -227,7 +244,8 @@ class MedalsScreen(MedalsKeys):
         ]
         if self.table.filter:
             notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))
-        done = Cell("● watching", "quiet") if self._watching else Cell("✓ all graded")
+        ended = Cell("■ stopped", "warn") if self._stopped else Cell("✓ all graded")
+        done = Cell("● watching", "quiet") if self._watching else ended
         state = done if self._done and not self._failure else Cell("● grading…", "busy")
         self.title_bar.say(
             (self.NAME, "by agent") if self.grouped else (self.NAME,),
@@ -241,7 +259,9 @@ class MedalsScreen(MedalsKeys):
 
     def _notice(self) -> Content:
         if not self._done:
-            return Content.styled("Grading the first submission…", "bold")
+            return Content.styled("Waiting for the first graded submission…", "bold")
+        if self._stopped:
+            return Content.styled("Grading was stopped before the first submission was done", "bold")
         return Content.assemble(
             ("Nothing is graded yet\n\n", "bold"),
             ("bioeval-tui grade SUBMISSIONS.jsonl --output-dir DIR grades files;\n", "$quiet"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.view.medal_groups import Group
 
 MEDAL_KEYS: list[BindingType] = [
+    Binding("C", "stop", "stop", tooltip="Stop grading; what is graded by now stays"),
     Binding("slash", "filter", "filter", key_display="/", tooltip="Show rows with these words only"),
     Binding("left", "sort(-1)", "sort", key_display="← →", tooltip="Sort by the column before"),
     Binding("right", "sort(1)", "sort", show=False, tooltip="Sort by the next column"),
@@ -75,6 +76,11 @@ class MedalsKeys(BaseScreen):
         self.groups: list[Group] = []
         self.hidden: frozenset[str] = medals.HIDDEN_AT_FIRST
 
+    @property
+    def is_grading(self) -> bool:
+        """Whether submissions are still to come that this screen waits for."""
+        raise NotImplementedError
+
     def redraw(self) -> None:
         """Arrange and draw."""
         raise NotImplementedError
@@ -97,6 +103,8 @@ class MedalsKeys(BaseScreen):
             return bool(self.table.entries)
         if action in FLAT_ONLY:
             return bool(self.table.entries) and not self.grouped
+        if action == "stop":
+            return self.is_grading
         if action == "ungroup":
             return self.grouped
         if action == "review":
