@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
-from yarl import URL
 
 from bioeval_tui.agents.transport import TRANSPORT_ERRORS, connection_error, received_text
+from bioeval_tui.chat.address import without_user
 from bioeval_tui.protocols import Peer, PeerError
 from bioeval_tui.text import clean, clean_value
 
@@ -77,7 +77,7 @@ async def asked(
 ) -> AsyncIterator[Body]:
     """Send a request; give its answer, unread, whatever its status. Raises `PeerError`."""
     try:
-        address, headers = _without_user(url)
+        address, headers = without_user(url)
         headers["Accept"] = accept
         data = None
         if body is not None:
@@ -98,15 +98,6 @@ async def asked(
         yield Body(peer, host, response, deadline, timeouts)
     finally:
         response.release()  # closes the connection unless all was read
-
-
-def _without_user(url: str) -> tuple[URL, dict[str, str]]:
-    """Return an address, and the header that the user and password in it become. Raises `ValueError`."""
-    address = URL(url)
-    if not (address.user or address.password):
-        return address, {}
-    told = aiohttp.encode_basic_auth(address.user or "", address.password or "", "utf-8")
-    return address.with_user(None), {"Authorization": told}
 
 
 class Body:

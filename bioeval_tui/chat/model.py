@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
+from bioeval_tui.chat.address import without_user
 from bioeval_tui.chat.answer import AnswerReader, ChatAnswer
 from bioeval_tui.chat.errors import Refused, as_peer_error, refused_options
 from bioeval_tui.chat.limits import limited_client
@@ -161,7 +161,7 @@ class ChatModel:
             openai = await asyncio.to_thread(__import__, "openai")
         # Asked again: several first requests wait for the import together, and one client is enough.
         if self._client is None:
-            url, user = _without_user(self._url)
+            url, user = without_user(self._url)
             self._client = openai.AsyncOpenAI(
                 api_key=self._key or "none",
                 base_url=url,
@@ -170,20 +170,6 @@ class ChatModel:
                 default_headers={"Accept-Encoding": "identity", **user},
             )
         return self._client
-
-
-def _without_user(url: str) -> tuple[str, dict[str, str]]:
-    """Return a URL without user and password, and the header that says them; it takes the key's place.
-
-    aiohttp refuses a URL with a user beside the header that the client sends.
-    """
-    parts = urlsplit(url)
-    user, given, place = parts.netloc.rpartition("@")
-    if not given:
-        return url, {}
-    name, _, password = user.partition(":")
-    said = b64encode(f"{unquote(name)}:{unquote(password)}".encode()).decode("ascii")
-    return parts._replace(netloc=place).geturl(), {"Authorization": f"Basic {said}"}
 
 
 def _options(request: ChatRequest, refused: set[str], *, stream: bool) -> dict[str, Any]:
