@@ -76,6 +76,7 @@ ELSEWHERE = {
     "columns": "test_medals_screen",
     "group": "test_medals_screen",
     "ungroup": "test_medals_screen",
+    "again": "test_medals_screen",
     "stop": "test_grid",  # and test_medals_screen, for the table
     "batch": "test_grid",
     "follow": "test_live_reading",

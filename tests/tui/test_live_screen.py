@@ -87,6 +87,13 @@ async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
         assert "\tuplift" not in app.clipboard
 
 
+async def test_the_latencies_of_both_conditions_fit_the_narrowest_panel() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID), (120, 35)) as (app, _):
+        lines = screen_text(app).splitlines()
+        heading = next(number for number, line in enumerate(lines) if "avg" in line and "first" in line)
+        assert [" withheld " in lines[heading + 1], " supplied " in lines[heading + 2]] == [True, True]
+
+
 async def test_narrow_shows_one_conversation_and_tab_goes_to_the_other() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
         assert "Sydney." in screen_text(app)

@@ -278,13 +278,14 @@ async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
         assert app.is_running
 
 
-async def test_grading_is_stopped_and_what_is_graded_stays() -> None:
-    ended = asyncio.Event()
+async def test_grading_is_stopped_what_is_graded_stays_and_it_begins_again() -> None:
+    ended, let_go = asyncio.Event(), asyncio.Event()
 
     async def grading() -> AsyncIterator[MedalRow | None]:
         try:
             yield sample_rows()[0]
-            await asyncio.Event().wait()
+            await let_go.wait()
+            yield sample_rows()[1]
         finally:
             ended.set()
 
@@ -296,4 +297,9 @@ async def test_grading_is_stopped_and_what_is_graded_stays() -> None:
         await until(pilot, ended.is_set)
         await until(pilot, lambda: "■ stopped" in screen_text(app))
         assert "1 report" in screen_text(app)
-        assert "C stop" not in screen_text(app)
+        assert "C grade again" in screen_text(app)
+        let_go.set()
+        await pilot.press("C")
+        await until(pilot, lambda: "✓ all graded" in screen_text(app))
+        assert "2 reports" in screen_text(app)
+        assert "C " not in screen_text(app).splitlines()[-1]

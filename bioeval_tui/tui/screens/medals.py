@@ -75,7 +75,6 @@ class MedalsScreen(MedalsKeys):
         self._pause = FRAME_S
         self._done = False
         self._watching = False
-        self._stopped = False
         self._failure = ""
 
     def compose_body(self) -> Iterable[Widget]:
@@ -138,8 +137,18 @@ class MedalsScreen(MedalsKeys):
     def action_stop(self) -> None:
         """Stop the grading; what is graded by now stays."""
         self.workers.cancel_group(self, "medals")
-        self._stopped = True
+        self.is_stopped = True
         self._all_taken()
+
+    def action_again(self) -> None:
+        """Grade from the start what was stopped."""
+        before, self.table = self.table, MedalTable()
+        self.table.sorting, self.table.filter = before.sorting, before.filter
+        self.looked_at, self.marks = None, {}
+        self.is_stopped = self._done = False
+        self.redraw()
+        self.refresh_bindings()
+        self.run_worker(self._take(self._source()), group="medals", exit_on_error=False)
 
     def _all_taken(self) -> None:
         """Draw what is there by now, and what reviewers say of it."""
@@ -244,7 +253,7 @@ class MedalsScreen(MedalsKeys):
         ]
         if self.table.filter:
             notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))
-        ended = Cell("■ stopped", "warn") if self._stopped else Cell("✓ all graded")
+        ended = Cell("■ stopped, the rest is not graded", "warn") if self.is_stopped else Cell("✓ all graded")
         done = Cell("● watching", "quiet") if self._watching else ended
         state = done if self._done and not self._failure else Cell("● grading…", "busy")
         self.title_bar.say(
@@ -260,7 +269,7 @@ class MedalsScreen(MedalsKeys):
     def _notice(self) -> Content:
         if not self._done:
             return Content.styled("Waiting for the first graded submission…", "bold")
-        if self._stopped:
+        if self.is_stopped:
             return Content.styled("Grading was stopped before the first submission was done", "bold")
         return Content.assemble(
             ("Nothing is graded yet\n\n", "bold"),

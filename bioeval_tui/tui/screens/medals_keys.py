@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MEDAL_KEYS: list[BindingType] = [
     Binding("C", "stop", "stop", tooltip="Stop grading; what is graded by now stays"),
+    Binding("C", "again", "grade again", tooltip="Grade from the start what was stopped"),
     Binding("slash", "filter", "filter", key_display="/", tooltip="Show rows with these words only"),
     Binding("left", "sort(-1)", "sort", key_display="← →", tooltip="Sort by the column before"),
     Binding("right", "sort(1)", "sort", show=False, tooltip="Sort by the next column"),
@@ -72,6 +73,8 @@ class MedalsKeys(BaseScreen):
         self.looked_at: Entry | None = None
         self.marks: dict[int, Opinions] = {}
         """What reviewers say of a row, by the row's identity."""
+        self.is_stopped = False
+        """Whether somebody stopped the grading."""
         self.grouped = False
         self.groups: list[Group] = []
         self.hidden: frozenset[str] = medals.HIDDEN_AT_FIRST
@@ -105,6 +108,8 @@ class MedalsKeys(BaseScreen):
             return bool(self.table.entries) and not self.grouped
         if action == "stop":
             return self.is_grading
+        if action == "again":
+            return self.is_stopped
         if action == "ungroup":
             return self.grouped
         if action == "review":

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bioeval_tui.run_state import RunState
 
 NAME_WIDTH = 10
+FIGURES = ("avg", "p90", "max", "first")
+"""What is said of the latencies of one condition, in this order."""
 
 
 class Look(NamedTuple):
@@ -78,11 +80,13 @@ class LatencyPanel(Panel):
         goal = paint(Cell(f"s per turn   target {bars.TARGET} {target / 1000:.1f}", "quiet"))
 
         def foot(width: int) -> Content:
-            titles = " " * NAME_WIDTH + "".join(f"{name:>7}" for name in ("avg", "p90", "max", "first"))
+            column = max(6, min(7, (width - NAME_WIDTH) // len(FIGURES)))
+            titles = " " * NAME_WIDTH + "".join(f"{name:>{column}}" for name in FIGURES)
             token = " token" if len(titles) + 6 <= width else ""
-            lines = [paint(Cell(titles + token, "quiet"))]
+            lines = [paint(Cell(titles + token, "quiet")).truncate(width)]
             for name, summary in summaries:
-                lines.append(paint(Cell(f"{name:<{NAME_WIDTH}}", "quiet"), *map(_second, summary)))
+                figures = (_second(ms, column) for ms in summary)
+                lines.append(paint(Cell(f"{name:<{NAME_WIDTH}}", "quiet"), *figures).truncate(width))
             return Content("\n").join(lines)
 
         self.set_panel(lambda _: goal, len(rows), paint_row, foot, 1 + len(summaries))
@@ -94,10 +98,12 @@ class LatencyPanel(Panel):
         return next((bar.message for bar in found), None)
 
 
-def _second(ms: float | None) -> Cell:
+def _second(ms: float | None, width: int) -> Cell:
     if ms is not None and ms < 95:
-        return Cell(f"{f'{ms:.0f} ms':>7}")
-    return Cell(f"{'–' if ms is None else f'{ms / 1000:.1f}':>7}", "plain" if ms is not None else "quiet")
+        return Cell(f"{f'{ms:.0f} ms':>{width}}")
+    return Cell(
+        f"{'–' if ms is None else f'{ms / 1000:.1f}':>{width}}", "plain" if ms is not None else "quiet"
+    )
 
 
 class AssertionsPanel(Panel):
@@ -128,7 +134,9 @@ class AssertionsPanel(Panel):
 
         def foot(width: int) -> Content:
             count, _ = shown(width)
-            left_out = f"turns {turns - count + 1} to {turns}" if count < turns else ""
+            newest = f"{turns - count + 1} to {turns}" if count < turns else ""
+            fits = summary.cell_length + len("  turns ") + len(newest) <= width
+            left_out = f"turns {newest}" if newest and fits else newest
             return spread(summary, paint(Cell(left_out, "quiet")), width)
 
         uplift = panels.uplift_so_far(state, look.trial) if rows else Cell("the job has no assertions")
