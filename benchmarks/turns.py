@@ -1,6 +1,6 @@
 """What a turn costs beside its peers, and what 200 conversations at once cost the event loop.
 
-    uv run python benchmarks/turns.py            # one conversation of 100 turns, then 200 of 10; three times
+    uv run python benchmarks/turns.py            # one conversation at a time, of 20 and of 100 turns, then 200 of 10; three times
 
 The peers (`peer.py`) note on the machine's monotonic clock when each request came and when its answer was sent.
 
@@ -28,6 +28,8 @@ from typing import Any
 from throughput import HERE, JOB, TURNS, environment, peer
 
 LAG_STEP_S = 0.005
+LENGTHS = (20, 100)
+"""Turns of the conversations whose turns are looked at: every turn sends the whole transcript so far."""
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -124,18 +126,20 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    turns: list[tuple[float, float]] = []
+    turns: dict[int, list[tuple[float, float]]] = {length: [] for length in LENGTHS}
     many: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name, peer() as url:
         for _ in range(options.runs):
-            urllib.request.urlopen(f"{url}/times").read()
-            run(url, Path(name), 100, 1, 1)
-            # The first turns open connections and import the client.
-            found = [one for one in overheads(url)[3:] if one < 1]
-            turns.append((percentile(found, 0.5), percentile(found, 0.95)))
+            for length, measured in turns.items():
+                urllib.request.urlopen(f"{url}/times").read()
+                run(url, Path(name), length, 1, 1)
+                # The first turns open connections and import the client.
+                found = [one for one in overheads(url)[3:] if one < 1]
+                measured.append((percentile(found, 0.5), percentile(found, 0.95)))
             many.append(run(url, Path(name), TURNS, 100, 200))
-    p50, p95 = (statistics.median(column) * 1000 for column in zip(*turns, strict=True))
-    print(f"overhead of a turn: p50 {p50:.1f} ms, p95 {p95:.1f} ms")
+    for length, measured in turns.items():
+        p50, p95 = (statistics.median(column) * 1000 for column in zip(*measured, strict=True))
+        print(f"overhead of a turn, one of {length}: p50 {p50:.1f} ms, p95 {p95:.1f} ms")
     lag = {key: statistics.median(one[key] for one in many) for key in many[0]}
     print(
         f"200 conversations at once: lag p50 {lag['p50'] * 1000:.1f} ms, p95 {lag['p95'] * 1000:.1f} ms, "
