@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import TypeVar
 
-ANSWERS_AT_ONCE = 4
+ANSWERS_AT_ONCE = 2
 """Sockets that are served before timers and everything else have their turn again."""
 
 OBJECTS_BETWEEN_COLLECTIONS = 20_000

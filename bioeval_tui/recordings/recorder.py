@@ -26,7 +26,7 @@ from bioeval_tui.recordings.moving import copy_to, link
 FLUSH_S = 0.01
 SYNC_S = 1.0
 RETRY_S = 0.5
-RELEASED_AT_ONCE = 4
+RELEASED_AT_ONCE = 2
 CHUNK = 1 << 20
 MOVE_S = 30.0
 
