@@ -45,7 +45,6 @@ class FairSelector(selectors.DefaultSelector):
 
 def run_fairly(main: Coroutine[object, object, Result]) -> Result:
     """Run a batch to its end, as `asyncio.run` does. From then on this process collects its garbage less often."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
     # Windows starts processes on its own kind of loop only.
