@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import ssl
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 import aiohttp
 
 from bioeval_tui import __version__
 from bioeval_tui.agents.arrival import Arrivals
+from bioeval_tui.chat.errors import RETRIED_STATUS, retry_after
 from bioeval_tui.chat.limits import KEEPALIVE_S
 from bioeval_tui.chat.tls import no_tls_context, not_trusted, tls_context
 from bioeval_tui.protocols import Peer, PeerError
@@ -20,8 +18,6 @@ from bioeval_tui.text import clean, clean_line
 
 RECEIVED_LIMIT = 500
 """Most characters kept of what came instead of an answer."""
-
-RETRYABLE_STATUSES = frozenset({408, 425, 429})
 
 _NO_CONNECTION = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 """The request never left: TLS and DNS errors are among the first."""
@@ -112,30 +108,11 @@ def status_error(peer: Peer, host: str, response: aiohttp.ClientResponse, receiv
     return PeerError(
         peer,
         message,
-        retryable=status in RETRYABLE_STATUSES or status >= 500,
+        retryable=status in RETRIED_STATUS or status >= 500,
         status=status,
         retry_after_s=retry_after(response.headers.get("Retry-After"), time.time()),
         received=received_text(received),
     )
-
-
-def retry_after(value: str | None, now: float) -> float | None:
-    """Return the seconds that a Retry-After header asks for (a number or a date), None if it says nothing.
-
-    `now` is the time of day in seconds since 1970.
-    """
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            moment = parsedate_to_datetime(value)
-        except (ValueError, TypeError, IndexError, OverflowError):
-            return None
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        seconds = (moment - datetime.fromtimestamp(now, UTC)).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def received_text(data: bytes | str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import ssl
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -108,17 +110,26 @@ def _from_status(problem: Any, status: int, peer: Peer, host: str, key: str | No
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that a Retry-After header asks for, None without a readable one."""
-    value = headers.get("retry-after", "").strip()
+    return retry_after(headers.get("retry-after", "").strip(), time.time())
+
+
+def retry_after(value: str | None, now: float) -> float | None:
+    """Return the seconds that a Retry-After header asks for (a number or a date), None if it says nothing.
+
+    `now` is the time of day in seconds since 1970.
+    """
     if not value:
         return None
     try:
-        return max(0.0, float(value)) if float(value) < float("inf") else None
+        seconds = float(value)
     except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None
+        try:
+            moment = parsedate_to_datetime(value)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        seconds = (moment - datetime.fromtimestamp(now, UTC)).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _chain(problem: BaseException) -> list[BaseException]:
