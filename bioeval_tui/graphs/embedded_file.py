@@ -87,6 +87,7 @@ class EmbeddedFile:
         self._busy_timeout_s = busy_timeout_s
         self._connection: Any = None
         self._allowance = Allowance(0)
+        self._may_commit = False
 
     def close(self) -> None:
         """Close the connection."""
@@ -111,10 +112,17 @@ class EmbeddedFile:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 self._cypher(cypher, parameters)
+                if allowance.is_over():
+                    raise allowance.error()
+                self._may_commit = True
+                connection.execute("COMMIT")
             except BaseException:
-                connection.execute("ROLLBACK")
+                # SQLite may have rolled back by itself: it does when an interrupt meets an INSERT.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
                 raise
-            connection.execute("COMMIT")
+            finally:
+                self._may_commit = False
 
     def snapshot(self, allowance: Allowance) -> GraphSnapshot:
         """Count and digest the content as of one moment."""
@@ -184,12 +192,22 @@ class EmbeddedFile:
         except apsw.InterruptError:
             raise allowance.error() from None
         except apsw.Error as error:
+            if allowance.is_over():
+                raise allowance.error() from None
             raise peer_error(error, self._path) from None
         except OSError as error:
             raise PeerError("graph", f"{self._path} cannot be opened: {error.strerror}") from None
 
     def _is_over(self) -> bool:
         return self._allowance.is_over()
+
+    def _is_unasked_commit(self) -> bool:
+        """Refuse every commit but `write`'s own.
+
+        An interrupt that meets an INSERT makes SQLite roll the whole transaction back. The extension goes on
+        with its next INSERT for a while, and outside a transaction each of them would be committed.
+        """
+        return not self._may_commit
 
     def _open(self) -> Any:
         """Open read-write and let the extension write its tables: a read-only open of a file without them crashes."""
@@ -224,3 +242,4 @@ class EmbeddedFile:
         connection.enable_load_extension(False)
         connection.limit(apsw.SQLITE_LIMIT_LENGTH, MAX_RESULT_BYTES)
         connection.set_progress_handler(self._is_over, _PROGRESS_STEPS)
+        connection.set_commit_hook(self._is_unasked_commit)

@@ -14,6 +14,7 @@ import pytest
 from bioeval_tui.errors import QueryError
 from bioeval_tui.graphs import embedded_file
 from bioeval_tui.graphs.embedded import EmbeddedGraph, available
+from bioeval_tui.graphs.embedded_file import Allowance, EmbeddedFile
 from bioeval_tui.protocols import PeerError
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
@@ -144,6 +145,31 @@ async def test_a_write_that_slips_past_the_checks_is_stopped_by_sqlite(
     with pytest.raises(QueryError):
         await graph.query("MATCH (d:Drug) SET d.name = 'y'")
     assert (await graph.query("MATCH (d:Drug) RETURN d.name AS n")).rows == (("x",),)
+
+
+class Until(Allowance):
+    """Time that is over at the nth look, so that a statement is stopped at the same place each time."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(60)
+        self.left = looks
+
+    def is_over(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def test_a_write_stopped_anywhere_leaves_nothing_behind(tmp_path: Path) -> None:
+    """An interrupt that meets an INSERT ends the transaction, and the extension goes on inserting."""
+    file = EmbeddedFile(tmp_path / "graph.db", busy_timeout_s=1)
+    for looks in range(2, 62):
+        with pytest.raises(PeerError, match="60 s"):
+            file.write("UNWIND range(1, 5000) AS i CREATE (:Half {i: i})", None, Until(looks))
+        count = file.read("MATCH (n:Half) RETURN count(n) AS n", None, Allowance(60))
+        assert count.rows == ((0,),), f"stopped at look {looks}"
+    file.write("CREATE (:Half {i: 0})", None, Allowance(60))
+    assert file.read("MATCH (n:Half) RETURN count(n) AS n", None, Allowance(60)).rows == ((1,),)
+    file.close()
 
 
 async def test_a_snapshot_of_many_nodes_reads_every_page(graph: EmbeddedGraph) -> None:
