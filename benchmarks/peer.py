@@ -11,18 +11,14 @@ can send the same ones. Every sentence is another one, so that nobody can be sai
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import random
 import re
 import sys
 import time
-from collections.abc import Awaitable, Callable
 from typing import Any
-
-from aiohttp import web
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 WORDS = re.findall(
     r"\w+",
@@ -51,101 +47,121 @@ VERDICT = {
 }
 _count = itertools.count()
 _times: list[tuple[str, float, float]] = []
+"""When each request came and when its answer was made, in monotonic seconds."""
 _seen: list[dict[str, Any]] = []
+MOST_SEEN = 1000
 
 
-def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
+def sse(delta: dict[str, Any], finish: str | None = None) -> bytes:
     """Return one server-sent event of a chat answer."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     value = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
     return b"data: " + json.dumps(value).encode() + b"\n\n"
 
 
-async def chat(request: web.Request) -> web.StreamResponse:
+def chat(body: dict[str, Any]) -> bytes:
     """Answer as a model."""
-    body = await request.json()
     text = json.dumps(VERDICT) if "response_format" in body else SENTENCES[next(_count) % len(SENTENCES)]
-    if not body.get("stream"):
-        message = {"role": "assistant", "content": text}
-        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return web.json_response(
-            {
-                "id": "c",
-                "object": "chat.completion",
-                "created": 1,
-                "model": "m",
-                "choices": [choice],
-                "usage": usage,
-            }
-        )
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-    await response.prepare(request)
-    await response.write(
-        chunk({"role": "assistant", "content": text}) + chunk({}, "stop") + b"data: [DONE]\n\n"
+    if body.get("stream"):
+        events = sse({"role": "assistant", "content": text}) + sse({}, "stop") + b"data: [DONE]\n\n"
+        return response(b"%x\r\n%b\r\n0\r\n\r\n" % (len(events), events), streams=True)
+    message = {"role": "assistant", "content": text}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return as_json(
+        {
+            "id": "c",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [choice],
+            "usage": usage,
+        }
     )
-    await response.write_eof()
-    return response
 
 
-@web.middleware
-async def note(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Keep what is asked, while anybody may still want it."""
-    if len(_seen) < 200 and request.path != "/requests":
-        body = await request.json() if request.can_read_body else None
-        _seen.append({"method": request.method, "path": request.path, "body": body})
-    began = time.monotonic()
-    try:
-        return await handler(request)
-    finally:
-        _times.append((request.path, began, time.monotonic()))
-
-
-async def times(request: web.Request) -> web.Response:
-    """Give when each request came and when its answer was made, in monotonic seconds, and forget it."""
-    given = list(_times)
-    _times.clear()
-    return web.json_response(given)
-
-
-async def requests(request: web.Request) -> web.Response:
-    """Give what was asked since the last time, and forget it."""
-    given = list(_seen)
-    _seen.clear()
-    return web.json_response(given)
-
-
-async def session(request: web.Request) -> web.Response:
-    """Open a session."""
-    return web.json_response({"sessionId": f"s{next(_count)}"})
-
-
-async def message(request: web.Request) -> web.Response:
+def message(body: dict[str, Any]) -> bytes:
     """Answer as the agent."""
-    body = await request.json()
     answer = {"content": ANSWER, "role": "assistant", "sessionId": body["sessionId"]}
-    return web.json_response({"message": answer, "events": [], "sessionId": body["sessionId"]})
+    return as_json({"message": answer, "events": [], "sessionId": body["sessionId"]})
 
 
-async def state(request: web.Request) -> web.Response:
-    """Show the agent's object context."""
-    return web.json_response({"reminders": [{"what": "warfarin", "dose": 5}], "settled": True})
+def answer(path: str, body: dict[str, Any]) -> bytes:
+    """Return the response to a request."""
+    match path.split("/")[1:]:
+        case ["v1", "chat", "completions"]:
+            return chat(body)
+        case ["api", "v1", "chat", "sessions"]:
+            return as_json({"sessionId": f"s{next(_count)}"})
+        case ["api", "v1", "chat", "messages"]:
+            return message(body)
+        case ["api", "v1", "chat", "objectContexts", _]:
+            return as_json({"reminders": [{"what": "warfarin", "dose": 5}], "settled": True})
+        case ["times"]:
+            return as_json(taken(_times))
+        case ["requests"]:
+            return as_json(taken(_seen))
+    return response(b"not here", status="404 Not Found")
+
+
+def taken(noted: list[Any]) -> list[Any]:
+    """Return what was noted, and forget it."""
+    given = list(noted)
+    noted.clear()
+    return given
+
+
+def as_json(value: Any) -> bytes:
+    """Return a response that holds a JSON value."""
+    return response(json.dumps(value).encode())
+
+
+def response(body: bytes, *, status: str = "200 OK", streams: bool = False) -> bytes:
+    """Return a whole HTTP response."""
+    kind = "text/event-stream" if streams else "application/json"
+    length = "Transfer-Encoding: chunked" if streams else f"Content-Length: {len(body)}"
+    return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{length}\r\n\r\n".encode() + body
+
+
+class Connection(asyncio.Protocol):
+    """One connection. No web framework stands here: what it takes would be counted with what is measured."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to listen."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._waiting = b""
+        self._came = 0.0
+
+    def data_received(self, data: bytes) -> None:
+        """Answer each request as it is whole."""
+        if not self._waiting:
+            self._came = time.monotonic()
+        self._waiting += data
+        while (head_end := self._waiting.find(b"\r\n\r\n")) >= 0:
+            head = self._waiting[:head_end].decode("latin-1")
+            length = re.search(r"^content-length: *(\d+)", head, re.IGNORECASE | re.MULTILINE)
+            end = head_end + 4 + int(length[1] if length else 0)
+            if len(self._waiting) < end:
+                return
+            body, self._waiting = self._waiting[head_end + 4 : end], self._waiting[end:]
+            self._answer(*head.split(" ", 2)[:2], json.loads(body) if body else {})
+
+    def _answer(self, method: str, path: str, body: dict[str, Any]) -> None:
+        made = answer(path, body)
+        if path not in ("/times", "/requests"):
+            if len(_seen) < MOST_SEEN:
+                _seen.append({"method": method, "path": path, "body": body or None})
+            _times.append((path, self._came, time.monotonic()))
+        self._transport.write(made)
 
 
 async def main() -> None:
     """Serve until standard input ends."""
-    app = web.Application(middlewares=[note])
-    app.router.add_post("/v1/chat/completions", chat)
-    app.router.add_put("/api/v1/chat/sessions", session)
-    app.router.add_put("/api/v1/chat/messages", message)
-    app.router.add_get("/api/v1/chat/objectContexts/{id}", state)
-    app.router.add_get("/requests", requests)
-    app.router.add_get("/times", times)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
-    print(f"http://127.0.0.1:{runner.addresses[0][1]}", flush=True)
-    await asyncio.to_thread(sys.stdin.read)
+    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0, backlog=1024)
+    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
+    with contextlib.closing(server):
+        await asyncio.to_thread(sys.stdin.read)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ One process answers as agent, evaluator and judge at once (`peer.py`); each prog
 with its recording on. *Whole* is the process from start to exit; *conversations* from the first conversation's
 beginning to the last verdict, as the program's own log says. A turn is one message of the evaluator and its answer.
 
-*Bare* sends the requests that one recorded conversation of ours sent, byte for byte but for the session's id, through the
-same HTTP clients, and does nothing with the answers.
+*Bare* sends the requests that one recorded conversation of ours sent, the same but for the session's id, through the
+same HTTP client, and does nothing with the answers. *Bare, openai* is the script that most people would write: the openai
+package for the models, aiohttp for the agent.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -115,13 +116,13 @@ def seconds(began: str, ended: str) -> float:
     return (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
 
 
-def one_conversation(url: str, folder: Path) -> list[dict[str, Any]]:
+def one_conversation(url: str, folder: Path, turns: int = TURNS) -> list[dict[str, Any]]:
     """Return the requests that one of our conversations sends."""
     with urllib.request.urlopen(f"{url}/requests") as given:
         given.read()
     data = Path(tempfile.mkdtemp(dir=folder))
     job = folder / "one.yml"
-    job.write_text(JOB)
+    job.write_text(JOB.replace(f"maxTurns: {2 * TURNS}", f"maxTurns: {2 * turns}"))
     command = [
         *(sys.executable, "-m", "bioeval_tui", "run", str(job), "--agent-url", url, "--headless", "--json"),
         *("--graph", "none"),
@@ -134,62 +135,39 @@ def one_conversation(url: str, folder: Path) -> list[dict[str, Any]]:
 
 
 async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> None:
-    """Send the requests of so many conversations at once through the program's own clients."""
-    import openai
-
-    from bioeval_tui.agents.transport import make_client
-    from bioeval_tui.chat.limits import limited_client
-    from bioeval_tui.chat.model import DEFAULT_LIMITS
-
-    def model() -> openai.AsyncOpenAI:
-        client = limited_client(openai, DEFAULT_LIMITS, "evaluator", f"{url}/v1")
-        return openai.AsyncOpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0, http_client=client)
+    """Send the requests of so many conversations at once through the program's own HTTP client."""
+    from bioeval_tui.chat.model import MOST_CONNECTIONS
+    from bioeval_tui.http_client.transport import make_client
 
     async def hold() -> None:
-        evaluator, agent, session = model(), make_client([url], 5.0, {}), ""
-        for one in requests:
-            body = one["body"]
-            if one["path"].endswith("/completions"):
-                answer = await (judge if "response_format" in body else evaluator).chat.completions.create(
-                    **body
-                )
-                if body.get("stream"):
-                    async for _ in answer:
-                        pass
-                continue
-            body = {**body, "sessionId": session} if body and "sessionId" in body else body
-            path = (
-                one["path"].rpartition("/")[0] + f"/{session}"
-                if "objectContexts" in one["path"]
-                else one["path"]
-            )
-            async with agent.request(one["method"], url + path, json=body) as response:
-                given = await response.json()
-            session = session or given["sessionId"]
-        await evaluator.close()
-        await agent.close()
+        session = ""
+        async with make_client([url], 5.0, {}) as agent:
+            for one in requests:
+                path, body = one["path"], one["body"]
+                if path.endswith("/completions"):
+                    async with models.post(url + path, json=body) as response:
+                        await response.read()
+                    continue
+                body = {**body, "sessionId": session} if body and "sessionId" in body else body
+                path = path.rpartition("/")[0] + f"/{session}" if "objectContexts" in path else path
+                async with agent.request(one["method"], url + path, json=body) as response:
+                    given = await response.json()
+                session = session or given["sessionId"]
 
-    judge = model()
-    began = time.perf_counter()
-    await asyncio.gather(*(hold() for _ in range(conversations)))
-    print(json.dumps(time.perf_counter() - began))
-    await judge.close()
+    async with make_client([url], 5.0, {}, connections=MOST_CONNECTIONS) as models:
+        began = time.perf_counter()
+        await asyncio.gather(*(hold() for _ in range(conversations)))
+        print(json.dumps(time.perf_counter() - began))
 
 
-def run_bare(url: str, folder: Path, requests: list[dict[str, Any]], conversations: int) -> Taken:
-    """Run the bare script."""
+def run_bare(
+    url: str, folder: Path, requests: list[dict[str, Any]], conversations: int, script: Sequence[str] = ()
+) -> Taken:
+    """Run the bare script, or another that takes the same arguments."""
     file = folder / "requests.json"
     file.write_text(json.dumps(requests))
-    command = [
-        sys.executable,
-        __file__,
-        "--bare",
-        str(file),
-        "--url",
-        url,
-        "--conversations",
-        str(conversations),
-    ]
+    script = script or (sys.executable, __file__)
+    command = [*script, "--bare", str(file), "--url", url, "--conversations", str(conversations)]
     whole, printed = timed(command, {**os.environ, "PYTHONPATH": str(HERE.parent)})
     return whole._replace(held=float(json.loads(printed)))
 
@@ -208,7 +186,9 @@ def main() -> None:
     )
     parser.add_argument("--conversations", type=int, default=50)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--inspect", help="the Python of an environment with inspect_ai 0.3.285")
+    parser.add_argument(
+        "--inspect", help="the Python of an environment with inspect_ai 0.3.285, openai and aiohttp"
+    )
     parser.add_argument("--bare", help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -223,19 +203,22 @@ def main() -> None:
             times.setdefault("ours", []).append(ours(url, folder, options.conversations))
             times.setdefault("bare", []).append(run_bare(url, folder, requests, options.conversations))
             if options.inspect:
+                script = (options.inspect, str(HERE / "bare_openai.py"))
+                taken = run_bare(url, folder, requests, options.conversations, script)
+                times.setdefault("bare, openai", []).append(taken)
                 taken = run_inspect(options.inspect, url, folder, options.conversations)
                 times.setdefault("inspect_ai", []).append(taken)
     turns = options.conversations * TURNS
     print(f"{options.conversations} conversations of {TURNS} turns, {len(requests)} requests each")
     base = medians(times["ours"])
     print(
-        f"{'':11} {'whole':>8} {'× ours':>7} {'CPU':>8} {'× ours':>7} {'conversations':>14} {'× ours':>7} {'turns/s':>8}"
+        f"{'':12} {'whole':>8} {'× ours':>7} {'CPU':>8} {'× ours':>7} {'conversations':>14} {'× ours':>7} {'turns/s':>8}"
     )
     for who, taken in times.items():
         found = medians(taken)
         ratios = [mine / reference for mine, reference in zip(found, base, strict=True)]
         print(
-            f"{who:11} {found.wall:6.2f} s {ratios[0]:7.2f} {found.cpu:6.2f} s {ratios[1]:7.2f} "
+            f"{who:12} {found.wall:6.2f} s {ratios[0]:7.2f} {found.cpu:6.2f} s {ratios[1]:7.2f} "
             f"{found.held:12.2f} s {ratios[2]:7.2f} {turns / found.held:8.0f}"
         )
 

@@ -5,6 +5,7 @@
 The peers (`peer.py`) note on the machine's monotonic clock when each request came and when its answer was sent.
 
 - *overhead*: the time of a turn in which no request was with a peer: sockets, clients, guards, checks, recording.
+  *Bare* is the same for a script that sends the same requests through the same clients, one after the other.
 - *lag*: how late a task that wants to run every 5 ms runs, in the process that holds 200 conversations; its peak
   memory.
 """
@@ -23,13 +24,20 @@ import tempfile
 import time
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from throughput import HERE, JOB, TURNS, environment, peer
+from throughput import HERE, JOB, TURNS, environment, one_conversation, peer, run_bare
 
 LAG_STEP_S = 0.005
 LENGTHS = (20, 100)
 """Turns of the conversations whose turns are looked at: every turn sends the whole transcript so far."""
+
+
+class Overhead(NamedTuple):
+    """Percentiles of a conversation's turns."""
+
+    p50: float
+    p95: float
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -99,6 +107,17 @@ def inside(arguments: list[str]) -> None:
         print(json.dumps(found), file=sys.stderr)
 
 
+def medians(measured: list[Overhead]) -> Overhead:
+    """Return the median of each percentile, in milliseconds."""
+    return Overhead(*(statistics.median(column) * 1000 for column in zip(*measured, strict=True)))
+
+
+def overhead(url: str) -> Overhead:
+    """Return the percentiles since they were last asked for; without the first turns, which open connections."""
+    found = [one for one in overheads(url)[3:] if one < 1]
+    return Overhead(percentile(found, 0.5), percentile(found, 0.95))
+
+
 def overheads(url: str) -> list[float]:
     """Return, for each turn, the seconds in which no request was with a peer."""
     with urllib.request.urlopen(f"{url}/times") as given:
@@ -126,20 +145,25 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    turns: dict[int, list[tuple[float, float]]] = {length: [] for length in LENGTHS}
+    turns: dict[int, list[Overhead]] = {length: [] for length in LENGTHS}
+    bare: dict[int, list[Overhead]] = {length: [] for length in LENGTHS}
     many: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name, peer() as url:
+        requests = {length: one_conversation(url, Path(name), length) for length in LENGTHS}
         for _ in range(options.runs):
-            for length, measured in turns.items():
+            for length in LENGTHS:
                 urllib.request.urlopen(f"{url}/times").read()
                 run(url, Path(name), length, 1, 1)
-                # The first turns open connections and import the client.
-                found = [one for one in overheads(url)[3:] if one < 1]
-                measured.append((percentile(found, 0.5), percentile(found, 0.95)))
+                turns[length].append(overhead(url))
+                run_bare(url, Path(name), requests[length], 1)
+                bare[length].append(overhead(url))
             many.append(run(url, Path(name), TURNS, 100, 200))
     for length, measured in turns.items():
-        p50, p95 = (statistics.median(column) * 1000 for column in zip(*measured, strict=True))
-        print(f"overhead of a turn, one of {length}: p50 {p50:.1f} ms, p95 {p95:.1f} ms")
+        ours, script = medians(measured), medians(bare[length])
+        print(
+            f"overhead of a turn, one of {length}: p50 {ours.p50:.1f} ms, p95 {ours.p95:.1f} ms; bare p50 {script.p50:.1f} ms, "
+            f"p95 {script.p95:.1f} ms; ours × bare {ours.p50 / script.p50:.1f} and {ours.p95 / script.p95:.1f}"
+        )
     lag = {key: statistics.median(one[key] for one in many) for key in many[0]}
     print(
         f"200 conversations at once: lag p50 {lag['p50'] * 1000:.1f} ms, p95 {lag['p95'] * 1000:.1f} ms, "

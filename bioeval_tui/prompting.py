@@ -129,7 +129,9 @@ def _messages(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
 
 def _render(prompt: Prompt, config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any) -> str:
     # Made from what it encloses, so nobody who writes into the transcript can know it.
-    digest = hashlib.sha256(json.dumps(transcript, ensure_ascii=False).encode("utf-8", "replace"))
+    digest = hashlib.sha256()
+    for said in transcript:
+        digest.update(f"{said['role']}\0{said['content']}\0".encode("utf-8", "replace"))
     context = {
         "config": config,
         "transcript": transcript,
@@ -173,14 +175,25 @@ def _compiled(text: str) -> Template:
 
 
 def _as_json(value: Any) -> str:
-    short = isinstance(value, str) and len(value) <= MAX_KEPT
-    return _text_as_json(value) if short else json.dumps(value, ensure_ascii=False)
+    match value:
+        case str() if len(value) <= MAX_KEPT:
+            return _text_as_json(value)
+        case {"role": str(role), "content": str(content)} if (
+            list(value) == ["role", "content"] and len(content) <= MAX_KEPT
+        ):
+            return _message_as_json(role, content)
+    return json.dumps(value, ensure_ascii=False)
 
 
 # Every message of a conversation is written again into each prompt that follows it.
 @functools.lru_cache(maxsize=4096)
 def _text_as_json(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+@functools.lru_cache(maxsize=4096)
+def _message_as_json(role: str, content: str) -> str:
+    return json.dumps({"role": role, "content": content}, ensure_ascii=False)
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):

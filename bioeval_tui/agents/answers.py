@@ -1,147 +1,17 @@
-"""An answer as it is read: its bytes within time and size, and what must stand in it."""
+"""What must stand in an agent's answer."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import aiohttp
-
-from bioeval_tui.agents.transport import TRANSPORT_ERRORS, connection_error, received_text
-from bioeval_tui.chat.address import without_user
+from bioeval_tui.http_client.transport import received_text
 from bioeval_tui.protocols import Peer, PeerError
 from bioeval_tui.text import clean, clean_value
 
-MAX_ANSWER_BYTES = 5_000_000
-"""Longest answer that is read; a longer one, or one without an end, is an error."""
-
-
 MAX_DEPTH = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds: to connect, until the first byte, between two pieces, and for the whole answer."""
-
-    connect: float = 5.0
-    first_byte: float = 60.0
-    between: float = 30.0
-    whole: float = 180.0
-
-
-class Deadline:
-    """The time left for one whole answer, in monotonic seconds."""
-
-    def __init__(self, peer: Peer, host: str, timeouts: Timeouts) -> None:
-        self.started = 0.0
-        self._peer = peer
-        self._host = host
-        self._whole = timeouts.whole
-        self._ends = 0.0
-
-    def start(self) -> None:
-        """Begin to count: the request goes out now."""
-        self.started = time.monotonic()
-        self._ends = self.started + self._whole
-
-    def step(self, allowed_s: float) -> float:
-        """Return how long the next step may take."""
-        return max(0.001, min(allowed_s, self._ends - time.monotonic()))
-
-    def error(self, what: str, allowed_s: float, received: bytes = b"") -> PeerError:
-        """Return what to raise for a step that took longer than it may."""
-        if time.monotonic() >= self._ends:
-            message = f"{self._host} did not finish its answer within {self._whole:g} s"
-        else:
-            message = f"{self._host} {what} within {allowed_s:g} s"
-        return PeerError(self._peer, message, retryable=True, received=received_text(received))
-
-
-@asynccontextmanager
-async def asked(
-    client: aiohttp.ClientSession,
-    peer: Peer,
-    host: str,
-    method: str,
-    url: str,
-    deadline: Deadline,
-    timeouts: Timeouts,
-    *,
-    body: Mapping[str, Any] | None = None,
-    accept: str = "application/json",
-) -> AsyncIterator[Body]:
-    """Send a request; give its answer, unread, whatever its status. Raises `PeerError`."""
-    try:
-        address, headers = without_user(url)
-        headers["Accept"] = accept
-        data = None
-        if body is not None:
-            data = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-            headers["Content-Type"] = "application/json"
-        deadline.start()
-        async with asyncio.timeout(deadline.step(timeouts.first_byte)):
-            response = await client.request(
-                method, address, data=data, headers=headers, allow_redirects=False
-            )
-    except aiohttp.ServerTimeoutError as error:  # of connecting; a `TimeoutError` like the next
-        raise connection_error(peer, host, error) from None
-    except TimeoutError:
-        raise deadline.error("sent no answer", timeouts.first_byte) from None
-    except TRANSPORT_ERRORS as error:
-        raise connection_error(peer, host, error) from None
-    try:
-        yield Body(peer, host, response, deadline, timeouts)
-    finally:
-        response.release()  # closes the connection unless all was read
-
-
-class Body:
-    """The bytes of one response, each piece awaited for so long and all of them so many."""
-
-    def __init__(
-        self, peer: Peer, host: str, response: aiohttp.ClientResponse, deadline: Deadline, timeouts: Timeouts
-    ) -> None:
-        self._peer = peer
-        self._host = host
-        self.response = response
-        self._deadline = deadline
-        self._between = timeouts.between
-        self.head = b""
-        """The first bytes, for saying what was received."""
-
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes as they arrive."""
-        if self.response.headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise PeerError(self._peer, f"{self._host} compressed its answer although that was not asked for")
-        total = 0
-        while True:
-            try:
-                async with asyncio.timeout(self._deadline.step(self._between)):
-                    chunk = await self.response.content.readany()
-            except TimeoutError:
-                raise self._deadline.error("sent nothing more", self._between, self.head) from None
-            except TRANSPORT_ERRORS as error:
-                failure = connection_error(self._peer, self._host, error)
-                failure.received = received_text(self.head)
-                raise failure from None
-            if not chunk:
-                return
-            total += len(chunk)
-            if len(self.head) < 2000:
-                self.head += chunk[:2000]
-            if total > MAX_ANSWER_BYTES:
-                message = f"{self._host} sent more than {MAX_ANSWER_BYTES:,} bytes as one answer"
-                raise PeerError(self._peer, message, received=received_text(self.head))
-            yield chunk
-
-    async def read(self) -> bytes:
-        """Return all bytes."""
-        return b"".join([chunk async for chunk in self.chunks()])
 
 
 def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "") -> dict[str, Any]:

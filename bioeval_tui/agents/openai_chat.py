@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from bioeval_tui.agents.answers import Body, Deadline, Timeouts, asked, parse_object
-from bioeval_tui.agents.transport import make_client, status_error
+from bioeval_tui.agents.answers import parse_object
 from bioeval_tui.chat.answer import ChatAnswer, ToolCall, text_of
-from bioeval_tui.chat.model import ChatLimits, ChatModel, ChatRequest
+from bioeval_tui.chat.model import ChatModel, ChatRequest
+from bioeval_tui.http_client.arrival import Arrivals
+from bioeval_tui.http_client.exchange import Body, Deadline, Timeouts, asked
+from bioeval_tui.http_client.transport import make_client, status_error
 from bioeval_tui.jobs.models import TargetConfig
 from bioeval_tui.protocols import Delta, Generation, PeerError, Reply, Role
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
@@ -41,9 +44,12 @@ class OpenAIChatAgent:
         """To a `base_url` without a path `/v1` is added. `{sessionId}` may stand in `object_context_url`."""
         timeouts = timeouts or Timeouts()
         bare = urlsplit(base_url).path.strip("/") == ""
-        limits = ChatLimits(timeouts.connect, max(timeouts.first_byte, timeouts.between), timeouts.whole)
         self._chat = ChatModel(
-            "agent", api_key=api_key, base_url=base_url.rstrip("/") + ("/v1" if bare else ""), limits=limits
+            "agent",
+            api_key=api_key,
+            base_url=base_url.rstrip("/") + ("/v1" if bare else ""),
+            timeouts=timeouts,
+            arrivals=Arrivals(),
         )
         self._model = model
         self._context_url = object_context_url
@@ -83,7 +89,6 @@ class OpenAIChatAgent:
 
     async def open(self) -> str:
         """Return a new session id; the endpoint knows nothing of it."""
-        await self._chat.prepare()
         self._session = uuid.uuid4().hex
         return self._session
 
@@ -93,25 +98,26 @@ class OpenAIChatAgent:
         An answer that failed leaves no trace in what is sent next time.
         """
         asked = {"role": "user", "content": content}
-        async for piece in self._chat.stream(ChatRequest(self._model, [*self._history, asked])):
-            if isinstance(piece, str):
-                yield Delta(clean(piece))
-                continue
-            events = [*self._untold, *(_event(call) for call in piece.tool_calls)]
-            text = _text(piece)
-            for event in events:
-                yield Generation(event)
-            self._history += [asked, {"role": "assistant", "content": text}]
-            self._untold = []
-            yield Reply(
-                text,
-                piece.started,
-                piece.ended,
-                piece.first_token,
-                tuple(events),
-                piece.tokens_in,
-                piece.tokens_out,
-            )
+        async with aclosing(self._chat.stream(ChatRequest(self._model, [*self._history, asked]))) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, str):
+                    yield Delta(clean(piece))
+                    continue
+                events = [*self._untold, *(_event(call) for call in piece.tool_calls)]
+                text = _text(piece)
+                for event in events:
+                    yield Generation(event)
+                self._history += [asked, {"role": "assistant", "content": text}]
+                self._untold = []
+                yield Reply(
+                    text,
+                    piece.started,
+                    piece.ended,
+                    piece.first_token,
+                    tuple(events),
+                    piece.tokens_in,
+                    piece.tokens_out,
+                )
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the object context, None where there is none. Raises `PeerError`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -15,19 +16,12 @@ from urllib.parse import quote, urlsplit
 
 import aiohttp
 
-from bioeval_tui.agents.answers import (
-    Body,
-    Deadline,
-    Message,
-    Timeouts,
-    asked,
-    parse_message,
-    parse_object,
-)
-from bioeval_tui.agents.arrival import Arrivals
-from bioeval_tui.agents.sse import EventParser, ServerEvent
-from bioeval_tui.agents.transport import make_client, status_error
+from bioeval_tui.agents.answers import Message, parse_message, parse_object
 from bioeval_tui.errors import UsageError
+from bioeval_tui.http_client.arrival import Arrivals
+from bioeval_tui.http_client.exchange import Body, Deadline, Timeouts, asked, drain
+from bioeval_tui.http_client.sse import EventParser, ServerEvent
+from bioeval_tui.http_client.transport import make_client, status_error
 from bioeval_tui.protocols import Delta, Generation, Peer, PeerError, Reply, Role
 from bioeval_tui.text import clean, clean_line, clean_value, is_large
 
@@ -35,8 +29,6 @@ __all__ = ["RestAgent", "Timeouts"]
 
 _EVENT_STREAM = "text/event-stream"
 _NONE_HERE = frozenset({404, 405, 501})
-_TAIL_S = 1.0
-"""How long the end of a stream is awaited after its last event, so that the connection can be used again."""
 
 
 class RestAgent:
@@ -208,7 +200,7 @@ class RestAgent:
         )
         async with exchange as answer:
             if not 200 <= answer.response.status < 300:
-                raise status_error(peer, host, answer.response, await _start_of(answer))
+                raise status_error(peer, host, answer.response, await answer.start())
             yield answer
 
     async def _read_stream(
@@ -224,7 +216,7 @@ class RestAgent:
                 for event in parser.feed(chunk):
                     if event.kind == "message":
                         message = self._final(event, host)
-                        await _drain(chunks)
+                        await drain(chunks)
                         yield Reply(message.content, deadline.started, arrived, first_token, message.events)
                         return
                     value = (
@@ -244,26 +236,7 @@ class RestAgent:
         return parse_message(host, parse_object("agent", host, event.data), self._session)
 
 
-async def _drain(chunks: AsyncIterator[bytes]) -> None:
-    """Read on to the end of the stream. What comes after the answer is in no latency; an end is not missed."""
-    with contextlib.suppress(TimeoutError, PeerError):
-        async with asyncio.timeout(_TAIL_S):
-            async for _ in chunks:
-                pass
-
-
-async def _start_of(answer: Body) -> str:
-    """Return the beginning of an error's body, whatever becomes of the rest."""
-    try:
-        async with aclosing(answer.chunks()) as chunks:
-            async for _ in chunks:
-                if len(answer.head) >= 2000:
-                    break
-    except PeerError:
-        pass
-    return answer.head.decode("utf-8", "replace")
-
-
+@functools.lru_cache(maxsize=256)
 def _host(url: str) -> str:
     """Return `host:port` of a URL: no user, password or path."""
     try:

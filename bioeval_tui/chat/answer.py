@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bioeval_tui.chat.errors import hidden
 from bioeval_tui.protocols import Peer, PeerError
 from bioeval_tui.text import MAX_TEXT, clean, clean_line, shorten
 
@@ -63,10 +64,14 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
 class AnswerReader:
     """Puts an answer together. Raises `PeerError` for a shape that no chat endpoint should send."""
 
-    def __init__(self, peer: Peer, host: str, started: float) -> None:
+    def __init__(
+        self, peer: Peer, host: str, started: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`clock` says when the newest bytes arrived, in monotonic seconds."""
         self._peer = peer
         self._host = host
         self._started = started
+        self._clock = clock
         self._first: float | None = None
         self._text: list[str] = []
         self._length = 0
@@ -76,11 +81,21 @@ class AnswerReader:
         self._usage: Any = None
         self._model: str | None = None
 
-    def add(self, chunk: Any) -> str:
+    def add_event(self, text: str) -> str:
+        """Take one event of a stream, JSON as it came; return the text that it brought."""
+        chunk = self._parsed(text)
+        error = chunk.get("error") if isinstance(chunk, Mapping) else None
+        if error:
+            said = error.get("message") if isinstance(error, Mapping) else error
+            shown = hidden(str(said or error), None)
+            message = f"{self._host} ended its answer with an error: {shown}"
+            raise PeerError(self._peer, message, retryable=True, received=shown)
+        return self.add(chunk)
+
+    def add(self, data: Any) -> str:
         """Take one chunk of a stream; return the text that it brought."""
-        data = _plain(chunk)
         if not isinstance(data, Mapping):
-            raise self._odd("a chunk that is no JSON object", chunk)
+            raise self._odd("a chunk that is no JSON object", data)
         self._usage = data.get("usage") or self._usage
         self._model = data.get("model") or self._model
         choices = data.get("choices")
@@ -100,7 +115,7 @@ class AnswerReader:
         if self._length > MAX_TEXT:
             raise PeerError(self._peer, f"{self._host} sent an answer of more than {MAX_TEXT:,} characters")
         if self._first is None:
-            self._first = time.monotonic()
+            self._first = self._clock()
         self._text.append(text)
         return text
 
@@ -113,18 +128,11 @@ class AnswerReader:
         calls = tuple(_call(name, arguments) for name, arguments in self._calls.values())
         return self._answer("".join(self._text), "".join(self._refusal), calls)
 
-    def whole_body(self, body: bytes) -> ChatAnswer:
-        """Return the answer in the body of a response that was not streamed although it was asked to be."""
-        try:
-            return self.whole(json.loads(body))
-        except ValueError:
-            raise self._odd("something that is not JSON", body.decode("utf-8", "replace")) from None
-
-    def whole(self, response: Any) -> ChatAnswer:
-        """Return the answer in a response that was not streamed."""
-        data = _plain(response)
+    def whole(self, body: bytes) -> ChatAnswer:
+        """Return the answer in the body of a response that was not streamed."""
+        data = self._parsed(body)
         if not isinstance(data, Mapping):
-            raise self._odd("something that is no chat completion", response)
+            raise self._odd("something that is no chat completion", data)
         choices = data.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
             raise self._odd("an answer without choices", data)
@@ -148,7 +156,7 @@ class AnswerReader:
         return ChatAnswer(
             content=clean(content),
             started=self._started,
-            ended=time.monotonic(),
+            ended=self._clock(),
             first_token=self._first,
             finish=self._finish if isinstance(self._finish, str) else None,
             refusal=clean_line(refusal),
@@ -172,18 +180,19 @@ class AnswerReader:
                     self._peer, f"{self._host} sent tool calls of more than {MAX_TEXT:,} characters"
                 )
 
+    def _parsed(self, text: str | bytes) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            shown = text if isinstance(text, str) else text[:2000].decode("utf-8", "replace")
+            raise self._odd("something that is not JSON", shown) from None
+
     def _odd(self, what: str, received: Any) -> PeerError:
         shown = (
             received if isinstance(received, str) else json.dumps(received, default=str, ensure_ascii=False)
         )
         shown = clean_line(shown, 300)
         return PeerError(self._peer, f"{self._host} sent {what}: {shorten(shown, 120)}", received=shown)
-
-
-def _plain(value: Any) -> Any:
-    """Return the client's model object as plain data; anything else as it is."""
-    dump = getattr(value, "model_dump", None)
-    return dump(warnings=False) if callable(dump) else value
 
 
 def _part(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:

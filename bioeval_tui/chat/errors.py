@@ -1,21 +1,17 @@
-"""What went wrong with a request to a chat endpoint, in one sentence that never holds the key."""
+"""What a chat endpoint's refusal means, in one sentence that never holds the key."""
 
 from __future__ import annotations
 
-import math
+import json
 import re
-import ssl
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
-from bioeval_tui.chat.tls import not_trusted
+from bioeval_tui.http_client.retrying import may_retry, retry_after
 from bioeval_tui.protocols import Peer, PeerError
 from bioeval_tui.text import clean_line
 
-RETRIED_STATUS = frozenset({408, 425, 429})
 _REFUSING_STATUS = frozenset({400, 422, 501})
 _MEANINGS = {
     400: "did not understand the request",
@@ -40,38 +36,22 @@ class Refused(PeerError):
         return PeerError(self.peer, str(self), status=self.status, received=self.received)
 
 
-class TooLongError(Exception):
-    """More bytes arrived than an answer may have, or they are packed."""
-
-
-def as_peer_error(problem: Exception, peer: Peer, host: str, key: str | None) -> PeerError:
-    """Turn whatever the client raised into a `PeerError` (`Refused` where leaving out an option may help)."""
-    status = getattr(problem, "status_code", None)
-    if isinstance(status, int) and hasattr(problem, "response"):
-        return _from_status(problem, status, peer, host, key)
-    chain = _chain(problem)
-    too_long = next((link for link in chain if isinstance(link, TooLongError)), None)
-    if too_long is not None:
-        return PeerError(peer, f"{host} sent {too_long}")
-    # The client's own error is of that type too, but only the one beneath says why.
-    untrusted = next((link for link in chain[::-1] if isinstance(link, ssl.SSLCertVerificationError)), None)
-    if untrusted is not None:
-        return PeerError(peer, not_trusted(host, untrusted))
-    if any(isinstance(link, ConnectionRefusedError) for link in chain):
-        return PeerError(peer, f"{host} refuses the connection", retryable=True)
-    names = {type(link).__name__ for link in chain}
-    if "APITimeoutError" in names:
-        return PeerError(peer, f"{host} went silent: nothing came in time", retryable=True)
-    if "APIConnectionError" in names or names & {"ReadError", "RemoteProtocolError", "ConnectError"}:
-        why = hidden(str(chain[-1]) or type(chain[-1]).__name__, key)
-        return PeerError(peer, f"{host} could not be reached, or broke the connection: {why}", retryable=True)
-    if isinstance(problem, ValueError):
-        return PeerError(peer, f"{host} sent something that is not JSON: {hidden(str(problem), key)}")
-    if "APIError" in names:
-        return PeerError(
-            peer, f"{host} ended its answer with an error: {hidden(str(problem), key)}", retryable=True
-        )
-    return PeerError(peer, f"the answer of {host} could not be read: {hidden(str(problem), key)}")
+def refusal(
+    peer: Peer, host: str, status: int, headers: Mapping[str, str], body: str, key: str | None
+) -> PeerError:
+    """Return what a status other than success means: `Refused` where leaving out an option may help."""
+    if 300 <= status < 400:
+        return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
+    told = _told(body)
+    said = hidden(str(told.get("message") or body), key)
+    code = str(told.get("code") or "")
+    meaning = _MEANINGS.get(status, "failed" if status >= 500 else "refused the request")
+    message = f"{host} {meaning} ({status}): {said}"
+    if status in _REFUSING_STATUS and code not in ("context_length_exceeded", "model_not_found"):
+        return Refused(peer, message, status=status, received=said)
+    retryable = may_retry(status) and code != "insufficient_quota"
+    after = retry_after(headers.get("Retry-After"), time.time()) if retryable else None
+    return PeerError(peer, message, retryable=retryable, status=status, retry_after_s=after, received=said)
 
 
 def refused_options(problem: Refused, sent: Mapping[str, Any]) -> set[str]:
@@ -93,49 +73,11 @@ def hidden(text: str, key: str | None) -> str:
     return clean_line(_KEY_LIKE.sub("[key]", text), _LONGEST_RECEIVED)
 
 
-def _from_status(problem: Any, status: int, peer: Peer, host: str, key: str | None) -> PeerError:
-    body = problem.body if isinstance(problem.body, Mapping) else {}
-    said = hidden(str(body.get("message") or problem.body or problem), key)
-    code = str(body.get("code") or "")
-    if 300 <= status < 400:
-        return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
-    meaning = _MEANINGS.get(status, "failed" if status >= 500 else "refused the request")
-    message = f"{host} {meaning} ({status}): {said}"
-    if status in _REFUSING_STATUS and code not in ("context_length_exceeded", "model_not_found"):
-        return Refused(peer, message, status=status, received=said)
-    retryable = (status in RETRIED_STATUS or status >= 500) and code != "insufficient_quota"
-    after = retry_after_s(problem.response.headers) if retryable else None
-    return PeerError(peer, message, retryable=retryable, status=status, retry_after_s=after, received=said)
-
-
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a Retry-After header asks for, None without a readable one."""
-    return retry_after(headers.get("retry-after", "").strip(), time.time())
-
-
-def retry_after(value: str | None, now: float) -> float | None:
-    """Return the seconds that a Retry-After header asks for (a number or a date), None if it says nothing.
-
-    `now` is the time of day in seconds since 1970.
-    """
-    if not value:
-        return None
+def _told(body: str) -> Mapping[str, Any]:
+    """Return the error object of a body: under `error` as OpenAI has it, or the whole."""
     try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            moment = parsedate_to_datetime(value)
-        except (ValueError, TypeError, IndexError, OverflowError):
-            return None
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        seconds = (moment - datetime.fromtimestamp(now, UTC)).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _chain(problem: BaseException) -> list[BaseException]:
-    links: list[BaseException] = []
-    link: BaseException | None = problem
-    while link is not None and len(links) < 10:
-        links.append(link)
-        link = link.__cause__ or link.__context__
-    return links
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    error = value.get("error", value) if isinstance(value, dict) else {}
+    return error if isinstance(error, dict) else {"message": error}

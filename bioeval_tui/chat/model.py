@@ -1,31 +1,37 @@
 """One request to an OpenAI-compatible chat endpoint, as a stream or whole, every failure a `PeerError`.
 
-The only package that knows `openai`, which is imported with the first request (0.7 s).
-Its own retries are off: whoever asks decides whether to ask again. A redirect is an error, because
-following it would send a transcript to a host that nobody named.
+Nothing is tried again here, except without options that the server does not know: whoever asks decides that. A
+redirect is an error, because following it would send a transcript to a host that nobody named.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from bioeval_tui.chat.address import without_user
 from bioeval_tui.chat.answer import AnswerReader, ChatAnswer
-from bioeval_tui.chat.errors import Refused, as_peer_error, refused_options
-from bioeval_tui.chat.limits import limited_client
+from bioeval_tui.chat.errors import Refused, refusal, refused_options
 from bioeval_tui.errors import UsageError
-from bioeval_tui.protocols import Peer, PeerError
+from bioeval_tui.http_client.arrival import Arrivals
+from bioeval_tui.http_client.exchange import Body, Deadline, Timeouts, asked, drain
+from bioeval_tui.http_client.sse import EventParser
+from bioeval_tui.http_client.transport import make_client, proxy_for
+from bioeval_tui.protocols import Peer
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    import aiohttp
 
 OPENAI_URL = "https://api.openai.com/v1"
+MODEL_TIMEOUTS = Timeouts(connect=10.0, first_byte=60.0, between=60.0, whole=120.0)
+MAX_BYTES = 16_000_000
+"""Most bytes of one answer; a streamed one carries some 200 bytes for each token."""
+MOST_CONNECTIONS = 1000
+_LAST_EVENT = "[DONE]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +44,6 @@ class ChatRequest:
     schema: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChatLimits:
-    """Longest times in seconds: to connect, between two pieces, and for the whole answer."""
-
-    connect_s: float = 10.0
-    silence_s: float = 60.0
-    whole_s: float = 120.0
-
-    def within(self, whole_s: float) -> ChatLimits:
-        """Return these limits for an answer that may take so long."""
-        return ChatLimits(min(self.connect_s, whole_s), min(self.silence_s, whole_s), whole_s)
-
-
-DEFAULT_LIMITS = ChatLimits()
-
-
 class ChatModel:
     """A chat endpoint. Options that the server refuses are left out and the request is sent again."""
 
@@ -63,111 +53,94 @@ class ChatModel:
         *,
         api_key: str | None,
         base_url: str | None = None,
-        limits: ChatLimits = DEFAULT_LIMITS,
+        timeouts: Timeouts = MODEL_TIMEOUTS,
+        arrivals: Arrivals | None = None,
     ) -> None:
-        """`peer` is whose failures these are. Without `base_url` requests go to OpenAI."""
+        """`peer` is whose failures these are. Without `base_url` requests go to OpenAI.
+
+        `arrivals` times the answers by when their bytes came; for that they must come one after the other.
+        """
         self.peer = peer
-        self.limits = limits
+        self.timeouts = timeouts
         self._key = api_key
-        self._url = base_url or OPENAI_URL
+        self._url = (base_url or OPENAI_URL).rstrip("/") + "/chat/completions"
         self.host = _host(self._url)
         if api_key and not (api_key.isascii() and api_key.isprintable()):
             raise UsageError(f"the API key for {self.host} has characters that a header cannot carry")
-        self._client: AsyncOpenAI | None = None
+        self._arrivals = arrivals
+        self._client: aiohttp.ClientSession | None = None
         self._refused: dict[str, set[str]] = {}
 
-    async def prepare(self) -> None:
-        """Import and set up what the first request would otherwise wait for."""
-        await self._open()
-
-    async def stream(self, request: ChatRequest) -> AsyncIterator[str | ChatAnswer]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[str | ChatAnswer, None]:
         """Yield pieces of text as they arrive and, last, the whole answer. Raises `PeerError`."""
-        started, response = await self._send(request, stream=True)
-        reader = AnswerReader(self.peer, self.host, started)
-        until = started + self.limits.whole_s
-        try:
-            if not _is_event_stream(response):
-                body = await self._step(response.response.aread(), until)
-                yield reader.whole_body(body)
-                return
-            chunks = aiter(response)
-            while (chunk := await self._step(anext(chunks, None), until)) is not None:
-                piece = reader.add(chunk)
-                if piece:
-                    yield piece
-            yield reader.streamed()
-        finally:
-            await response.close()
+        async with self._sent(request, stream=True) as (reader, body):
+            if _is_event_stream(body):
+                answer = None
+                async with aclosing(body.chunks()) as chunks:
+                    parser = EventParser()
+                    async for chunk in chunks:
+                        for event in parser.feed(chunk):
+                            if event.data.startswith(_LAST_EVENT):
+                                answer = answer or reader.streamed()
+                            elif answer is None and (piece := reader.add_event(event.data)):
+                                yield piece
+                        if answer is not None:
+                            await drain(chunks)
+                answer = answer or reader.streamed()
+            else:
+                answer = reader.whole(await body.read())
+        yield answer
 
     async def complete(self, request: ChatRequest) -> ChatAnswer:
         """Return the whole answer. Raises `PeerError`."""
-        started, response = await self._send(request, stream=False)
-        return AnswerReader(self.peer, self.host, started).whole(response)
+        async with self._sent(request, stream=False) as (reader, body):
+            return reader.whole(await body.read())
 
     async def aclose(self) -> None:
         """Close every connection."""
         if self._client is not None:
-            await self._client.close()
-            self._client = None
+            client, self._client = self._client, None
+            await client.close()
 
-    async def _send(self, request: ChatRequest, *, stream: bool) -> tuple[float, Any]:
-        """Send until the server takes the options; return when the accepted request was sent, and its response."""
-        client = await self._open()
-        from openai import AsyncStream
-
+    @asynccontextmanager
+    async def _sent(self, request: ChatRequest, *, stream: bool) -> AsyncIterator[tuple[AnswerReader, Body]]:
+        """Send until the server takes the options; give the accepted request's answer, unread."""
         refused = self._refused.setdefault(request.model, set())
         while True:
             options = _options(request, refused, stream=stream)
-            started = time.monotonic()
-            try:
-                # Not `chat.completions.create`: it walks through every message in search of keys to rename, and makes
-                # typed objects of answers that may have any shape. That takes longer than all else here.
-                call = client.post(
-                    "/chat/completions",
-                    cast_to=object,
-                    body={
-                        "model": request.model,
-                        "messages": list(request.messages),
-                        "stream": stream,
-                        **options,
-                    },
-                    stream=stream,
-                    stream_cls=AsyncStream[object],
-                )
-                return started, await self._step(call, started + self.limits.whole_s)
-            except Refused as problem:
-                newly = refused_options(problem, options) - refused
-                if not newly:
-                    raise problem.error from None
-                refused |= newly
+            body = {"model": request.model, "messages": list(request.messages), "stream": stream, **options}
+            deadline = Deadline(self.peer, self.host, self.timeouts)
+            accept = "text/event-stream, application/json" if stream else "application/json"
+            async with asked(
+                *(self._open(), self.peer, self.host, "POST", self._url, deadline, self.timeouts),
+                body=body,
+                accept=accept,
+                most=MAX_BYTES,
+            ) as answer:
+                response = answer.response
+                if 200 <= response.status < 300:
+                    clock = self._arrivals.last if self._arrivals else time.monotonic
+                    yield AnswerReader(self.peer, self.host, deadline.started, clock), answer
+                    return
+                said = await answer.start()
+            problem = refusal(self.peer, self.host, response.status, response.headers, said, self._key)
+            if not isinstance(problem, Refused):
+                raise problem
+            newly = refused_options(problem, options) - refused
+            if not newly:
+                raise problem.error
+            refused |= newly
 
-    async def _step(self, awaitable: Any, until: float) -> Any:
-        """Await one step with what is left of the deadline."""
-        try:
-            async with asyncio.timeout(max(0.0, until - time.monotonic())):
-                return await awaitable
-        except TimeoutError:
-            message = f"{self.host} did not finish its answer within {self.limits.whole_s:g} s"
-            raise PeerError(self.peer, message, retryable=True) from None
-        except PeerError:
-            raise
-        except Exception as problem:
-            # Only the client's own code is awaited here. On an answer that it did not expect it raises what it
-            # likes (OpenAIError, its HTTP stack's errors, ValueError, TypeError, AttributeError, …).
-            raise as_peer_error(problem, self.peer, self.host, self._key) from None
-
-    async def _open(self) -> AsyncOpenAI:
+    def _open(self) -> aiohttp.ClientSession:
         if self._client is None:
-            openai = await asyncio.to_thread(__import__, "openai")
-        # Asked again: several first requests wait for the import together, and one client is enough.
-        if self._client is None:
-            url, user = without_user(self._url)
-            self._client = openai.AsyncOpenAI(
-                api_key=self._key or "none",
-                base_url=url,
-                max_retries=0,
-                http_client=limited_client(openai, self.limits, self.peer, self._url),
-                default_headers={"Accept-Encoding": "identity", **user},
+            self._client = make_client(
+                (self._url,),
+                self.timeouts.connect,
+                {"Authorization": f"Bearer {self._key}"} if self._key else {},
+                self._arrivals,
+                peer=self.peer,
+                connections=MOST_CONNECTIONS,
+                proxy=proxy_for(self._url),
             )
         return self._client
 
@@ -200,6 +173,6 @@ def _host(url: str) -> str:
     return clean_line(parts.hostname + port, 200)
 
 
-def _is_event_stream(response: Any) -> bool:
-    kind = str(response.response.headers.get("content-type", ""))
+def _is_event_stream(body: Body) -> bool:
+    kind = body.response.headers.get("Content-Type", "").lower()
     return "json" not in kind and "html" not in kind

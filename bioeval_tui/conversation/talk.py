@@ -65,6 +65,7 @@ class Talk:
         self.observer = Observer(agent, parts, emitter, plan.limits)
         self.turn = 0
         self.answered_turn = 0
+        self._job_for_evaluator = for_evaluator(plan.job, transcript.facts)
         self._observing: asyncio.Task[Observation] | None = None
         self._active_s = 0.0
         self._asked_at = time.monotonic()
@@ -138,9 +139,14 @@ class Talk:
         number = len(self.transcript.messages) + 1
         transcript = self.transcript
         messages = tuple(transcript.messages)
-        job = for_evaluator(self.plan.job, transcript.facts)
-        view = EvaluatorView(job, transcript.condition, transcript.trial, transcript.facts, messages, note)
-        await self.emitter.written()
+        view = EvaluatorView(
+            self._job_for_evaluator,
+            transcript.condition,
+            transcript.trial,
+            transcript.facts,
+            messages,
+            note,
+        )
 
         async def attempt() -> Utterance:
             self._message_starts(number, "user", self.plan.job.evaluator.name)
@@ -171,6 +177,7 @@ class Talk:
         """Send `content`, record the answer, and start observing."""
         number = len(self.transcript.messages) + 1
         speaker = "agent"
+        # Nothing reaches the agent before all that led to it is safe.
         await self.emitter.written()
         began = time.monotonic()
 

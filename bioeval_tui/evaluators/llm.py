@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 
 from bioeval_tui.chat.answer import ChatAnswer, text_of
@@ -55,12 +56,14 @@ class LLMEvaluator:
             },
         ]
         gate = _Gate()
-        async for piece in self._chat.stream(ChatRequest(self._model, messages, self._temperature)):
-            if isinstance(piece, ChatAnswer):
-                content = self._spoken(text_of(piece, "evaluator"))
-                yield Utterance(content, piece.tokens_in, piece.tokens_out, piece.model or self._model)
-            elif shown := gate.take(piece):
-                yield Delta(shown)
+        request = ChatRequest(self._model, messages, self._temperature)
+        async with aclosing(self._chat.stream(request)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, ChatAnswer):
+                    content = self._spoken(text_of(piece, "evaluator"))
+                    yield Utterance(content, piece.tokens_in, piece.tokens_out, piece.model or self._model)
+                elif shown := gate.take(piece):
+                    yield Delta(shown)
 
     async def aclose(self) -> None:
         """Do nothing: the connections are not its own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 from bioeval_tui.guards.specific import Specific
@@ -66,8 +67,8 @@ def whole_job_text(view: EvaluatorView) -> str:
 
 
 def new_specifics(text: str, known: str) -> list[Specific]:
-    """Return the specifics of `text` that do not stand in `known`."""
-    said = specifics(text)
+    """Return the strong specifics of `text` that do not stand in `known`."""
+    said = [one for one in specifics(text) if one.strong]
     if not said:
         return []
     known_specifics, known_stems = specifics(known), stems(known)
@@ -75,7 +76,7 @@ def new_specifics(text: str, known: str) -> list[Specific]:
         one
         for one in said
         if not any(one.same_as(other) for other in known_specifics)
-        and not (one.kind in ("name", "word") and one.key in known_stems)
+        and not (one.kind == "name" and one.key in known_stems)
         and not (one.kind == "code" and one.key in known.casefold())
     ]
 
@@ -93,16 +94,30 @@ def _sentences(text: str) -> tuple[str, ...]:
 
 def are_alike(one: str, other: str, share: float) -> bool:
     """Say whether two texts are alike word by word, at least by `share` (0 to 1)."""
-    one, other = one[:MAX_KEPT], other[:MAX_KEPT]
-    first, second = _words(one), _words(other)
-    if not first or not second:
-        return False
-    ours, theirs = _different(one), _different(other)
-    # Words that only one of them has can match nothing: a bound from above that costs little.
-    matches = min(len(first) - len(ours - theirs), len(second) - len(theirs - ours))
-    if 2 * matches < share * (len(first) + len(second)):
-        return False
-    return SequenceMatcher(None, first, second, autojunk=False).ratio() >= share
+    return first_alike(one, (other,), share) is not None
+
+
+def first_alike(text: str, others: Iterable[str], share: float) -> str | None:
+    """Return the first of `others` that is like `text` word by word, at least by `share` (0 to 1)."""
+    text = text[:MAX_KEPT]
+    words, ours = _words(text), _different(text)
+    count = len(words)
+    if not count:
+        return None
+    for other in others:
+        kept = other[:MAX_KEPT]
+        second = _words(kept)
+        wanted = share * (count + len(second))
+        # Two bounds from above that cost little: the shorter one's length, and less the words that only one has.
+        if not second or 2 * min(count, len(second)) < wanted:
+            continue
+        theirs = _different(kept)
+        matches = min(count - len(ours - theirs), len(second) - len(theirs - ours))
+        if 2 * matches < wanted:
+            continue
+        if SequenceMatcher(None, words, second, autojunk=False).ratio() >= share:
+            return other
+    return None
 
 
 def word_count(text: str) -> int:

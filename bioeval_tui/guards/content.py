@@ -122,8 +122,6 @@ def _task_words(text: str) -> frozenset[str]:
 
 
 def _made_up(one: Specific, text: str, view: EvaluatorView) -> bool:
-    if not one.strong:
-        return False
     if one.key.startswith(PART_OF_DAY):
         # "in the evening" beside or about a time that is known says nothing new.
         return not any(_is_clock_time(other) for other in specifics(f"{text}\n{' '.join(view.facts)}"))

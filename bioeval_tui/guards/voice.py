@@ -7,6 +7,7 @@ from functools import cache
 
 from bioeval_tui.guards.common import (
     are_alike,
+    first_alike,
     last_agent_message,
     said_by,
     sentences,
@@ -123,9 +124,9 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
     note = "You repeated yourself. Say something new: put it differently, or go on to what has not been brought up."
     words = without_signoff(view, text)
     if word_count(words) >= SHORTEST:
-        for earlier in said_by(view, "user"):
-            if are_alike(words, earlier, REPEATED):
-                return Violation("repetition", f"said before: “{shorten(earlier, 80)}”", note)
+        earlier = first_alike(words, said_by(view, "user"), REPEATED)
+        if earlier is not None:
+            return Violation("repetition", f"said before: “{shorten(earlier, 80)}”", note)
     parts = [part.casefold() for part in sentences(words) if word_count(part) >= 3]
     often = next((part for part in parts if parts.count(part) >= 3), None)
     return (
@@ -137,14 +138,12 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
 
 def _echoed_sentence(view: EvaluatorView, text: str) -> str:
     """Return a sentence that the agent, and not the user, said before; empty if there is none."""
-    theirs = [part for message in said_by(view, "assistant") for part in sentences(message)]
-    own = [part for message in said_by(view, "user") for part in sentences(message)]
+    theirs = {part for message in said_by(view, "assistant") for part in sentences(message)}
     for part in sentences(text):
-        if word_count(part) < SHORTEST:
+        if word_count(part) < SHORTEST or first_alike(part, theirs, REPEATED) is None:
             continue
-        if any(are_alike(part, said, REPEATED) for said in theirs) and not any(
-            are_alike(part, said, ECHO) for said in own
-        ):
+        own = (part for message in said_by(view, "user") for part in sentences(message))
+        if first_alike(part, own, ECHO) is None:
             return part
     return ""
 

@@ -11,8 +11,9 @@ from typing import Any
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
 from bioeval_tui.chat.answer import ChatAnswer, text_of
-from bioeval_tui.chat.model import DEFAULT_LIMITS, ChatLimits, ChatModel, ChatRequest
+from bioeval_tui.chat.model import MODEL_TIMEOUTS, ChatModel, ChatRequest
 from bioeval_tui.errors import NotMeasuredError, UsageError
+from bioeval_tui.http_client.exchange import Timeouts
 from bioeval_tui.judges.panel import enough
 from bioeval_tui.judges.verdicts import MalformedAnswerError, answer_schema, read_verdict
 from bioeval_tui.prompting import find_prompt, judge_prompt
@@ -46,7 +47,7 @@ class LLMJudge:
         repeats: int = 1,
         api_key: str | None,
         base_url: str | None = None,
-        limits: ChatLimits = DEFAULT_LIMITS,
+        timeouts: Timeouts = MODEL_TIMEOUTS,
         retries: JudgeRetries = DEFAULT_RETRIES,
         at_once: int = 4,
     ) -> None:
@@ -57,7 +58,7 @@ class LLMJudge:
         self._repeats = repeats
         self._job_dir = job_dir
         self._retries = retries
-        self._chat = ChatModel("judge", api_key=api_key, base_url=base_url, limits=limits)
+        self._chat = ChatModel("judge", api_key=api_key, base_url=base_url, timeouts=timeouts)
         self._slots = asyncio.Semaphore(at_once)
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:

@@ -1,7 +1,7 @@
 """The one writer of a recording: a thread that appends, flushes and syncs, so that nobody waits for a disk.
 
 Every batch is flushed within 10 ms; `written()` returns when everything so far has been flushed, and is
-awaited before the next request goes out; fsync is grouped, at most once a second, and done at the end.
+awaited before a message goes to the agent; fsync is grouped, at most once a second, and done at the end.
 When the disk refuses (full, read-only), the thread keeps what it has and tries again: the run pauses at
 its next `written()`, and nothing is lost. `move_to` lets it go on in another folder.
 """

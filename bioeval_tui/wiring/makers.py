@@ -20,7 +20,8 @@ from bioeval_tui.text import clean_line
 from bioeval_tui.wiring.hosts import host_of
 
 if TYPE_CHECKING:
-    from bioeval_tui.chat.model import ChatLimits, ChatModel
+    from bioeval_tui.chat.model import ChatModel
+    from bioeval_tui.http_client.exchange import Timeouts
 
 OPENAI_URL = "https://api.openai.com"
 
@@ -28,7 +29,7 @@ OPENAI_URL = "https://api.openai.com"
 class _Endpoint(TypedDict):
     api_key: str
     base_url: str | None
-    limits: ChatLimits
+    timeouts: Timeouts
 
 
 class Makers:
@@ -242,7 +243,7 @@ class Makers:
             )
 
     def _openai(self) -> _Endpoint:
-        from bioeval_tui.chat.model import ChatLimits
+        from bioeval_tui.chat.model import MODEL_TIMEOUTS
 
         if self.settings.openai_api_key is None:
             instead = (
@@ -257,5 +258,5 @@ class Makers:
         return _Endpoint(
             api_key=self.settings.openai_api_key.get_secret_value(),
             base_url=self.settings.openai_base_url,
-            limits=ChatLimits().within(self.settings.model_timeout_s),
+            timeouts=MODEL_TIMEOUTS.within(self.settings.model_timeout_s),
         )

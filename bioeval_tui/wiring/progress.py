@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.text import Text
 
 from bioeval_tui import events
 from bioeval_tui.events import RunEvent
-from bioeval_tui.reports.console import Progress
+from bioeval_tui.reports.console import Progress, say
 from bioeval_tui.run_state import Change, RunState
 from bioeval_tui.text import clean_line, compact_json, shorten
 
@@ -36,10 +35,10 @@ class BatchProgress:
         if not self._several:
             self._whole.show(state, event, change)
         elif (line := self._line(state, event)) is not None:
-            self._say(line)
+            say(self._console, line)
         if self._verbose:
             for piece in _generation(event):
-                self._say(f"{event.condition:<9}   {piece}")
+                say(self._console, f"{event.condition:<9}   {piece}")
 
     def _line(self, state: RunState, event: RunEvent) -> str | None:
         name = _name(state, event)
@@ -54,9 +53,6 @@ class BatchProgress:
                 return f"{name}: run {event.status}: {detail}"
             case _:
                 return None
-
-    def _say(self, line: str) -> None:
-        self._console.print(Text(line), soft_wrap=True, highlight=False)
 
 
 def _name(state: RunState, event: RunEvent) -> str:

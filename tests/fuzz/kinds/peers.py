@@ -201,10 +201,11 @@ class Answers(Kind):
             await agent.aclose()
 
     async def _chat(self) -> None:
-        from bioeval_tui.chat.model import ChatLimits, ChatModel, ChatRequest
+        from bioeval_tui.chat.model import ChatModel, ChatRequest
+        from bioeval_tui.http_client.exchange import Timeouts
 
-        limits = ChatLimits(2, 2, 4)
-        model = ChatModel("judge", api_key="k", base_url=f"http://127.0.0.1:{self.port}/v1", limits=limits)
+        limits = Timeouts(2, 2, 2, 4)
+        model = ChatModel("judge", api_key="k", base_url=f"http://127.0.0.1:{self.port}/v1", timeouts=limits)
         request = ChatRequest("m", [{"role": "user", "content": "hi"}], 0.0)
         try:
             if STAGES[self.stage] == "chat":

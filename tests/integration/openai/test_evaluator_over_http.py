@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
-from bioeval_tui.chat.model import ChatLimits, ChatModel
+from bioeval_tui.chat.model import MODEL_TIMEOUTS, ChatModel
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluators.llm import LLMEvaluator
 from bioeval_tui.protocols import Delta, EvaluatorView, PeerError, Utterance
@@ -107,8 +108,8 @@ async def test_only_the_words_are_left(evaluator, server, view, sent, said):
         (srv.raw('"just a text"'), "no chat completion: just a text", False, None),
         (srv.raw('{"choices": null}'), "without choices", False, None),
         (srv.raw('data: {"error": {"message": "out of memory"}}\n\n', "text/event-stream"), "out of memory", True, None),
-        (srv.packed("{}"), "packed as gzip", False, None),
-        (srv.endless(b"data: " + b"x" * 100_000), "more than 16 MB", False, None),
+        (srv.packed("{}"), "compressed its answer", False, None),
+        (srv.endless(b"data: " + b"x" * 100_000), "more than 16,000,000 bytes", False, None),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
@@ -138,7 +139,7 @@ async def test_no_server_is_a_clear_failure(job, view, tmp_path, chats):
 async def test_silence_ends_at_the_deadline_and_closes_the_connection(
     job, server, view, tmp_path, chats, answer
 ):
-    chat = chats(server.url, limits=ChatLimits(whole_s=0.3))
+    chat = chats(server.url, timeouts=replace(MODEL_TIMEOUTS, whole=0.3))
     evaluator = LLMEvaluator(job, model="m", job_dir=tmp_path, chat=chat)
     server.will(answer)
     with pytest.raises(PeerError, match=r"did not finish its answer within 0\.3 s") as caught:

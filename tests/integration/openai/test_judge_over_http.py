@@ -101,9 +101,9 @@ async def test_malformed_twice_is_not_measured_with_the_reason(make, server, vie
     ("answer", "says"),
     [
         (srv.raw('{"choices": null}'), "without choices"),
-        (srv.raw("hello", "text/plain"), "no chat completion: hello"),
+        (srv.raw("hello", "text/plain"), "not JSON: hello"),
         (srv.status(401, "bad key"), "refused the API key"),
-        (srv.packed("{}"), "packed"),
+        (srv.packed("{}"), "compressed its answer"),
     ],
 )
 async def test_a_broken_endpoint_is_not_the_judges_fault(make, server, view, answer, says):

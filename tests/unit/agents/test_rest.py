@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.agents.answers import MAX_ANSWER_BYTES
 from bioeval_tui.agents.rest import RestAgent, Timeouts
 from bioeval_tui.errors import UsageError
+from bioeval_tui.http_client.exchange import MAX_ANSWER_BYTES
 from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
 
 from .raw_server import Handler, Seen, http, raw_server, stream_head

@@ -1,15 +1,13 @@
 """Whatever an endpoint sends becomes an answer or one `PeerError`, and no sentence holds a key."""
 
 import json
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bioeval_tui.chat.answer import AnswerReader, ChatAnswer, text_of
-from bioeval_tui.chat.errors import hidden, retry_after_s
+from bioeval_tui.chat.errors import hidden
 from bioeval_tui.protocols import PeerError
 
 ANY = st.recursive(
@@ -45,7 +43,7 @@ def outcome(read):
 @example({"choices": [{"message": {"content": "x", "tool_calls": [{"function": 1}]}}], "usage": "much"})
 @settings(max_examples=500, deadline=None)
 def test_any_whole_body_is_an_answer_or_one_sentence(data):
-    found = outcome(lambda: AnswerReader("agent", "host", 0.0).whole_body(json.dumps(data).encode()))
+    found = outcome(lambda: AnswerReader("agent", "host", 0.0).whole(json.dumps(data).encode()))
     assert isinstance(found, ChatAnswer) or "\n" not in found
 
 
@@ -101,19 +99,3 @@ def test_keys_are_taken_out(text):
     assert "[key]" in shown
     for part in ("my-secret", "abcdEFGH", "9xyz", "tok-123456"):
         assert part not in shown
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [("7", 7.0), ("0.5", 0.5), ("-3", 0.0), ("", None), ("soon", None), ("inf", None), ("nan", None)],
-)
-def test_retry_after_in_seconds(value, seconds):
-    assert retry_after_s({"retry-after": value}) == seconds
-
-
-def test_retry_after_as_a_date():
-    later = datetime.now(UTC) + timedelta(hours=1)
-    seconds = retry_after_s({"retry-after": format_datetime(later, usegmt=True)})
-    assert seconds is not None
-    assert 3000 < seconds <= 3600
-    assert retry_after_s({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0

@@ -13,8 +13,8 @@ import pytest
 from aiohttp import web
 
 from bioeval_tui.agents.rest import RestAgent
-from bioeval_tui.chat import tls
 from bioeval_tui.chat.model import ChatModel, ChatRequest
+from bioeval_tui.http_client import tls
 from bioeval_tui.protocols import PeerError, Reply
 from tests.servers.openai_server import OpenAIServer
 from tests.servers.rest_agent import RestAgentServer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.chat.errors import retry_after
+from bioeval_tui.http_client.retrying import retry_after
 
 NOON = 1795262400.0  # 2026-11-21T12:00:00Z
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.agents.sse import EventParser, ServerEvent
+from bioeval_tui.http_client.sse import EventParser, ServerEvent
 
 STREAM = (
     '\ufeffevent: delta\r\ndata: {"content": "é"}\r\n\r\n: comment\n\ndata:one\ndata: two\n\n'

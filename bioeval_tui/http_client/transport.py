@@ -1,23 +1,27 @@
-"""The HTTP client of one conversation, and what its failures mean."""
+"""The HTTP client, and what its failures mean."""
 
 from __future__ import annotations
 
 import ssl
 import time
 from collections.abc import Sequence
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
 from bioeval_tui import __version__
-from bioeval_tui.agents.arrival import Arrivals
-from bioeval_tui.chat.errors import RETRIED_STATUS, retry_after
-from bioeval_tui.chat.limits import KEEPALIVE_S
-from bioeval_tui.chat.tls import no_tls_context, not_trusted, tls_context
+from bioeval_tui.http_client.arrival import Arrivals
+from bioeval_tui.http_client.retrying import may_retry, retry_after
+from bioeval_tui.http_client.tls import no_tls_context, not_trusted, tls_context
 from bioeval_tui.protocols import Peer, PeerError
 from bioeval_tui.text import clean, clean_line
 
 RECEIVED_LIMIT = 500
 """Most characters kept of what came instead of an answer."""
+
+KEEPALIVE_S = 4.0
+"""Shorter than the 5 s after which common servers close: a message must not meet a closing connection."""
 
 _NO_CONNECTION = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 """The request never left: TLS and DNS errors are among the first."""
@@ -43,20 +47,25 @@ async def _send_once(
 
 
 def make_client(
-    urls: Sequence[str], connect_s: float, headers: dict[str, str], arrivals: Arrivals | None = None
+    urls: Sequence[str],
+    connect_s: float,
+    headers: dict[str, str],
+    arrivals: Arrivals | None = None,
+    *,
+    peer: Peer = "agent",
+    connections: int = 10,
+    proxy: str | None = None,
 ) -> aiohttp.ClientSession:
-    """Return a client of its own connections; no proxy, no redirect. Needs a running loop. Raises `PeerError`.
+    """Return a client of its own connections to call `urls`; no redirect. Needs a running loop. Raises `PeerError`.
 
     Timeouts other than connecting are the caller's: they bound whole answers, not single reads. `arrivals` notes
     when the bytes of answers come.
     """
     needs_tls = any(url.lower().startswith("https:") for url in urls)
-    context = tls_context("agent") if needs_tls else no_tls_context()
-
     connector = aiohttp.TCPConnector(
-        limit=10,
+        limit=connections,
         keepalive_timeout=KEEPALIVE_S,
-        ssl=context,
+        ssl=tls_context(peer) if needs_tls else no_tls_context(),
         socket_factory=arrivals.make_socket if arrivals else None,
     )
     return aiohttp.ClientSession(
@@ -66,8 +75,17 @@ def make_client(
         auto_decompress=False,
         middlewares=(_send_once,),
         cookie_jar=aiohttp.DummyCookieJar(),
-        trust_env=False,
+        proxy=proxy,
+        trust_env=False,  # It would read passwords from ~/.netrc as well.
     )
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the proxy that the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) or the system names for a URL."""
+    parts = urlsplit(url)
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return None if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]) else proxy
 
 
 def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
@@ -85,6 +103,10 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             return PeerError(peer, message, unreachable=True)
         case TimeoutError():
             message = f"{host} took no connection in time"
+        case aiohttp.ClientProxyConnectionError():
+            message = f"the proxy on the way to {host} cannot be reached"
+        case aiohttp.ClientHttpProxyError():
+            message = f"the proxy on the way to {host} answered {error.status}"
         case aiohttp.ClientConnectorDNSError():
             message = f"the name {host} is not known"
         case aiohttp.ClientConnectorError():
@@ -108,7 +130,7 @@ def status_error(peer: Peer, host: str, response: aiohttp.ClientResponse, receiv
     return PeerError(
         peer,
         message,
-        retryable=status in RETRIED_STATUS or status >= 500,
+        retryable=may_retry(status),
         status=status,
         retry_after_s=retry_after(response.headers.get("Retry-After"), time.time()),
         received=received_text(received),

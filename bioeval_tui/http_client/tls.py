@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
+import sys
 from functools import cache
 
 from bioeval_tui.protocols import Peer, PeerError
@@ -45,7 +46,14 @@ def not_trusted(host: str, error: ssl.SSLCertVerificationError) -> str:
 
 @cache
 def _context() -> ssl.SSLContext:
-    import httpx2
+    if file := os.environ.get("SSL_CERT_FILE"):
+        return ssl.create_default_context(cafile=file)
+    if folder := os.environ.get("SSL_CERT_DIR"):
+        return ssl.create_default_context(capath=folder)
+    paths = ssl.get_default_verify_paths()
+    if sys.platform not in ("darwin", "win32") and (paths.cafile or paths.capath):
+        return ssl.create_default_context()
+    # These systems keep their certificates where OpenSSL does not look.
+    import truststore
 
-    context: ssl.SSLContext = httpx2.create_ssl_context()
-    return context
+    return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from bioeval_tui.agents.arrival import STAMPED, Arrivals
 from bioeval_tui.agents.rest import RestAgent
+from bioeval_tui.http_client.arrival import STAMPED, Arrivals
 from bioeval_tui.protocols import Delta, Reply
 
 SESSION = {"sessionId": "s1"}

@@ -1,0 +1,60 @@
+"""The bare script of `throughput.py` as most people would write it: the openai package for the models, aiohttp for the agent.
+
+Runs in an environment that has both; takes the arguments that `throughput.py --bare` takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import openai
+
+
+async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> None:
+    """Send the requests of so many conversations at once, each with clients of its own; the judge is shared."""
+
+    def model() -> openai.AsyncOpenAI:
+        return openai.AsyncOpenAI(
+            api_key="none",
+            base_url=f"{url}/v1",
+            max_retries=0,
+            http_client=openai.DefaultAioHttpClient(),
+        )
+
+    async def hold() -> None:
+        session = ""
+        async with model() as evaluator, aiohttp.ClientSession() as agent:
+            for one in requests:
+                path, body = one["path"], one["body"]
+                if path.endswith("/completions"):
+                    client = judge if "response_format" in body else evaluator
+                    answer = await client.chat.completions.create(**body)
+                    if body.get("stream"):
+                        async for _ in answer:
+                            pass
+                    continue
+                body = {**body, "sessionId": session} if body and "sessionId" in body else body
+                path = path.rpartition("/")[0] + f"/{session}" if "objectContexts" in path else path
+                async with agent.request(one["method"], url + path, json=body) as response:
+                    given = await response.json()
+                session = session or given["sessionId"]
+
+    async with model() as judge:
+        began = time.perf_counter()
+        await asyncio.gather(*(hold() for _ in range(conversations)))
+        print(json.dumps(time.perf_counter() - began))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bare", type=Path)
+    parser.add_argument("--url")
+    parser.add_argument("--conversations", type=int)
+    options = parser.parse_args()
+    asyncio.run(bare(options.url, json.loads(options.bare.read_text()), options.conversations))

@@ -1,0 +1,176 @@
+"""A request and its answer as it is read: its bytes within time and size."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+from pydantic_core import to_json
+
+from bioeval_tui.http_client.address import without_user
+from bioeval_tui.http_client.transport import TRANSPORT_ERRORS, connection_error, received_text
+from bioeval_tui.protocols import Peer, PeerError
+
+MAX_ANSWER_BYTES = 5_000_000
+"""Longest answer that is read unless more is allowed; a longer one, or one without an end, is an error."""
+
+_TAIL_S = 1.0
+"""How long the end of a stream is awaited after its last event, so that the connection can be used again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds: to connect, until the first byte, between two pieces, and for the whole answer."""
+
+    connect: float = 5.0
+    first_byte: float = 60.0
+    between: float = 30.0
+    whole: float = 180.0
+
+    def within(self, whole: float) -> Timeouts:
+        """Return these limits for an answer that may take so long."""
+        connect, first_byte, between = (
+            min(limit, whole) for limit in (self.connect, self.first_byte, self.between)
+        )
+        return Timeouts(connect, first_byte, between, whole)
+
+
+class Deadline:
+    """The time left for one whole answer, in monotonic seconds."""
+
+    def __init__(self, peer: Peer, host: str, timeouts: Timeouts) -> None:
+        self.started = 0.0
+        self._peer = peer
+        self._host = host
+        self._whole = timeouts.whole
+        self._ends = 0.0
+
+    def start(self) -> None:
+        """Begin to count: the request goes out now."""
+        self.started = time.monotonic()
+        self._ends = self.started + self._whole
+
+    def step(self, allowed_s: float) -> float:
+        """Return how long the next step may take."""
+        return max(0.001, min(allowed_s, self._ends - time.monotonic()))
+
+    def error(self, what: str, allowed_s: float, received: bytes = b"") -> PeerError:
+        """Return what to raise for a step that took longer than it may."""
+        if time.monotonic() >= self._ends:
+            message = f"{self._host} did not finish its answer within {self._whole:g} s"
+        else:
+            message = f"{self._host} {what} within {allowed_s:g} s"
+        return PeerError(self._peer, message, retryable=True, received=received_text(received))
+
+
+@asynccontextmanager
+async def asked(
+    client: aiohttp.ClientSession,
+    peer: Peer,
+    host: str,
+    method: str,
+    url: str,
+    deadline: Deadline,
+    timeouts: Timeouts,
+    *,
+    body: Mapping[str, Any] | None = None,
+    accept: str = "application/json",
+    most: int = MAX_ANSWER_BYTES,
+) -> AsyncIterator[Body]:
+    """Send a request; give its answer of at most `most` bytes, unread, whatever its status. Raises `PeerError`."""
+    try:
+        address, headers = without_user(url)
+        headers["Accept"] = accept
+        data = None
+        if body is not None:
+            data = to_json(body)
+            headers["Content-Type"] = "application/json"
+        deadline.start()
+        async with asyncio.timeout(deadline.step(timeouts.first_byte)):
+            response = await client.request(
+                method, address, data=data, headers=headers, allow_redirects=False
+            )
+    except aiohttp.ServerTimeoutError as error:  # of connecting; a `TimeoutError` like the next
+        raise connection_error(peer, host, error) from None
+    except TimeoutError:
+        raise deadline.error("sent no answer", timeouts.first_byte) from None
+    except TRANSPORT_ERRORS as error:
+        raise connection_error(peer, host, error) from None
+    try:
+        yield Body(peer, host, response, deadline, timeouts, most)
+    finally:
+        response.release()  # closes the connection unless all was read
+
+
+class Body:
+    """The bytes of one response, each piece awaited for so long and all of them so many."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        host: str,
+        response: aiohttp.ClientResponse,
+        deadline: Deadline,
+        timeouts: Timeouts,
+        most: int,
+    ) -> None:
+        self._peer = peer
+        self._host = host
+        self.response = response
+        self._deadline = deadline
+        self._between = timeouts.between
+        self._most = most
+        self.head = b""
+        """The first bytes, for saying what was received."""
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes as they arrive."""
+        if self.response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise PeerError(self._peer, f"{self._host} compressed its answer although that was not asked for")
+        total = 0
+        while True:
+            try:
+                async with asyncio.timeout(self._deadline.step(self._between)):
+                    chunk = await self.response.content.readany()
+            except TimeoutError:
+                raise self._deadline.error("sent nothing more", self._between, self.head) from None
+            except TRANSPORT_ERRORS as error:
+                failure = connection_error(self._peer, self._host, error)
+                failure.received = received_text(self.head)
+                raise failure from None
+            if not chunk:
+                return
+            total += len(chunk)
+            if len(self.head) < 2000:
+                self.head += chunk[:2000]
+            if total > self._most:
+                message = f"{self._host} sent more than {self._most:,} bytes as one answer"
+                raise PeerError(self._peer, message, received=received_text(self.head))
+            yield chunk
+
+    async def read(self) -> bytes:
+        """Return all bytes."""
+        return b"".join([chunk async for chunk in self.chunks()])
+
+    async def start(self) -> str:
+        """Return the beginning of an error's body, whatever becomes of the rest."""
+        with contextlib.suppress(PeerError):
+            async with aclosing(self.chunks()) as chunks:
+                async for _ in chunks:
+                    if len(self.head) >= 2000:
+                        break
+        return self.head.decode("utf-8", "replace")
+
+
+async def drain(chunks: AsyncIterator[bytes]) -> None:
+    """Read on to the end of a stream. What comes after the answer is in no latency; an end is not missed."""
+    with contextlib.suppress(TimeoutError, PeerError):
+        async with asyncio.timeout(_TAIL_S):
+            async for _ in chunks:
+                pass
