@@ -17,24 +17,21 @@ import openai
 
 
 async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> None:
-    """Send the requests of so many conversations at once, each with clients of its own; the judge is shared."""
-
-    def model() -> openai.AsyncOpenAI:
-        return openai.AsyncOpenAI(
-            api_key="none",
-            base_url=f"{url}/v1",
-            max_retries=0,
-            http_client=openai.DefaultAioHttpClient(),
-        )
+    """Send the requests of so many conversations at once."""
+    models = openai.AsyncOpenAI(
+        api_key="none",
+        base_url=f"{url}/v1",
+        max_retries=0,
+        http_client=openai.DefaultAioHttpClient(),
+    )
 
     async def hold() -> None:
         session = ""
-        async with model() as evaluator, aiohttp.ClientSession() as agent:
+        async with aiohttp.ClientSession() as agent:
             for one in requests:
                 path, body = one["path"], one["body"]
                 if path.endswith("/completions"):
-                    client = judge if "response_format" in body else evaluator
-                    answer = await client.chat.completions.create(**body)
+                    answer = await models.chat.completions.create(**body)
                     if body.get("stream"):
                         async for _ in answer:
                             pass
@@ -45,7 +42,7 @@ async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> 
                     given = await response.json()
                 session = session or given["sessionId"]
 
-    async with model() as judge:
+    async with models:
         began = time.perf_counter()
         await asyncio.gather(*(hold() for _ in range(conversations)))
         print(json.dumps(time.perf_counter() - began))

@@ -175,12 +175,11 @@ def _compiled(text: str) -> Template:
 
 
 def _as_json(value: Any) -> str:
-    match value:
-        case str() if len(value) <= MAX_KEPT:
-            return _text_as_json(value)
-        case {"role": str(role), "content": str(content)} if (
-            list(value) == ["role", "content"] and len(content) <= MAX_KEPT
-        ):
+    if isinstance(value, str) and len(value) <= MAX_KEPT:
+        return _text_as_json(value)
+    if isinstance(value, dict) and list(value) == ["role", "content"]:
+        role, content = value.values()
+        if isinstance(role, str) and isinstance(content, str) and len(content) <= MAX_KEPT:
             return _message_as_json(role, content)
     return json.dumps(value, ensure_ascii=False)
 
