@@ -28,6 +28,11 @@ class TalkChange:
     kinds: set[str] = field(default_factory=set)
     messages: set[int] = field(default_factory=set)
 
+    @property
+    def only_text(self) -> bool:
+        """Whether nothing but streamed text came in."""
+        return self.kinds <= {"message_delta"}
+
 
 @dataclass(slots=True)
 class Changes:
@@ -49,7 +54,7 @@ class Changes:
     @property
     def only_text(self) -> bool:
         """Whether nothing but streamed text came in."""
-        return not self.run and all(talk.kinds <= {"message_delta"} for talk in self.talks.values())
+        return not self.run and all(talk.only_text for talk in self.talks.values())
 
     def __bool__(self) -> bool:
         return bool(self.run or self.talks)

@@ -212,9 +212,9 @@ class LiveScreen(LiveKeys, BaseScreen):
     def _show_conversations(self, changed: Mapping[ConversationKey, TalkChange]) -> None:
         for key, conversation in (self.state.conversations if self.state else {}).items():
             if key.trial == self.trial and key.condition in self.talks:
-                talk = self.talks[key.condition]
-                talk.show_talk(conversation, changed.get(key))
-                if self.link.now is not None:
+                talk, change = self.talks[key.condition], changed.get(key)
+                talk.show_talk(conversation, change)
+                if self.link.now is not None and change is not None and not change.only_text:
                     talk.transcript.tick(self.link.now)
 
     def _tick(self) -> None:

@@ -47,7 +47,7 @@ async def test_a_host_that_needs_no_proxy_is_asked_itself(
 async def test_a_proxy_that_is_away_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     with pytest.raises(
-        PeerError, match="the proxy on the way to models.example.org cannot be reached"
+        PeerError, match=r"the proxy on the way to models\.example\.org cannot be reached"
     ) as caught:
         await answer("http://models.example.org/v1")
     assert caught.value.retryable
@@ -58,5 +58,5 @@ async def test_a_proxy_that_refuses_is_named(
 ) -> None:
     """An https address asks the proxy for a tunnel, which the stand-in does not know."""
     monkeypatch.setenv("HTTPS_PROXY", server.url.removesuffix("/v1"))
-    with pytest.raises(PeerError, match="the proxy on the way to models.example.org answered 40"):
+    with pytest.raises(PeerError, match=r"the proxy on the way to models\.example\.org answered 40"):
         await answer("https://models.example.org/v1")

@@ -58,6 +58,8 @@ class Block:
     chunk: Chunk | None = None
     height: int = 1
     lines: list[Line] | None = field(default=None, repr=False)
+    before: list[Line] | None = field(default=None, repr=False)
+    """What was painted in its place until now, for the lines that stay as they were."""
     found: Any = field(default=None, repr=False)
 
     @property
@@ -109,5 +111,8 @@ class Item:
         before = self.blocks or []
         old = {block.signature: block for block in before}
         self.blocks = [old.get(block.signature, block) for block in fresh]
+        for was, block in zip(before, self.blocks, strict=False):
+            if was is not block and block.lines is None:
+                block.before = was.lines or was.before
         pairs = enumerate(zip_longest(before, self.blocks))
         return next((number for number, (one, other) in pairs if one is not other), None)

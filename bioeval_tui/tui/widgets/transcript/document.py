@@ -87,7 +87,7 @@ class Document:
         heights = []
         for item in self.items:
             for block in item.blocks or ():
-                block.lines = None
+                block.lines = block.before = None
                 block.height = self._estimate_block(block)
             heights.append(self._estimate(item))
         self._heights = Heights(heights)

@@ -9,7 +9,9 @@ from textual import events
 from textual.geometry import Region, Size
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 
+from bioeval_tui.tui.widgets.quick_bar import QuickBar
 from bioeval_tui.tui.widgets.transcript.document import Document, Spot
 from bioeval_tui.tui.widgets.transcript.paint import Painter
 from bioeval_tui.tui.widgets.transcript.style import STYLE_NAMES
@@ -35,6 +37,17 @@ class PageView(ScrollView):
         self._placing = False
         self.may_follow = True
         """Whether a new conversation is followed, and one that was scrolled to its end."""
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scrollbar, made when it is first needed."""
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = QuickBar(
+                vertical=True, name="vertical", thickness=self.scrollbar_size_vertical
+            )
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
 
     def stay(self) -> None:
         """Stay at what is read now, whatever comes in; `follow` goes to the end again."""

@@ -42,6 +42,8 @@ class Line:
     text: str
     before: int
     timer: bool = False
+    parts: tuple[Segment, ...] = ()
+    """What it was made of: equal parts make the same line."""
 
 
 class Painter:
@@ -88,7 +90,9 @@ class Painter:
             first = index == 0
             timer = first and block.timer
             placed = [] if timer else self._place(row, marks)
-            lines.append(self._line(block if first else None, row, placed, timer=timer))
+            was = block.before[index] if block.before and index < len(block.before) else None
+            lines.append(self._line(block if first else None, row, placed, timer=timer, was=was))
+        block.before = None
         while marks:
             lines.append(self._line(None, [], self._place([], marks) or [marks.pop(0)]))
         return lines
@@ -154,10 +158,20 @@ class Painter:
         return placed
 
     def _line(
-        self, block: Block | None, row: list[Segment], marks: list[Mark], *, timer: bool = False
+        self,
+        block: Block | None,
+        row: list[Segment],
+        marks: list[Mark],
+        *,
+        timer: bool = False,
+        was: Line | None = None,
     ) -> Line:
+        """Return a line; `was` itself where it would be the same: its strip holds what the compositor made of it."""
         gutter = self._gutter(block)
         right = self._mark_segments(marks)
+        parts = (gutter, *row, *right)
+        if was is not None and was.timer == timer and was.parts == parts:
+            return was
         used = self.left + _cells(row) + _cells(right)
         fill = max(0, self.edge - used)
         rest = max(0, self.width - used - fill)
@@ -166,7 +180,7 @@ class Painter:
         ruled = row[0].text if row and row[0].text == RULE else ""
         text = "".join(segment.text for segment in row)[len(ruled) :]
         strip = strip.crop(0, self.width) if used > self.width else strip
-        return Line(strip, text, len(gutter.text) + len(ruled), timer)
+        return Line(strip, text, len(gutter.text) + len(ruled), timer, parts)
 
     def _gutter(self, block: Block | None) -> Segment:
         name = block.speaker if block is not None else ""

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
@@ -26,6 +27,9 @@ from bioeval_tui.tui.widgets.transcript.style import CSS, STYLE_NAMES
 
 STREAM_INTERVAL = 0.1
 """Least seconds between two paintings of a growing message. Its first words never wait."""
+
+BESIDE_CLOCKS = STREAM_INTERVAL / 2
+"""So much sooner or later a growing message is painted together with clocks: one painting of the screen, not two."""
 
 STREAM_SHARE = 10
 """A painting of a growing message is followed by a pause of this many times what it took."""
@@ -83,7 +87,7 @@ class Transcript(PageView, can_focus=True):
         self._now: datetime | None = None
         self._waiting: set[int] = set()
         self._stream_timer: Timer | None = None
-        self._streamed_at = 0.0
+        self._streamed_at = self._ticked_at = 0.0
         self._pause = STREAM_INTERVAL
         self._selected: Selection | None = None
 
@@ -119,7 +123,9 @@ class Transcript(PageView, can_focus=True):
             return
         now = {number for number in numbers if not self._can_wait(number)}
         self._waiting |= numbers - now
-        delay = self._streamed_at + self._pause - monotonic()
+        here = monotonic()
+        ticks = here - self._ticked_at < 2 * STREAM_INTERVAL
+        delay = self._streamed_at + self._pause + (BESIDE_CLOCKS if ticks else 0) - here
         if self._waiting and not now and delay > 0:
             if self._stream_timer is None:
                 self._stream_timer = self.set_timer(delay, self._flush)
@@ -228,8 +234,13 @@ class Transcript(PageView, can_focus=True):
         self.post_message(self.Scrolled(self))
 
     def tick(self, now: datetime | None = None) -> None:
-        """Draw running times as of `now` (aware; the present when None). Cheap when nothing is awaited."""
-        self._now = now
+        """Draw running times as of `now` (aware; the present when None), and what streamed in since the last painting.
+
+        Cheap when nothing is awaited.
+        """
+        self._now, self._ticked_at = now, monotonic()
+        if self._waiting and self._ticked_at >= self._streamed_at + self._pause - BESIDE_CLOCKS:
+            self._flush()
         pending = self._page.pending
         if pending is None or not self._laid_out:
             return
@@ -293,6 +304,22 @@ class Transcript(PageView, can_focus=True):
 
     # Painting.
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the lines in `crop`, ready for the compositor.
+
+        Textual would style every line anew whenever the text has moved up by one. Here a line that was painted keeps
+        its strip, and with it what filters and the compositor made of it before.
+        """
+        if self.styles.gutter or self.opacity != 1.0 or self.styles.tint.a:
+            return super().render_lines(crop)
+        width, base = self.outer_size.width, self.rich_style
+        strips = [self.render_line(y).adjust_cell_length(width, base) for y in crop.line_range]
+        background = self.background_colors[1]
+        for line_filter in self.get_line_filters():
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        start, end = crop.column_span
+        return [strip.crop(start, end) for strip in strips]
+
     def render_line(self, y: int) -> Strip:
         """Return one line of the view."""
         width = self.scrollable_content_region.width
@@ -342,8 +369,8 @@ class Transcript(PageView, can_focus=True):
         return message is not None and not message.done and bool(item.text or item.blocks is None)
 
     def _flush(self) -> None:
-        self._stream_timer = None
-        self._take(set())
+        if self._waiting:
+            self._take(set())
 
     def _take(self, numbers: set[int]) -> None:
         numbers = numbers | self._waiting
