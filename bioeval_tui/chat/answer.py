@@ -72,6 +72,7 @@ class AnswerReader:
         self._host = host
         self._started = started
         self._clock = clock
+        self._arrived = started
         self._first: float | None = None
         self._text: list[str] = []
         self._length = 0
@@ -83,6 +84,7 @@ class AnswerReader:
 
     def add_event(self, text: str) -> str:
         """Take one event of a stream, JSON as it came; return the text that it brought."""
+        self._arrived = self._clock()
         chunk = self._parsed(text)
         error = chunk.get("error") if isinstance(chunk, Mapping) else None
         if error:
@@ -115,7 +117,7 @@ class AnswerReader:
         if self._length > MAX_TEXT:
             raise PeerError(self._peer, f"{self._host} sent an answer of more than {MAX_TEXT:,} characters")
         if self._first is None:
-            self._first = self._clock()
+            self._first = self._arrived
         self._text.append(text)
         return text
 
@@ -130,6 +132,7 @@ class AnswerReader:
 
     def whole(self, body: bytes) -> ChatAnswer:
         """Return the answer in the body of a response that was not streamed."""
+        self._arrived = self._clock()
         data = self._parsed(body)
         if not isinstance(data, Mapping):
             raise self._odd("something that is no chat completion", data)
@@ -156,7 +159,7 @@ class AnswerReader:
         return ChatAnswer(
             content=clean(content),
             started=self._started,
-            ended=self._clock(),
+            ended=self._arrived,
             first_token=self._first,
             finish=self._finish if isinstance(self._finish, str) else None,
             refusal=clean_line(refusal),

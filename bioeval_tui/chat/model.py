@@ -75,18 +75,11 @@ class ChatModel:
         """Yield pieces of text as they arrive and, last, the whole answer. Raises `PeerError`."""
         async with self._sent(request, stream=True) as (reader, body):
             if _is_event_stream(body):
-                answer = None
-                async with aclosing(body.chunks()) as chunks:
-                    parser = EventParser()
-                    async for chunk in chunks:
-                        for event in parser.feed(chunk):
-                            if event.data.startswith(_LAST_EVENT):
-                                answer = answer or reader.streamed()
-                            elif answer is None and (piece := reader.add_event(event.data)):
-                                yield piece
-                        if answer is not None:
-                            await drain(chunks)
-                answer = answer or reader.streamed()
+                async with aclosing(_events(body)) as events:
+                    async for data in events:
+                        if piece := reader.add_event(data):
+                            yield piece
+                answer = reader.streamed()
             else:
                 answer = reader.whole(await body.read())
         yield answer
@@ -171,6 +164,22 @@ def _host(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"not an http or https URL: {clean_line(url.rpartition('@')[2], 200)}")
     return clean_line(parts.hostname + port, 200)
+
+
+async def _events(body: Body) -> AsyncGenerator[str, None]:
+    """Yield the data of a stream's events, up to the one that says that it is done."""
+    parser = EventParser()
+    async with aclosing(body.chunks()) as chunks:
+        async for chunk in chunks:
+            for event in parser.feed(chunk):
+                if event.data.startswith(_LAST_EVENT):
+                    await drain(chunks)
+                    return
+                yield event.data
+    # Some servers leave out the empty line that ends the last event.
+    for event in parser.feed(b"\n\n"):
+        if not event.data.startswith(_LAST_EVENT):
+            yield event.data
 
 
 def _is_event_stream(body: Body) -> bool:

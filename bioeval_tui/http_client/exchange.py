@@ -56,13 +56,18 @@ class Deadline:
         self.started = time.monotonic()
         self._ends = self.started + self._whole
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left of it. Steps that never wait, as those of an endless stream, meet no timeout."""
+        return time.monotonic() >= self._ends
+
     def step(self, allowed_s: float) -> float:
         """Return how long the next step may take."""
         return max(0.001, min(allowed_s, self._ends - time.monotonic()))
 
     def error(self, what: str, allowed_s: float, received: bytes = b"") -> PeerError:
         """Return what to raise for a step that took longer than it may."""
-        if time.monotonic() >= self._ends:
+        if self.is_over:
             message = f"{self._host} did not finish its answer within {self._whole:g} s"
         else:
             message = f"{self._host} {what} within {allowed_s:g} s"
@@ -146,6 +151,8 @@ class Body:
                 raise failure from None
             if not chunk:
                 return
+            if self._deadline.is_over:
+                raise self._deadline.error("sent nothing more", self._between, self.head)
             total += len(chunk)
             if len(self.head) < 2000:
                 self.head += chunk[:2000]
