@@ -151,11 +151,11 @@ class Body:
                 raise failure from None
             if not chunk:
                 return
-            if self._deadline.is_over:
-                raise self._deadline.error("sent nothing more", self._between, self.head)
             total += len(chunk)
             if len(self.head) < 2000:
                 self.head += chunk[:2000]
+            if self._deadline.is_over:
+                raise self._deadline.error("sent nothing more", self._between, self.head)
             if total > self._most:
                 message = f"{self._host} sent more than {self._most:,} bytes as one answer"
                 raise PeerError(self._peer, message, received=received_text(self.head))
