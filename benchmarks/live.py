@@ -91,8 +91,14 @@ class Screen:
 
     def first_seen(self, marker: bytes) -> float | None:
         """Return when the bytes that hold `marker` were read, in seconds since 1970."""
+        return self.seen_since(0.0, marker)
+
+    def seen_since(self, since: float, marker: bytes) -> float | None:
+        """Return when `marker` was first read after a moment, in seconds since 1970."""
         tail = b""
         for at, data in self._chunks:
+            if at < since:
+                continue
             if marker in tail + data:
                 return at
             tail = data[-len(marker) :]

@@ -2,7 +2,7 @@
 
 import gc
 
-# What is imported lives to the end. Looking through it for garbage again and again would be a tenth of the start.
+# Modules, events and answers hold few cycles. Looking for garbage at the usual pace would be a tenth of the start.
 gc.set_threshold(10_000, 20, 20)
 
 from bioeval_tui.cli import main  # noqa: E402 - imported after that, which is the point

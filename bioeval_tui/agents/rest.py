@@ -7,9 +7,8 @@ decides that. Every failure is a `PeerError` that says what happened and what wa
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -19,7 +18,7 @@ import aiohttp
 from bioeval_tui.agents.answers import Message, parse_message, parse_object
 from bioeval_tui.errors import UsageError
 from bioeval_tui.http_client.arrival import Arrivals
-from bioeval_tui.http_client.exchange import Body, Deadline, Timeouts, asked, drain
+from bioeval_tui.http_client.exchange import Body, Deadline, Timeouts, asked, drain, hidden
 from bioeval_tui.http_client.sse import EventParser, ServerEvent
 from bioeval_tui.http_client.transport import make_client, status_error
 from bioeval_tui.protocols import Delta, Generation, Peer, PeerError, Reply, Role
@@ -94,7 +93,7 @@ class RestAgent:
         accept = f"{_EVENT_STREAM}, application/json" if self._streaming else "application/json"
         url = f"{self._base}/api/v1/chat/messages"
         deadline = Deadline("agent", _host(url), self._timeouts)
-        with self._key_hidden():
+        with hidden(self._headers.values()):
             async with self._exchange("agent", "PUT", url, body, deadline, accept) as answer:
                 content_type = answer.response.headers.get("Content-Type", "")
                 if content_type.lower().startswith(_EVENT_STREAM):
@@ -163,22 +162,11 @@ class RestAgent:
     ) -> dict[str, Any]:
         """Make one call and return the JSON object that comes back ({} where none is expected)."""
         deadline = Deadline(peer, _host(url), self._timeouts)
-        with self._key_hidden():
+        with hidden(self._headers.values()):
             async with self._exchange(peer, method, url, body, deadline, "application/json") as answer:
                 data = await answer.read()
                 content_type = answer.response.headers.get("Content-Type", "")
             return parse_object(peer, _host(url), data, content_type) if is_json else {}
-
-    @contextlib.contextmanager
-    def _key_hidden(self) -> Iterator[None]:
-        """Take the key out of what an error tells: agents quote the key that they refuse."""
-        try:
-            yield
-        except PeerError as error:
-            for key in self._headers.values():
-                error.received = error.received.replace(key, "[key]")
-                error.args = tuple(str(part).replace(key, "[key]") for part in error.args)
-            raise
 
     @asynccontextmanager
     async def _exchange(

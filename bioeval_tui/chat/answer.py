@@ -210,7 +210,7 @@ def _list(value: Any) -> list[Any]:
 def _call(name: str, arguments: str) -> ToolCall:
     try:
         parsed = json.loads(arguments) if arguments else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         parsed = arguments
     return ToolCall(name, parsed)
 

@@ -46,7 +46,7 @@ def refusal(
     said = hidden(str(told.get("message") or body), key)
     code = str(told.get("code") or "")
     meaning = _MEANINGS.get(status, "failed" if status >= 500 else "refused the request")
-    message = f"{host} {meaning} ({status}): {said}"
+    message = f"{host} {meaning} ({status})" + (f": {said}" if said else "")
     if status in _REFUSING_STATUS and code not in ("context_length_exceeded", "model_not_found"):
         return Refused(peer, message, status=status, received=said)
     retryable = may_retry(status) and code != "insufficient_quota"

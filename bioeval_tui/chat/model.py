@@ -17,7 +17,7 @@ from bioeval_tui.chat.answer import AnswerReader, ChatAnswer
 from bioeval_tui.chat.errors import Refused, refusal, refused_options
 from bioeval_tui.errors import UsageError
 from bioeval_tui.http_client.arrival import Arrivals
-from bioeval_tui.http_client.exchange import Body, Deadline, Timeouts, asked, drain
+from bioeval_tui.http_client.exchange import Body, Deadline, Timeouts, asked, drain, hidden
 from bioeval_tui.http_client.sse import EventParser
 from bioeval_tui.http_client.transport import make_client, proxy_for
 from bioeval_tui.protocols import Peer
@@ -31,6 +31,10 @@ MODEL_TIMEOUTS = Timeouts(connect=10.0, first_byte=60.0, between=60.0, whole=120
 MAX_BYTES = 16_000_000
 """Most bytes of one answer; a streamed one carries some 200 bytes for each token."""
 MOST_CONNECTIONS = 1000
+MOST_SAID = 100_000
+"""Most bytes read of what a refusal says."""
+TAIL_S = 0.1
+"""How long a stream's end is awaited after its last event: some servers leave the connection open."""
 _LAST_EVENT = "[DONE]"
 
 
@@ -56,7 +60,7 @@ class ChatModel:
         timeouts: Timeouts = MODEL_TIMEOUTS,
         arrivals: Arrivals | None = None,
     ) -> None:
-        """`peer` is whose failures these are. Without `base_url` requests go to OpenAI.
+        """`peer` is whose failures these are. Without `base_url` requests go to OpenAI. Raises `UsageError`.
 
         `arrivals` times the answers by when their bytes came; for that they must come one after the other.
         """
@@ -67,6 +71,7 @@ class ChatModel:
         self.host = _host(self._url)
         if api_key and not (api_key.isascii() and api_key.isprintable()):
             raise UsageError(f"the API key for {self.host} has characters that a header cannot carry")
+        self._proxy = proxy_for(self._url)
         self._arrivals = arrivals
         self._client: aiohttp.ClientSession | None = None
         self._refused: dict[str, set[str]] = {}
@@ -104,22 +109,25 @@ class ChatModel:
             body = {"model": request.model, "messages": list(request.messages), "stream": stream, **options}
             deadline = Deadline(self.peer, self.host, self.timeouts)
             accept = "text/event-stream, application/json" if stream else "application/json"
-            async with asked(
-                *(self._open(), self.peer, self.host, "POST", self._url, deadline, self.timeouts),
-                body=body,
-                accept=accept,
-                most=MAX_BYTES,
-            ) as answer:
-                response = answer.response
-                if 200 <= response.status < 300:
-                    clock = self._arrivals.last if self._arrivals else time.monotonic
-                    yield AnswerReader(self.peer, self.host, deadline.started, clock), answer
-                    return
-                said = await answer.start()
+            with hidden([self._key] if self._key else []):
+                async with asked(
+                    *(self._open(), self.peer, self.host, "POST", self._url, deadline, self.timeouts),
+                    body=body,
+                    secret={"Authorization": f"Bearer {self._key}"} if self._key else None,
+                    accept=accept,
+                    most=MAX_BYTES,
+                ) as answer:
+                    response = answer.response
+                    if 200 <= response.status < 300:
+                        clock = self._arrivals.last if self._arrivals else time.monotonic
+                        yield AnswerReader(self.peer, self.host, deadline.started, clock), answer
+                        return
+                    said = await answer.start(MOST_SAID)
             problem = refusal(self.peer, self.host, response.status, response.headers, said, self._key)
             if not isinstance(problem, Refused):
                 raise problem
-            newly = refused_options(problem, options) - refused
+            # Not only what is refused for the first time: others may have met the same refusal meanwhile.
+            newly = refused_options(problem, options)
             if not newly:
                 raise problem.error
             refused |= newly
@@ -129,11 +137,11 @@ class ChatModel:
             self._client = make_client(
                 (self._url,),
                 self.timeouts.connect,
-                {"Authorization": f"Bearer {self._key}"} if self._key else {},
+                {},
                 self._arrivals,
                 peer=self.peer,
                 connections=MOST_CONNECTIONS,
-                proxy=proxy_for(self._url),
+                proxy=self._proxy,
             )
         return self._client
 
@@ -173,7 +181,7 @@ async def _events(body: Body) -> AsyncGenerator[str, None]:
         async for chunk in chunks:
             for event in parser.feed(chunk):
                 if event.data.startswith(_LAST_EVENT):
-                    await drain(chunks)
+                    await drain(chunks, TAIL_S)
                     return
                 yield event.data
     # Some servers leave out the empty line that ends the last event.

@@ -114,6 +114,8 @@ class EmbeddedFile:
                 self._cypher(cypher, parameters)
                 if allowance.is_over():
                     raise allowance.error()
+                if not connection.in_transaction:
+                    raise PeerError("graph", f"{self._path}: SQLite undid the write by itself")
                 self._may_commit = True
                 connection.execute("COMMIT")
             except BaseException:
@@ -242,4 +244,5 @@ class EmbeddedFile:
         connection.enable_load_extension(False)
         connection.limit(apsw.SQLITE_LIMIT_LENGTH, MAX_RESULT_BYTES)
         connection.set_progress_handler(self._is_over, _PROGRESS_STEPS)
+        # Only now: loading the extension commits its tables.
         connection.set_commit_hook(self._is_unasked_commit)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from bioeval_tui.http_client.address import without_user
 from bioeval_tui.http_client.transport import TRANSPORT_ERRORS, connection_error, received_text
@@ -19,9 +20,6 @@ from bioeval_tui.protocols import Peer, PeerError
 
 MAX_ANSWER_BYTES = 5_000_000
 """Longest answer that is read unless more is allowed; a longer one, or one without an end, is an error."""
-
-_TAIL_S = 1.0
-"""How long the end of a stream is awaited after its last event, so that the connection can be used again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +83,19 @@ async def asked(
     timeouts: Timeouts,
     *,
     body: Mapping[str, Any] | None = None,
+    secret: Mapping[str, str] | None = None,
     accept: str = "application/json",
     most: int = MAX_ANSWER_BYTES,
 ) -> AsyncIterator[Body]:
-    """Send a request; give its answer of at most `most` bytes, unread, whatever its status. Raises `PeerError`."""
+    """Send a request; give its answer of at most `most` bytes, unread, whatever its status. Raises `PeerError`.
+
+    `secret` headers go to the host alone: those of a client go to its proxy as well.
+    """
+    data = None if body is None else _as_json(body)
     try:
-        address, headers = without_user(url)
-        headers["Accept"] = accept
-        data = None
-        if body is not None:
-            data = to_json(body)
+        address, user = without_user(url)
+        headers = {**(secret or {}), **user, "Accept": accept}
+        if data is not None:
             headers["Content-Type"] = "application/json"
         deadline.start()
         async with asyncio.timeout(deadline.step(timeouts.first_byte)):
@@ -111,6 +112,25 @@ async def asked(
         yield Body(peer, host, response, deadline, timeouts, most)
     finally:
         response.release()  # closes the connection unless all was read
+
+
+def _as_json(body: Mapping[str, Any]) -> bytes:
+    try:
+        return to_json(body)
+    except PydanticSerializationError:  # half a character, which UTF-8 cannot hold
+        return json.dumps(body).encode()
+
+
+@contextlib.contextmanager
+def hidden(keys: Iterable[str]) -> Iterator[None]:
+    """Take keys out of what a `PeerError` tells: peers quote the key that they refuse."""
+    try:
+        yield
+    except PeerError as error:
+        for key in keys:
+            error.received = error.received.replace(key, "[key]")
+            error.args = tuple(str(part).replace(key, "[key]") for part in error.args)
+        raise
 
 
 class Body:
@@ -165,19 +185,24 @@ class Body:
         """Return all bytes."""
         return b"".join([chunk async for chunk in self.chunks()])
 
-    async def start(self) -> str:
+    async def start(self, most: int = 2000) -> str:
         """Return the beginning of an error's body, whatever becomes of the rest."""
+        start = b""
         with contextlib.suppress(PeerError):
             async with aclosing(self.chunks()) as chunks:
-                async for _ in chunks:
-                    if len(self.head) >= 2000:
+                async for chunk in chunks:
+                    start += chunk
+                    if len(start) >= most:
                         break
-        return self.head.decode("utf-8", "replace")
+        return start.decode("utf-8", "replace")
 
 
-async def drain(chunks: AsyncIterator[bytes]) -> None:
-    """Read on to the end of a stream. What comes after the answer is in no latency; an end is not missed."""
+async def drain(chunks: AsyncIterator[bytes], tail_s: float = 1.0) -> None:
+    """Read on to the end of a stream, so that the connection can be used again; wait so long for it.
+
+    What comes after the answer is in no latency; an end is not missed.
+    """
     with contextlib.suppress(TimeoutError, PeerError):
-        async with asyncio.timeout(_TAIL_S):
+        async with asyncio.timeout(tail_s):
             async for _ in chunks:
                 pass

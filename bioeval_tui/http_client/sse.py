@@ -21,20 +21,24 @@ class EventParser:
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
         self._rest: list[str] = []
+        self._after_return = False
         self._kind = ""
         self._data: list[str] = []
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
         """Yield the events that end in this chunk."""
         arrived = self._decoder.decode(chunk)
+        if self._after_return and arrived:
+            arrived = arrived.removeprefix(
+                "\n"
+            )  # the other half of a line's end that was taken for a whole one
+            self._after_return = False
         self._rest.append(arrived)
         if "\n" not in arrived and "\r" not in arrived:
             return  # Joining is left for when a line ends, else a long line would be copied for every chunk.
-        text = "".join(self._rest)
-        # A carriage return at the very end may be half of a line's end: it waits for the next chunk.
-        held = "\r" if text.endswith("\r") else ""
-        lines = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        self._rest = [lines.pop() + held]
+        self._after_return = arrived.endswith("\r")
+        lines = "".join(self._rest).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._rest = [lines.pop()]
         for line in lines:
             if event := self._line(line):
                 yield event

@@ -11,6 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from bioeval_tui import __version__
+from bioeval_tui.errors import UsageError
 from bioeval_tui.http_client.arrival import Arrivals
 from bioeval_tui.http_client.retrying import may_retry, retry_after
 from bioeval_tui.http_client.tls import no_tls_context, not_trusted, tls_context
@@ -81,11 +82,29 @@ def make_client(
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the proxy that the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) or the system names for a URL."""
+    """Return the proxy that the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) or the system names for a URL.
+
+    Raises:
+        UsageError: it is no http or https address.
+    """
     parts = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
-    return None if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]) else proxy
+    host = parts.hostname or ""
+    if not proxy or proxy_bypass(host) or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    try:
+        place = urlsplit(proxy)
+        usable = place.scheme in ("http", "https") and bool(place.hostname) and place.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        shown = clean_line(proxy.rpartition("@")[2], 200)
+        raise UsageError(
+            f"the proxy that the environment names for {host} is no http or https address: {shown}"
+        )
+    return proxy
 
 
 def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
@@ -107,8 +126,9 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             message = f"the proxy on the way to {host} cannot be reached"
         case aiohttp.ClientHttpProxyError():
             message = f"the proxy on the way to {host} answered {error.status}"
+            return PeerError(peer, message, retryable=may_retry(error.status), unreachable=True)
         case aiohttp.ClientConnectorDNSError():
-            message = f"the name {host} is not known"
+            message = f"the name {clean_line(error.host, 200)} is not known"
         case aiohttp.ClientConnectorError():
             message = f"{host} refuses the connection" if _refused(error) else f"{host} cannot be reached"
         case aiohttp.ClientPayloadError():

@@ -19,7 +19,7 @@ STATUS_SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "not_measured": 
 
 
 def say(console: Console, line: str) -> None:
-    """Print a line as it is. Rich would take fifty times as long to find that it has no style."""
+    """Write one cleaned line to the console's file. Rich would take fifty times as long to find that it has no style."""
     console.file.write(clean(line).replace("\n", " ") + "\n")
 
 

@@ -95,6 +95,7 @@ class BioevalApp(LeavingApp):
         # The screen that is seen first is the only one that the first paint waits for.
         self.DEFAULT_MODE = start if isinstance(start, str) else "live"  # type: ignore[misc]
         self._came_from: str = self.DEFAULT_MODE
+        self._going_to: str = self.DEFAULT_MODE
         super().__init__()
         for look in THEMES:
             self.register_theme(look)
@@ -187,8 +188,16 @@ class BioevalApp(LeavingApp):
     async def action_go(self, mode: str) -> None:
         """Go to a screen."""
         if mode != self.current_mode:
-            self._came_from = self.current_mode
+            self._came_from, self._going_to = self.current_mode, mode
             await self.switch_mode(mode)
+
+    def delay_update(self, delay: float = 0.05) -> None:
+        """Hold the screen still for a moment, while a screen that comes for the first time is put together.
+
+        Textual does so with every change of the screen: one that was seen before is whole, and comes at once.
+        """
+        if self._going_to not in self._screen_stacks:
+            super().delay_update(delay)
 
     async def action_go_back(self) -> None:
         """Go to the screen before this one."""

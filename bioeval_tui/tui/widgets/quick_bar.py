@@ -21,7 +21,7 @@ class QuickBar(ScrollBar):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the rows in `crop`, ready for the compositor."""
         bar = self.render()
-        if not self.vertical or not isinstance(bar, ScrollBarRender):
+        if not self.vertical or self.opacity != 1.0 or not isinstance(bar, ScrollBarRender):
             return super().render_lines(crop)
         style = self.app.console.get_style(bar.style)
         plain = Color.default()

@@ -136,6 +136,44 @@ async def test_no_server_is_a_clear_failure(job, view, tmp_path, chats):
 
 
 @pytest.mark.parametrize(
+    ("answer", "retryable"),
+    [
+        (srv.raw(f'data: {{"error": {{"message": "{KEY} is rejected"}}}}\n\n', "text/event-stream"), True),
+        (srv.raw(f"data: {KEY} broke\n\n", "text/event-stream"), False),
+        (srv.raw(f"{KEY} and nothing else"), False),
+    ],
+)
+async def test_a_key_that_comes_back_is_not_told(evaluator, server, view, answer, retryable):
+    server.will(answer)
+    with pytest.raises(PeerError) as caught:
+        await heard(evaluator, view)
+    assert KEY not in str(caught.value) + caught.value.received
+    assert "[key]" in str(caught.value) + caught.value.received
+    assert caught.value.retryable is retryable
+
+
+async def test_a_long_refusal_is_understood(evaluator, server, view):
+    error = {"message": "too long " + "x" * 5_000, "code": "context_length_exceeded"}
+    server.will(srv.status(400, "", error=error))
+    with pytest.raises(PeerError, match=r"did not understand the request \(400\): too long x"):
+        await heard(evaluator, view)
+    assert len(server.received) == 1, "it is no option that the server refuses"
+
+
+async def test_several_that_meet_a_refused_option_at_once_are_all_answered(
+    job, server, view, tmp_path, chats
+):
+    def without_temperature(body):
+        refuses = "temperature" in body
+        return srv.status(400, "unsupported parameter: temperature") if refuses else srv.say("And?")
+
+    server.otherwise = without_temperature
+    shared = LLMEvaluator(job, model="m", job_dir=tmp_path, chat=chats(server.url))
+    said = await asyncio.gather(*(heard(shared, view) for _ in range(4)))
+    assert [last.content for _, last in said] == ["And?"] * 4
+
+
+@pytest.mark.parametrize(
     "end", ["\n\n", "\n", "", "\n\ndata: [DONE]", "\r\n\r\ndata: [DONE]\r\n\r\n: bye\r\n\r\n"]
 )
 async def test_a_stream_may_end_in_many_ways(evaluator, server, view, end):

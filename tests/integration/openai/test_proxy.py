@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from bioeval_tui.chat.model import ChatModel, ChatRequest
+from bioeval_tui.errors import UsageError
+from bioeval_tui.http_client.transport import proxy_for
 from bioeval_tui.protocols import PeerError
 from tests.servers import openai_server as srv
 
@@ -32,7 +36,47 @@ async def test_a_model_elsewhere_is_asked_through_the_proxy(
     monkeypatch.setenv("HTTP_PROXY", server.url.removesuffix("/v1"))
     server.will(srv.say("Hello"))
     assert await answer("http://models.example.org/v1") == "Hello"
-    assert server.received[0].headers["Host"] == "models.example.org"
+    told = server.received[0].headers
+    assert (told["Host"], told["Authorization"]) == ("models.example.org", "Bearer sk-one")
+    assert "Proxy-Authorization" not in told, "the key is no business of the proxy's"
+
+
+async def test_the_key_is_not_told_to_a_proxy_that_opens_a_tunnel(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[bytes] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 403 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    proxy = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    port = proxy.sockets[0].getsockname()[1]
+    monkeypatch.setenv("HTTPS_PROXY", f"ann:word@127.0.0.1:{port}")  # without a scheme, as many write it
+    async with proxy:
+        with pytest.raises(PeerError, match=r"the proxy on the way to .* answered 403") as caught:
+            await answer("https://models.example.org/v1")
+    assert not caught.value.retryable
+    assert b"CONNECT models.example.org:443" in heard[0]
+    assert b"Proxy-Authorization: Basic " in heard[0], "its own user and password"
+    assert b"sk-one" not in heard[0]
+
+
+@pytest.mark.parametrize("proxy", ["socks5://ann:word@127.0.0.1:1", "http://", "ann:word@127.0.0.1:many"])
+async def test_a_proxy_that_cannot_be_used_is_named_without_its_password(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    with pytest.raises(
+        UsageError, match=r"the proxy that the environment names for models\.example\.org"
+    ) as caught:
+        await answer("http://models.example.org/v1")
+    assert "word" not in str(caught.value)
+
+
+async def test_an_ipv6_host_that_needs_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "::1")
+    assert proxy_for("http://[::1]:8000/v1") is None
 
 
 async def test_a_host_that_needs_no_proxy_is_asked_itself(

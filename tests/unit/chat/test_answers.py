@@ -41,6 +41,9 @@ def outcome(read):
 @given(shaped("message") | ANY)
 @example({"choices": [{"message": {"content": "x", "tool_calls": 5}}]})
 @example({"choices": [{"message": {"content": "x", "tool_calls": [{"function": 1}]}}], "usage": "much"})
+@example(
+    {"choices": [{"message": {"content": "", "tool_calls": [{"function": {"arguments": "[" * 100_000}}]}}]}
+)
 @settings(max_examples=500, deadline=None)
 def test_any_whole_body_is_an_answer_or_one_sentence(data):
     found = outcome(lambda: AnswerReader("agent", "host", 0.0).whole(json.dumps(data).encode()))

@@ -156,16 +156,16 @@ class FakeGraph:
 
 @dataclass
 class ListSink:
-    """Keeps events in memory; `written_calls` counts how often the runner waited for the file."""
+    """Keeps events in memory; `safe` of them were there when the runner last waited for the file."""
 
     events: list[RunEvent] = field(default_factory=list)
-    written_calls: int = 0
+    safe: int = 0
 
     def append(self, event: RunEvent) -> None:
         self.events.append(event)
 
     async def written(self) -> None:
-        self.written_calls += 1
+        self.safe = len(self.events)
 
     def of(self, kind: str) -> list[Any]:
         return [event for event in self.events if event.kind == kind]

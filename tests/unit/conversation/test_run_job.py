@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
 from bioeval_tui.conversation.plan import Limits
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.events import MessageCompleted, StateObserved, write_event
-from bioeval_tui.protocols import Delta, Evidence, JudgeView, PeerError, TaskVerdict, Verdict, Violation
+from bioeval_tui.protocols import (
+    Delta,
+    Evidence,
+    Generation,
+    JudgeView,
+    PeerError,
+    Reply,
+    TaskVerdict,
+    Verdict,
+    Violation,
+)
 from tests.unit.conversation.fakes import SIGNOFF, FakeAgent, FakeEvaluator, FakeGraph, FakeJudge, Stage, job
 
 ASSERTION = {"expression": "true", "name": "holds"}
@@ -341,11 +351,22 @@ async def test_a_random_order_is_drawn_from_the_seed_for_each_trial() -> None:
     assert await orders(1) == first
 
 
-async def test_every_message_is_in_the_file_before_the_next_request() -> None:
-    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["a"])})
-    await stage.run()
-    sent = sum(len(agent.received) for agent in stage.agents.values())
-    assert stage.sink.written_calls >= sent
+async def test_every_message_is_in_the_file_before_the_next_one_is_sent_to_the_agent() -> None:
+    class Careful(FakeAgent):
+        async def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
+            unsafe = stage.sink.events[stage.sink.safe :]
+            assert not [event for event in unsafe if event.kind == "message_completed"]
+            async for piece in super().send(content):
+                yield piece
+
+    stage = Stage(
+        job(),
+        evaluators={"withheld": FakeEvaluator(["a", "b"])},
+        agents={"withheld": Careful(), "supplied": Careful()},
+    )
+    state = await stage.run()
+    assert stage.agents["withheld"].received == ["Hello", "a", "b"]
+    assert state.scores() == {"withheld": 1.0, "supplied": 1.0}
 
 
 async def test_pause_holds_the_next_turn_and_a_step_lets_one_through() -> None:

@@ -26,6 +26,13 @@ def test_slices_make_no_difference(size: int) -> None:
     assert found == EVENTS
 
 
+def test_an_event_is_given_as_soon_as_its_line_ends() -> None:
+    parser = EventParser()
+    assert list(parser.feed(b"data: x\r\r")) == [ServerEvent("message", "x")]
+    assert list(parser.feed(b"\ndata: y\r\n\r")) == [ServerEvent("message", "y")]
+    assert list(parser.feed(b"\n")) == []
+
+
 def test_an_event_without_its_blank_line_is_not_given() -> None:
     assert list(EventParser().feed(b"event: message\ndata: x\n")) == []
 

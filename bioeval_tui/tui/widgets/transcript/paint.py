@@ -42,7 +42,7 @@ class Line:
     text: str
     before: int
     timer: bool = False
-    parts: tuple[Segment, ...] = ()
+    parts: tuple[object, ...] = ()
     """What it was made of: equal parts make the same line."""
 
 
@@ -169,7 +169,7 @@ class Painter:
         """Return a line; `was` itself where it would be the same: its strip holds what the compositor made of it."""
         gutter = self._gutter(block)
         right = self._mark_segments(marks)
-        parts = (gutter, *row, *right)
+        parts = (gutter, tuple(row), tuple(right))
         if was is not None and was.timer == timer and was.parts == parts:
             return was
         used = self.left + _cells(row) + _cells(right)

@@ -369,6 +369,7 @@ class Transcript(PageView, can_focus=True):
         return message is not None and not message.done and bool(item.text or item.blocks is None)
 
     def _flush(self) -> None:
+        self._stream_timer = None
         if self._waiting:
             self._take(set())
 
