@@ -2,8 +2,9 @@
 
 import gc
 
-# Modules, events and answers hold few cycles. Looking for garbage at the usual pace would be a tenth of the start.
-gc.set_threshold(10_000, 20, 20)
+# A start makes some 90,000 objects that live to the end: looking for garbage among them would be a tenth of it. The
+# screen and the engine choose a pace of their own once they have started.
+gc.set_threshold(200_000, 20, 20)
 
 from bioeval_tui.cli import main  # noqa: E402 - imported after that, which is the point
 
