@@ -14,6 +14,7 @@ from typing import Any
 
 import aiohttp
 import openai
+from throughput import hold
 
 
 async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> None:
@@ -25,26 +26,19 @@ async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> 
         http_client=openai.DefaultAioHttpClient(),
     )
 
-    async def hold() -> None:
-        session = ""
+    async def ask_model(body: dict[str, Any]) -> None:
+        answer = await models.chat.completions.create(**body)
+        if body.get("stream"):
+            async for _ in answer:
+                pass
+
+    async def one() -> None:
         async with aiohttp.ClientSession() as agent:
-            for one in requests:
-                path, body = one["path"], one["body"]
-                if path.endswith("/completions"):
-                    answer = await models.chat.completions.create(**body)
-                    if body.get("stream"):
-                        async for _ in answer:
-                            pass
-                    continue
-                body = {**body, "sessionId": session} if body and "sessionId" in body else body
-                path = path.rpartition("/")[0] + f"/{session}" if "objectContexts" in path else path
-                async with agent.request(one["method"], url + path, json=body) as response:
-                    given = await response.json()
-                session = session or given["sessionId"]
+            await hold(agent, url, requests, ask_model)
 
     async with models:
         began = time.perf_counter()
-        await asyncio.gather(*(hold() for _ in range(conversations)))
+        await asyncio.gather(*(one() for _ in range(conversations)))
         print(json.dumps(time.perf_counter() - began))
 
 

@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -134,29 +134,42 @@ def one_conversation(url: str, folder: Path, turns: int = TURNS) -> list[dict[st
     return both[opened[0] : opened[1]]
 
 
+async def hold(
+    agent: Any,
+    url: str,
+    requests: list[dict[str, Any]],
+    ask_model: Callable[[dict[str, Any]], Awaitable[None]],
+) -> None:
+    """Send the requests of one conversation, those to models by `ask_model`."""
+    session = ""
+    for one in requests:
+        path, body = one["path"], one["body"]
+        if path.endswith("/completions"):
+            await ask_model(body)
+            continue
+        body = {**body, "sessionId": session} if body and "sessionId" in body else body
+        path = path.rpartition("/")[0] + f"/{session}" if "objectContexts" in path else path
+        async with agent.request(one["method"], url + path, json=body) as response:
+            given = await response.json()
+        session = session or given["sessionId"]
+
+
 async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> None:
     """Send the requests of so many conversations at once through the program's own HTTP client."""
     from bioeval_tui.chat.model import MOST_CONNECTIONS
     from bioeval_tui.http_client.transport import make_client
 
-    async def hold() -> None:
-        session = ""
+    async def ask_model(body: dict[str, Any]) -> None:
+        async with models.post(f"{url}/v1/chat/completions", json=body) as response:
+            await response.read()
+
+    async def one() -> None:
         async with make_client([url], 5.0, {}) as agent:
-            for one in requests:
-                path, body = one["path"], one["body"]
-                if path.endswith("/completions"):
-                    async with models.post(url + path, json=body) as response:
-                        await response.read()
-                    continue
-                body = {**body, "sessionId": session} if body and "sessionId" in body else body
-                path = path.rpartition("/")[0] + f"/{session}" if "objectContexts" in path else path
-                async with agent.request(one["method"], url + path, json=body) as response:
-                    given = await response.json()
-                session = session or given["sessionId"]
+            await hold(agent, url, requests, ask_model)
 
     async with make_client([url], 5.0, {}, connections=MOST_CONNECTIONS) as models:
         began = time.perf_counter()
-        await asyncio.gather(*(hold() for _ in range(conversations)))
+        await asyncio.gather(*(one() for _ in range(conversations)))
         print(json.dumps(time.perf_counter() - began))
 
 

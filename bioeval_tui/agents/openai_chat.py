@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -48,7 +49,7 @@ class OpenAIChatAgent:
             "agent",
             api_key=api_key,
             base_url=base_url.rstrip("/") + ("/v1" if bare else ""),
-            timeouts=timeouts,
+            timeouts=replace(timeouts, between=max(timeouts.first_byte, timeouts.between)),
             arrivals=Arrivals(),
         )
         self._model = model

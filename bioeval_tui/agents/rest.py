@@ -18,7 +18,7 @@ import aiohttp
 from bioeval_tui.agents.answers import Message, parse_message, parse_object
 from bioeval_tui.errors import UsageError
 from bioeval_tui.http_client.arrival import Arrivals
-from bioeval_tui.http_client.exchange import Body, Deadline, Timeouts, asked, drain, hidden
+from bioeval_tui.http_client.exchange import Body, Deadline, Timeouts, asked, drain, keys_hidden
 from bioeval_tui.http_client.sse import EventParser, ServerEvent
 from bioeval_tui.http_client.transport import make_client, status_error
 from bioeval_tui.protocols import Delta, Generation, Peer, PeerError, Reply, Role
@@ -93,7 +93,7 @@ class RestAgent:
         accept = f"{_EVENT_STREAM}, application/json" if self._streaming else "application/json"
         url = f"{self._base}/api/v1/chat/messages"
         deadline = Deadline("agent", _host(url), self._timeouts)
-        with hidden(self._headers.values()):
+        with keys_hidden(self._headers.values()):
             async with self._exchange("agent", "PUT", url, body, deadline, accept) as answer:
                 content_type = answer.response.headers.get("Content-Type", "")
                 if content_type.lower().startswith(_EVENT_STREAM):
@@ -162,7 +162,7 @@ class RestAgent:
     ) -> dict[str, Any]:
         """Make one call and return the JSON object that comes back ({} where none is expected)."""
         deadline = Deadline(peer, _host(url), self._timeouts)
-        with hidden(self._headers.values()):
+        with keys_hidden(self._headers.values()):
             async with self._exchange(peer, method, url, body, deadline, "application/json") as answer:
                 data = await answer.read()
                 content_type = answer.response.headers.get("Content-Type", "")

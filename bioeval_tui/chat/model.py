@@ -17,7 +17,7 @@ from bioeval_tui.chat.answer import AnswerReader, ChatAnswer
 from bioeval_tui.chat.errors import Refused, refusal, refused_options
 from bioeval_tui.errors import UsageError
 from bioeval_tui.http_client.arrival import Arrivals
-from bioeval_tui.http_client.exchange import Body, Deadline, Timeouts, asked, drain, hidden
+from bioeval_tui.http_client.exchange import Body, Deadline, Timeouts, asked, drain, keys_hidden
 from bioeval_tui.http_client.sse import EventParser
 from bioeval_tui.http_client.transport import make_client, proxy_for
 from bioeval_tui.protocols import Peer
@@ -109,7 +109,7 @@ class ChatModel:
             body = {"model": request.model, "messages": list(request.messages), "stream": stream, **options}
             deadline = Deadline(self.peer, self.host, self.timeouts)
             accept = "text/event-stream, application/json" if stream else "application/json"
-            with hidden([self._key] if self._key else []):
+            with keys_hidden([self._key] if self._key else []):
                 async with asked(
                     *(self._open(), self.peer, self.host, "POST", self._url, deadline, self.timeouts),
                     body=body,

@@ -122,7 +122,7 @@ def _as_json(body: Mapping[str, Any]) -> bytes:
 
 
 @contextlib.contextmanager
-def hidden(keys: Iterable[str]) -> Iterator[None]:
+def keys_hidden(keys: Iterable[str]) -> Iterator[None]:
     """Take keys out of what a `PeerError` tells: peers quote the key that they refuse."""
     try:
         yield

@@ -10,6 +10,7 @@ from textual.geometry import Region, Size
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
+from textual.strip import Strip
 
 from bioeval_tui.tui.widgets.quick_bar import QuickBar
 from bioeval_tui.tui.widgets.transcript.document import Document, Spot
@@ -48,6 +49,22 @@ class PageView(ScrollView):
             self._vertical_scrollbar.display = False
             self.app._start_widget(self, self._vertical_scrollbar)
         return self._vertical_scrollbar
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the lines in `crop`, ready for the compositor.
+
+        Textual would style every line anew whenever the text has moved up by one. Here a line that was painted keeps
+        its strip, and with it what filters and the compositor made of it before.
+        """
+        if self.styles.gutter or self.opacity != 1.0 or self.styles.tint.a:
+            return super().render_lines(crop)
+        width, base = self.outer_size.width, self.rich_style
+        strips = [self.render_line(y).adjust_cell_length(width, base) for y in crop.line_range]
+        background = self.background_colors[1]
+        for line_filter in self.get_line_filters():
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        start, end = crop.column_span
+        return [strip.crop(start, end) for strip in strips]
 
     def stay(self) -> None:
         """Stay at what is read now, whatever comes in; `follow` goes to the end again."""

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
@@ -303,22 +302,6 @@ class Transcript(PageView, can_focus=True):
                 self.toggle(block.fold)
 
     # Painting.
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the lines in `crop`, ready for the compositor.
-
-        Textual would style every line anew whenever the text has moved up by one. Here a line that was painted keeps
-        its strip, and with it what filters and the compositor made of it before.
-        """
-        if self.styles.gutter or self.opacity != 1.0 or self.styles.tint.a:
-            return super().render_lines(crop)
-        width, base = self.outer_size.width, self.rich_style
-        strips = [self.render_line(y).adjust_cell_length(width, base) for y in crop.line_range]
-        background = self.background_colors[1]
-        for line_filter in self.get_line_filters():
-            strips = [strip.apply_filter(line_filter, background) for strip in strips]
-        start, end = crop.column_span
-        return [strip.crop(start, end) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
         """Return one line of the view."""
