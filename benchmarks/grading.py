@@ -29,6 +29,7 @@ import yaml
 from bioeval_tui.grading import GraderPool, Registry
 from bioeval_tui.grading.batch import run_batch
 from bioeval_tui.grading.leaderboard import rank
+from bioeval_tui.isolation import program_command
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 
@@ -308,16 +309,7 @@ def grade_sample_against_imports(world: World, repeats: int) -> tuple[float, flo
     """Return medians: `grade-sample` of 100 rows, and importing pandas and sklearn.metrics, whole processes."""
     env = {**os.environ, "BIOEVAL_TASKS_DIR": str(world.tasks)}
     file = str(world.files / "tiny" / "0.csv")
-    grade = [
-        sys.executable,
-        "-m",
-        "bioeval_tui",
-        "grade-sample",
-        file,
-        "bench/tiny",
-        "--data-dir",
-        str(world.data),
-    ]
+    grade = program_command("grade-sample", file, "bench/tiny", "--data-dir", str(world.data))
     bare = [sys.executable, "-c", "import pandas, sklearn.metrics"]
     pairs = [(process_seconds(grade, env), process_seconds(bare, env)) for _ in range(repeats + 1)][1:]
     return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)

@@ -12,12 +12,13 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from live import Screen, agent, job, percentile
+
+from bioeval_tui.isolation import program_command
 
 # What is looked for stands behind the first letter of an empty line: the cursor stands on that.
 KEYS: dict[str, tuple[bytes, bytes]] = {
@@ -56,7 +57,7 @@ def one_run(rounds: int) -> dict[str, list[float | None]]:
         folder = Path(name)
         path = folder / "bench.yml"
         path.write_text(job(200))
-        program = [sys.executable, "-m", "bioeval_tui", "run", str(path), "--agent-url", url, "--parallel"]
+        program = program_command("run", str(path), "--agent-url", url, "--parallel")
         screen = Screen(program, folder / "data")
         try:
             while screen.first_seen(b"drug 1?") is None:

@@ -38,6 +38,8 @@ from fcntl import ioctl
 from pathlib import Path
 from typing import Any
 
+from bioeval_tui.isolation import program_command
+
 HERE = Path(__file__).parent
 TICK_S = 0.01
 ASSERTIONS = [
@@ -180,7 +182,7 @@ def _until_ended(screen: Screen, runs: Path) -> list[dict[str, Any]]:
 
 def one_after_the_other(turns: int) -> Figures:
     """Return, for each turn, the error of the latency shown and the first word's way to the terminal, in ms."""
-    program = [sys.executable, "-m", "bioeval_tui"]
+    program = program_command()
     with agent(300) as url, run_on_screen(url, turns, program) as (screen, events):
         with urllib.request.urlopen(f"{url}/wire") as given:
             wire = json.load(given)

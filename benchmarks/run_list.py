@@ -20,6 +20,7 @@ from pathlib import Path
 
 from bioeval_tui import events
 from bioeval_tui.events import write_event
+from bioeval_tui.isolation import program_command
 from bioeval_tui.recordings.catalogue import Catalogue
 
 REPEATS = 5
@@ -105,19 +106,17 @@ def main() -> None:
         catalogue.runs(limit=1)
         environment = {**os.environ, "BIOEVAL_DATA_DIR": folder}
 
-        def command(*arguments: str) -> Callable[[], object]:
-            return lambda: subprocess.run(
-                [sys.executable, *arguments], env=environment, check=True, capture_output=True
-            )
+        def process(command: list[str]) -> Callable[[], object]:
+            return lambda: subprocess.run(command, env=environment, check=True, capture_output=True)
 
-        listing = command("-m", "bioeval_tui", "runs", "list")
+        listing = process(program_command("runs", "list"))
         print(f"`runs list`, whole process                  {median_ms(listing):8.1f} ms")
-        every = command("-m", "bioeval_tui", "runs", "list", "--limit", str(count))
+        every = process(program_command("runs", "list", "--limit", str(count)))
         print(f"`runs list --limit {count}`, whole process  {median_ms(every):8.1f} ms")
-        as_json = command("-m", "bioeval_tui", "runs", "list", "--json")
+        as_json = process(program_command("runs", "list", "--json"))
         print(f"`runs list --json`, whole process           {median_ms(as_json):8.1f} ms")
         print(
-            f'`python -c "import click"`                  {median_ms(command("-c", "import click")):8.1f} ms'
+            f'`python -c "import click"`                  {median_ms(process([sys.executable, "-c", "import click"])):8.1f} ms'
         )
 
 

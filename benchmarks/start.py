@@ -20,6 +20,8 @@ import termios
 import time
 from fcntl import ioctl
 
+from bioeval_tui.isolation import program_command
+
 RUNS = 11
 BARE_APP = """
 from textual.app import App
@@ -71,11 +73,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = {
             "`bioeval-tui --help` beside `import click`": (
-                lambda: whole([python, "-m", "bioeval_tui", "--help"]),
+                lambda: whole(program_command("--help")),
                 lambda: whole([python, "-c", "import click"]),
             ),
             "first paint of the app beside a bare app": (
-                lambda: paint([python, "-m", "bioeval_tui", "app"], b"bioeval-tui", folder),
+                lambda: paint(program_command("app"), b"bioeval-tui", folder),
                 lambda: paint([python, "-c", BARE_APP], b"painted", folder),
             ),
         }

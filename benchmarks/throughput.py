@@ -32,6 +32,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bioeval_tui.isolation import program_command
+
 HERE = Path(__file__).parent
 TURNS = 10
 JOB = f"""
@@ -98,7 +100,7 @@ def ours(url: str, folder: Path, conversations: int) -> Taken:
     job = folder / "job.yml"
     job.write_text(JOB)
     command = [
-        *(sys.executable, "-m", "bioeval_tui", "run", str(job), "--agent-url", url, "--headless", "--json"),
+        *program_command("run", str(job), "--agent-url", url, "--headless", "--json"),
         *("--graph", "none", "--repeat", str(conversations // 2), "--concurrency", str(conversations)),
     ]
     whole, printed = timed(command, environment(url, data))
@@ -124,7 +126,7 @@ def one_conversation(url: str, folder: Path, turns: int = TURNS) -> list[dict[st
     job = folder / "one.yml"
     job.write_text(JOB.replace(f"maxTurns: {2 * TURNS}", f"maxTurns: {2 * turns}"))
     command = [
-        *(sys.executable, "-m", "bioeval_tui", "run", str(job), "--agent-url", url, "--headless", "--json"),
+        *program_command("run", str(job), "--agent-url", url, "--headless", "--json"),
         *("--graph", "none"),
     ]
     timed(command, environment(url, data))

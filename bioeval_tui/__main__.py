@@ -2,11 +2,15 @@
 
 import gc
 
+from bioeval_tui.isolation import leave_out_working_folder
+
+leave_out_working_folder(run_by_name=__name__ == "__main__")
+
 # A start makes some 90,000 objects that live to the end: looking for garbage among them would be a tenth of it. The
 # screen and the engine choose a pace of their own once they have started.
 gc.set_threshold(200_000, 20, 20)
 
-from bioeval_tui.cli import main  # noqa: E402 - imported after that, which is the point
+from bioeval_tui.cli import main  # noqa: E402 - imported after both, which is the point
 
 if __name__ == "__main__":
     main()

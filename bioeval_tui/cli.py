@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from bioeval_tui import __version__
+from bioeval_tui.cli_env_file import env_file_option, with_env_file
 from bioeval_tui.cli_redact import COMMANDS_THAT_SHOW, with_redact
 from bioeval_tui.errors import BioevalError, ExitCode, InputError
 
@@ -54,9 +55,9 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"bioeval_tui.cli_{COMMANDS[cmd_name][0]}")
         commands: list[click.Command] = module.COMMANDS
         found = next((command for command in commands if command.name == cmd_name), None)
-        if found is not None and cmd_name in COMMANDS_THAT_SHOW:
-            return with_redact(found)
-        return found
+        if found is None:
+            return None
+        return with_env_file(with_redact(found) if cmd_name in COMMANDS_THAT_SHOW else found)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list from the table above, without importing a command."""
@@ -89,6 +90,7 @@ Examples:
     epilog=EXAMPLE,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
+    params=[env_file_option()],
 )
 @click.version_option(__version__, prog_name="bioeval-tui")
 @click.option("--debug", is_flag=True, help="Show tracebacks instead of one sentence.")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def new(job: Path, yes: bool, offline: bool, force: bool) -> int:
     """Ask a few questions and write a commented job file, ready to check and run."""
     from bioeval_tui.jobs.template import Answers, job_text
+    from bioeval_tui.settings import env_file_hint
     from bioeval_tui.wiring.jobs import check_job
 
     if job.exists() and not force:
@@ -35,7 +36,7 @@ def new(job: Path, yes: bool, offline: bool, force: bool) -> int:
     click.echo(f"wrote {job}; next: bioeval-tui check {job}, then bioeval-tui run {job}")
     if not answers.offline:
         instead = f"; without one: bioeval-tui run {job} --rehearsal" if answers.script else ""
-        click.echo(f"its user and judge are models: set OPENAI_API_KEY first{instead}")
+        click.echo(f"its user and judge are models: set OPENAI_API_KEY first{instead}{env_file_hint()}")
     return ExitCode.BAD_INPUT if problems else ExitCode.OK
 
 

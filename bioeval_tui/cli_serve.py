@@ -12,6 +12,7 @@ import click
 
 from bioeval_tui.cli_completion import complete_run
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.isolation import program_command
 
 if TYPE_CHECKING:
     from bioeval_tui.serve.server import ServeOptions
@@ -81,7 +82,7 @@ def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) 
     from bioeval_tui.masking.current import rules_path
     from bioeval_tui.text import clean_line
 
-    command = [sys.executable, "-m", "bioeval_tui", "serve-tab"]
+    command = program_command("serve-tab")
     if read_only:
         if places:
             raise UsageError("--read-only shows recordings, no job files: give one or the other")

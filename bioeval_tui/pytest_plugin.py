@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+
+from bioeval_tui.isolation import program_command
 
 
 @dataclass(frozen=True)
@@ -151,15 +152,7 @@ class Bioeval:
         arguments += ["--repeat", str(repeat), *(["--rehearsal"] if rehearsal else []), *options]
         with TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
-            command = [
-                sys.executable,
-                "-m",
-                "bioeval_tui",
-                "run",
-                *arguments,
-                "--headless",
-                f"--json={report}",
-            ]
+            command = program_command("run", *arguments, "--headless", f"--json={report}")
             try:
                 done = subprocess.run(  # noqa: S603 - our own program, no shell
                     command, capture_output=True, text=True, timeout=self.timeout_s, check=False,

@@ -1,4 +1,4 @@
-"""Settings from the environment and a `.env` file in the current folder. Credentials come from nowhere else."""
+"""Settings from the environment, to which `--env-file` adds. Credentials come from nowhere else."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ DEFAULT_MODEL_TIMEOUT_S = 120.0
 DEFAULT_LONGEST_WAIT_S = 30.0
 DEFAULT_NEO_URI = "bolt://neo4j@localhost:7687"
 APP_NAME = "bioeval-tui"
+ENV_FILE = ".env"
 
 
 class Secret:
@@ -67,15 +68,13 @@ class Settings:
     tasks_dirs: tuple[Path, ...] = ()
 
     @classmethod
-    def from_environment(
-        cls, environment: Mapping[str, str] | None = None, dotenv: Path | None = None
-    ) -> Settings:
-        """Read the environment; a `.env` file fills in what the environment does not set.
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """Read the environment; no file is read.
 
         Raises:
             UsageError: a number of seconds is none.
         """
-        values = {**_dotenv(dotenv or Path(".env")), **(os.environ if environment is None else environment)}
+        values = os.environ if environment is None else environment
 
         def text(name: str) -> str | None:
             return (values.get(name) or "").strip() or None
@@ -163,9 +162,39 @@ def private_dir(path: Path) -> Path:
     return path
 
 
-def _dotenv(path: Path) -> dict[str, str]:
-    if not path.is_file():
-        return {}
-    from dotenv import dotenv_values
+def read_env_file(path: Path) -> None:
+    """Add the variables of a `.env` file to the environment, which child processes inherit; what is set stays.
 
-    return {key: value for key, value in dotenv_values(path).items() if value is not None}
+    Raises:
+        UsageError: the file cannot be read, or a line of it is not `NAME=value`.
+    """
+    from io import StringIO
+
+    from dotenv import dotenv_values
+    from dotenv.parser import parse_stream
+
+    shown = clean_line(str(path))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"--env-file {shown} cannot be read: {reason}") from None
+    for binding in parse_stream(StringIO(text)):
+        written = binding.original.string
+        if binding.error or (binding.key is not None and binding.value is None) or "\0" in written:
+            blank_lines = written[: len(written) - len(written.lstrip())].count("\n")
+            raise UsageError(f"{shown}, line {binding.original.line + blank_lines}: write NAME=value")
+    for name, value in dotenv_values(stream=StringIO(text)).items():
+        os.environ.setdefault(name, value or "")
+    _env_files.append(path.absolute())
+
+
+def env_file_hint() -> str:
+    """Return how to use the `.env` of the working folder, as the end of a sentence; empty when there is none to use."""
+    found = Path(ENV_FILE).absolute()
+    if not found.is_file() or found in _env_files:
+        return ""
+    return f"; there is a {ENV_FILE} here: pass --env-file {ENV_FILE} to use it"
+
+
+_env_files: list[Path] = []

@@ -52,7 +52,7 @@ class Terminal:
         self._master, slave = pty.openpty()
         self.resize(columns, rows)
         self.process = subprocess.Popen(
-            [sys.executable, "-S", "-c", _TAKE_AND_RUN, *command],
+            [sys.executable, "-P", "-S", "-c", _TAKE_AND_RUN, *command],
             stdin=slave, stdout=slave, stderr=slave, env=environment, cwd=folder, start_new_session=True,
         )  # fmt: skip
         os.close(slave)

@@ -7,11 +7,11 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from bioeval_tui.errors import UnavailableError
+from bioeval_tui.isolation import program_command
 from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
 
@@ -19,12 +19,12 @@ AGENT_START_S = 30.0
 
 
 def spawn_engine(arguments: Sequence[str], log: Path, data_dir: Path) -> subprocess.Popen[bytes]:
-    """Start `python -m bioeval_tui …` in a session of its own, on the same data folder, its output going to `log`."""
+    """Start the program in a session of its own, on the same data folder, its output going to `log`."""
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "ab") as output:
         return subprocess.Popen(  # noqa: S603 - our own program, no shell
-            [sys.executable, "-m", "bioeval_tui", *arguments],
+            program_command(*arguments),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -41,7 +41,7 @@ async def sample_agent(arguments: Sequence[str] = ()) -> AsyncIterator[str]:
         UnavailableError: it did not come up.
     """
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bioeval_tui", "agent", "--port", "0", "--exit-with-stdin", *arguments,
+        *program_command("agent", "--port", "0", "--exit-with-stdin", *arguments),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=None,
         start_new_session=True, env=plain_environment(keep=("NEO_",)),
     )  # fmt: skip

@@ -42,7 +42,7 @@ class Grader:
         name: what to call it.
         grade_fn: a function `(submission, answers) -> score`, or `module:function`, imported when first used.
         is_lower_better: the direction; None lets it be guessed from the leaderboard.
-        folder, root: the task's folder and its tasks root, where `module` is looked for.
+        folder, root: the task's folder and its tasks root, where `module` is looked for; without them it is an installed one.
         spec: set for a declarative grader.
     """
 
@@ -76,8 +76,7 @@ class Grader:
             from bioeval_tui.grading.task_code import load_function
 
             assert self._reference is not None
-            folder = self._folder or Path.cwd()
-            self._function = load_function(self._reference, folder, self._root or folder.parent)
+            self._function = load_function(self._reference, self._folder, self._root)
         return self._function
 
     @classmethod

@@ -1,16 +1,13 @@
 """Run a task's preparer: here for the tasks that ship, else in a process of its own.
 
 Code of other tasks may print, change folders, leave with `sys.exit` and import `biomlbench`, whose
-stand-ins must not show up in a user's program; so it gets a child process, whose output goes to stderr.
-
-    python -m bioeval_tui.grading.preparer REQUEST.json OUTCOME.json
+stand-ins must not show up in a user's program; so it gets a child process, whose output goes to stderr;
+its arguments are REQUEST.json and OUTCOME.json.
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import importlib.util
 import inspect
 import json
 import subprocess
@@ -21,6 +18,7 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError
+from bioeval_tui.isolation import find_installed, module_command
 from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
 
@@ -80,7 +78,7 @@ def run_in_child(task: Task, draft: Path) -> None:
     request.write_text(
         json.dumps({"task_id": task.id, "reference": reference(task), **values}), encoding="utf-8"
     )
-    command = [sys.executable, "-m", "bioeval_tui.grading.preparer", str(request), str(outcome)]
+    command = module_command("bioeval_tui.grading.preparer", str(request), str(outcome))
     # stdout is for data: what a preparer prints goes to stderr.
     done = subprocess.run(  # noqa: S603 (our own interpreter)
         command, stdin=subprocess.DEVNULL, stdout=2, check=False, env=plain_environment()
@@ -114,9 +112,8 @@ def _offer_polaris(raw: Path) -> None:
     are right for benchmarks of one input (the checksums tell).
     """
     data, noted = raw / "polaris_train_data.csv", raw / "polaris_benchmark.json"
-    with contextlib.suppress(ValueError):  # an empty stand-in has no spec
-        if importlib.util.find_spec("polaris") is not None:
-            return
+    if find_installed("polaris") is not None:
+        return
     if noted.is_file():
         targets = json.loads(noted.read_text(encoding="utf-8"))["target_cols"]
     elif data.is_file():

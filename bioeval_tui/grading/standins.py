@@ -15,7 +15,8 @@ from types import ModuleType
 from typing import Any
 
 from bioeval_tui.grading.tables import read_as_published
-from bioeval_tui.grading.task_code import NEEDS_POLARIS, CodeError
+from bioeval_tui.grading.task_code import NEEDS_POLARIS, CodeError, load_as
+from bioeval_tui.isolation import find_installed
 
 _ROOT = "biomlbench"
 
@@ -28,15 +29,15 @@ def install(tasks_dirs: Iterable[Path] = ()) -> ModuleType:
     `tqdm` becomes one that shows nothing.
     """
     present = sys.modules.get(_ROOT)
-    if present is None and importlib.util.find_spec(_ROOT) is not None:
-        return importlib.import_module(_ROOT)
+    if present is None and (spec := find_installed(_ROOT)) is not None:
+        return load_as(_ROOT, spec)
     if present is None:
         for name, fill in _MODULES.items():
             _make(name, fill)
         present = sys.modules[_ROOT]
-        if importlib.util.find_spec("polaris") is None:
+        if find_installed("polaris") is None:
             sys.modules["polaris"] = _Polaris("polaris")
-        if importlib.util.find_spec("tqdm") is None:
+        if find_installed("tqdm") is None:
             for name in ("tqdm", "tqdm.auto"):
                 _make(name, lambda: {"tqdm": lambda items=(), *_, **__: items})
     tasks = sys.modules.get(f"{_ROOT}.tasks")

@@ -33,8 +33,10 @@ class CodeError(NotMeasuredError):
     """A task's own code cannot be imported."""
 
 
-def load_function(reference: str, folder: Path, root: Path) -> Callable[..., Any]:
-    """Return the function that `reference` (`module:function`) names, for the task in `folder` below `root`.
+def load_function(reference: str, folder: Path | None, root: Path | None = None) -> Callable[..., Any]:
+    """Return the function that `reference` (`module:function`) names.
+
+    The module is looked for in the task's `folder` below `root` first, then among those that are installed.
 
     Raises:
         InputError: `reference` is not of that form.
@@ -44,29 +46,29 @@ def load_function(reference: str, folder: Path, root: Path) -> Callable[..., Any
     if not separator or not module_name or not function_name.isidentifier():
         raise InputError(f"`{clean_line(reference, 100)}` is not of the form module:function")
     last = module_name.rpartition(".")[2]
-    own_file = folder / f"{last}.py"
+    own_file = None if folder is None else folder / f"{last}.py"
+    if own_file is not None and not own_file.is_file():
+        own_file = None
+    where = own_file or clean_line(reference, 100)
     try:
         with _lock:
-            if own_file.is_file():
-                module = _import_own(last, folder, root)
+            if own_file is not None:
+                module = _import_own(last, own_file.parent, root or own_file.parents[1])
             else:
                 module = importlib.import_module(module_name)
     except ImportError as error:
-        raise CodeError(_import_sentence(error, own_file, reference)) from error
+        raise CodeError(_import_sentence(error, where)) from error
     except Exception as error:  # importing runs somebody else's code; the sentence names what it raised
         kind = type(error).__name__
-        raise CodeError(f"{own_file} cannot be loaded: {kind}: {clean_line(str(error))}") from error
+        raise CodeError(f"{where} cannot be loaded: {kind}: {clean_line(str(error))}") from error
     function = getattr(module, function_name, None)
     if not callable(function):
-        raise CodeError(
-            f"{own_file if own_file.is_file() else module_name} has no function `{function_name}`"
-        )
+        raise CodeError(f"{where} has no function `{function_name}`")
     return function  # type: ignore[no-any-return]
 
 
-def _import_sentence(error: ImportError, file: Path, reference: str) -> str:
+def _import_sentence(error: ImportError, where: Path | str) -> str:
     missing = (error.name or "").partition(".")[0]
-    where = file if file.is_file() else clean_line(reference, 100)
     if missing == "biomlbench":
         return (
             f"{where} imports biomlbench, which is not installed; grade from the command line, or put "
@@ -101,15 +103,21 @@ def _ensure_package(name: str, folder: Path) -> None:
     if init.is_file():
         spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(folder)])
         assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
+        load_as(name, spec)
         return
     spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = [str(folder)]
     sys.modules[name] = importlib.util.module_from_spec(spec)
+
+
+def load_as(name: str, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+    """Import the module that `spec` describes under `name`."""
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

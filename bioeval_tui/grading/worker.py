@@ -1,6 +1,6 @@
 """A grading worker: reads submissions from its input, writes outcomes to its output, one JSON line each.
 
-Run as `python -m bioeval_tui.grading.worker` by `worker_process.WorkerProcess`. The first line says how
+Run by `worker_process.WorkerProcess`. The first line says how
 to set up; every other line is a chunk, `[[number, task id, path as shown or null, absolute path or null, kind], …]`
 (see `feeding.Item` for the kinds). Answers are lines
 `number<TAB>outcome`. Before each submission its number and the time go into a shared page, so that the

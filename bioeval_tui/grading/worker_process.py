@@ -9,7 +9,6 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -20,6 +19,7 @@ from typing import Any
 
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.grading.worker import IDLE, PROGRESS
+from bioeval_tui.isolation import module_command
 from bioeval_tui.text import clean_line
 
 START_TIMEOUT_S = 120.0
@@ -82,7 +82,7 @@ class WorkerProcess:
         scratch = Path(self._folder.name) / "work"
         scratch.mkdir()
         self._process = subprocess.Popen(  # noqa: S603 (a Python of the user's and our own module)
-            [os.environ.get(WORKER_PYTHON) or sys.executable, "-P", "-m", "bioeval_tui.grading.worker"],
+            module_command("bioeval_tui.grading.worker", python=os.environ.get(WORKER_PYTHON)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -224,8 +224,6 @@ class WorkerProcess:
 def _environment(mark: str) -> dict[str, str]:
     # No credentials: a grader needs none, and cannot leak what it does not get.
     kept = {key: value for key, value in os.environ.items() if key in _PASSED_ON or key.startswith("LC_")}
-    package_parent = str(Path(__file__).resolve().parents[2])
-    kept["PYTHONPATH"] = os.pathsep.join(filter(None, [kept.get("PYTHONPATH", ""), package_parent]))
     one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
     return {**kept, **dict.fromkeys(one_thread, "1"), _MARK: mark, "PYTHONWARNINGS": "ignore"}
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import BioevalError, NotMeasuredError
+from bioeval_tui.isolation import program_command
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, Examined
@@ -103,7 +104,7 @@ class Benchmarks:
             raise NotMeasuredError(reason)
 
     def _prepare_command(self, task_id: str) -> list[str]:
-        command = [sys.executable, "-m", "bioeval_tui", "tasks", "prepare", "--json"]
+        command = program_command("tasks", "prepare", "--json")
         for folder in self._settings.tasks_dirs:
             command += ["--tasks-dir", str(folder)]
         return [*command, "--data-dir", str(self._settings.data_dir / "tasks"), "--", task_id]

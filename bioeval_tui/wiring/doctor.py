@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from bioeval_tui import __version__
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.settings import Settings, env_file_hint, private_dir
 from bioeval_tui.text import clean_line, home_relative
 from bioeval_tui.wiring.hosts import host_of
 
@@ -168,7 +168,10 @@ def _openai(settings: Settings) -> Finding:
     import httpx
 
     if settings.openai_api_key is None:
-        to_do = "set OPENAI_API_KEY (and OPENAI_BASE_URL for another server) to evaluate with models"
+        to_do = (
+            "set OPENAI_API_KEY (and OPENAI_BASE_URL for another server) to evaluate with models"
+            + env_file_hint()
+        )
         return Finding("openai endpoint", "absent", "OPENAI_API_KEY is not set", to_do)
     base = (settings.openai_base_url or "https://api.openai.com/v1").rstrip("/")
     key = settings.openai_api_key.get_secret_value()
@@ -193,7 +196,7 @@ def _openai(settings: Settings) -> Finding:
 
 def _neo4j(settings: Settings) -> Finding:
     if not settings.neo_uri_is_set and settings.neo_password is None:
-        to_do = "set NEO_URI and NEO_PASSWORD to check your agent's own graph"
+        to_do = "set NEO_URI and NEO_PASSWORD to check your agent's own graph" + env_file_hint()
         return Finding("neo4j", "absent", "NEO_URI is not set", to_do)
     from bioeval_tui.graphs.neo4j import Neo4jGraph
 

@@ -15,7 +15,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.jobs.models import EvaluationJob, TextSeed
 from bioeval_tui.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.protocols import Agent, Condition, Evaluator, Judge, KnowledgeGraph
-from bioeval_tui.settings import DEFAULT_MODEL, Settings
+from bioeval_tui.settings import DEFAULT_MODEL, Settings, env_file_hint
 from bioeval_tui.text import clean_line
 from bioeval_tui.wiring.hosts import host_of
 
@@ -253,7 +253,7 @@ class Makers:
             )
             raise UsageError(
                 "OPENAI_API_KEY is not set, and this job's evaluator or judge is a model; set it (and "
-                f"OPENAI_BASE_URL for another server than OpenAI's), or {instead}"
+                f"OPENAI_BASE_URL for another server than OpenAI's), or {instead}{env_file_hint()}"
             )
         return _Endpoint(
             api_key=self.settings.openai_api_key.get_secret_value(),

@@ -6,13 +6,10 @@ environment: `BIOEVAL_POLARIS_PYTHON` names the Python that has it.
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
 import math
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,6 +17,7 @@ from typing import Any
 
 from bioeval_tui.grading.sources.base import BoardRow, HumanRow, SourceError, required
 from bioeval_tui.grading.sources.http import fetch_text
+from bioeval_tui.isolation import find_installed, script_command
 from bioeval_tui.text import clean_line
 
 HUB = "https://polarishub.io"
@@ -40,12 +38,7 @@ class PolarisSource:
         """Write `polaris_train_data.csv` and, with targets, `polaris_test_data.csv` into `raw`."""
         benchmark_id = required(config, "benchmark_id", "polaris")
         by_hand = f"or put {TRAIN} and {TEST} into {raw}"
-        command = [
-            _interpreter(by_hand),
-            str(SCRIPT),
-            benchmark_id,
-            str(raw),
-        ]
+        command = script_command(str(SCRIPT), benchmark_id, str(raw), python=_interpreter(by_hand))
         try:
             done = subprocess.run(  # noqa: S603 (the user's own interpreter, no shell)
                 command,
@@ -82,13 +75,13 @@ class PolarisSource:
         return []
 
 
-def _interpreter(by_hand: str) -> str:
+def _interpreter(by_hand: str) -> str | None:
+    """Return the Python that has the client, None for this one."""
     chosen = os.environ.get(POLARIS_PYTHON)
     if chosen:
         return chosen
-    with contextlib.suppress(ValueError):  # an empty stand-in, which graders that import it get, has no spec
-        if importlib.util.find_spec("polaris") is not None:
-            return sys.executable
+    if find_installed("polaris") is not None:
+        return None
     raise SourceError(
         "Polaris' client needs an environment of its own: install polaris-lib==0.13.0 in one with Python 3.12 and "
         f"set {POLARIS_PYTHON} to its python, {by_hand}"

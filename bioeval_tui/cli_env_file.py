@@ -1,0 +1,39 @@
+"""`--env-file FILE`: the option that takes settings from a file; every command accepts it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+def with_env_file(command: click.Command) -> click.Command:
+    """Return the command with `--env-file`, which its help leaves out; a group's commands get it, too."""
+    if not any(parameter.name == "env_file" for parameter in command.params):
+        command.params.append(env_file_option(hidden=True))
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            with_env_file(one)
+    return command
+
+
+def env_file_option(*, hidden: bool = False) -> click.Option:
+    """Return the option. It is read before all others, some of which ask for settings."""
+    return click.Option(
+        ["--env-file"],
+        type=click.Path(path_type=Path, dir_okay=False, exists=True),
+        metavar="FILE",
+        expose_value=False,
+        is_eager=True,
+        hidden=hidden,
+        callback=_read,
+        help="Take variables that are not set from FILE, such as .env; nothing reads a .env by itself.",
+    )
+
+
+def _read(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+    if path is None or context.resilient_parsing:
+        return
+    from bioeval_tui.settings import read_env_file
+
+    read_env_file(path)

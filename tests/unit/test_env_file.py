@@ -1,0 +1,75 @@
+"""`.env` is read where the user asks for it, and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.settings import read_env_file
+from tests.integration.program import environment, sample_agent
+
+JOB = Path(__file__).resolve().parents[2] / "sample_jobs" / "medication_reminder.yml"
+NEEDS_A_KEY = ("demo", "--llm", "--headless")
+
+
+def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "bioeval_tui", *arguments], capture_output=True, text=True, timeout=60, cwd=folder,
+        env={**environment(folder / "data"), **variables},
+    )  # fmt: skip
+
+
+def test_an_env_file_in_the_working_folder_is_not_read_but_named(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=k\nBIOEVAL_DATA_DIR=elsewhere\n")
+    done = run(tmp_path, *NEEDS_A_KEY)
+    assert done.returncode == 2
+    assert done.stderr.rstrip().endswith("there is a .env here: pass --env-file .env to use it")
+    assert "OPENAI_API_KEY is not set" in done.stderr
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_nothing_is_said_of_an_env_file_that_is_not_there_or_was_read(tmp_path: Path) -> None:
+    assert ".env" not in run(tmp_path, *NEEDS_A_KEY).stderr
+    (tmp_path / ".env").write_text("UNRELATED=1\n")
+    done = run(tmp_path, "--env-file", ".env", *NEEDS_A_KEY)
+    assert "OPENAI_API_KEY is not set" in done.stderr
+    assert "--env-file" not in done.stderr
+
+
+def test_the_env_file_asked_for_reaches_the_processes_that_need_it(tmp_path: Path) -> None:
+    with sample_agent(tmp_path / "data", "--tokens-per-second", "0") as url:
+        (tmp_path / "mine.env").write_text(f"# the agent\nexport BIOEVAL_AGENT_URL='{url}'\n")
+        job = ("run", str(JOB), "--rehearsal", "--headless")
+        for words in (("--env-file", "mine.env", *job), (*job, "--env-file", "mine.env")):
+            done = run(tmp_path, *words)
+            assert done.returncode == 0, done.stderr
+    done = run(tmp_path, "--env-file", "mine.env", *job, BIOEVAL_AGENT_URL="http://127.0.0.1:9")
+    assert done.returncode == 3, "the environment wins"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"A=1\nnonsense\n", "line 2: write NAME=value"),
+        (b"A=1\n\nB='x\n", "line 3: write NAME=value"),
+        (b"A=x\0y\n", "line 1: write NAME=value"),
+        (b"\xff\n", "it is not UTF-8 text"),
+    ],
+)
+def test_a_broken_env_file_sets_nothing_and_names_the_line(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "bad.env").write_bytes(content)
+    before = dict(os.environ)
+    with pytest.raises(UsageError, match=said):
+        read_env_file(tmp_path / "bad.env")
+    assert dict(os.environ) == before
+
+
+def test_a_missing_env_file_is_refused(tmp_path: Path) -> None:
+    done = run(tmp_path, "--env-file", "none.env", "schema")
+    assert done.returncode == 2
+    assert "none.env" in done.stderr
