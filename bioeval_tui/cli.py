@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "new": ("new", "Write a commented job file from a few questions."),
     "check": ("check", "Check job files before anything runs."),
     "schema": ("check", "Print the JSON Schema of job files."),
+    "guards": ("guards", "Check what a simulated user says in recorded conversations."),
     "assert": ("check", "Evaluate one assertion against a saved state or the graph."),
     "agent": ("agent", "Serve the sample agent alone."),
     "grade": ("grading", "Grade submissions against leaderboards."),

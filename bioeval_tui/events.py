@@ -213,7 +213,10 @@ class FactDisclosed(EventBase):
 
 
 class EvaluatorViolated(EventBase):
-    """The simulated user misbehaved; `mended` says whether a second try was clean."""
+    """A guard found something in what the simulated user said.
+
+    `mark`: the message was sent as it is. `void`: it was not, and `mended` says whether the second try was.
+    """
 
     kind: Literal["evaluator_violated"] = "evaluator_violated"
     rule: str
@@ -221,6 +224,7 @@ class EvaluatorViolated(EventBase):
     message: int
     content: str
     mended: bool = False
+    effect: Literal["mark", "void"] = "void"
 
 
 class OperatorActed(EventBase):

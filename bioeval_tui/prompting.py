@@ -22,6 +22,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.jobs.withholding import for_evaluator
 from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
 from bioeval_tui.text import clean_line
 
@@ -86,7 +87,7 @@ def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
 def evaluator_prompt(prompt: Prompt, view: EvaluatorView) -> str:
     """Return what the evaluator is told. Raises `UsageError` when the template is wrong."""
     transcript = _messages(view.transcript)
-    config = _evaluator_config(view)
+    config = for_evaluator(view.job, view.facts).model_dump(mode="json", by_alias=True)
     return _render(
         prompt, config, transcript, facts=list(view.facts), note=view.note, condition=view.condition
     )
@@ -97,16 +98,6 @@ def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
     config = view.job.model_dump(mode="json", by_alias=True)
     example = json.dumps(_example(view.job), ensure_ascii=False, indent=2)
     return _render(prompt, config, _messages(view.transcript), facts=config["facts"], example=example)
-
-
-def _evaluator_config(view: EvaluatorView) -> dict[str, Any]:
-    """Return the job as the evaluator may know it. What it may not know is there, but empty."""
-    config: dict[str, Any] = view.job.model_dump(mode="json", by_alias=True)
-    for task in config["tasks"]:
-        task.update(acceptanceCriteria="", rules=[])
-    config["evaluator"]["lines"] = []
-    config.update(facts=list(view.facts), assertions=[], setups=[], seeds=[], scorer={})
-    return config
 
 
 def _example(job: EvaluationJob) -> dict[str, Any]:

@@ -232,11 +232,15 @@ class GraphSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """What a guard found wrong with an evaluator's message. `note` tells the evaluator how to do better."""
+    """What a guard found in an evaluator's message. `note` tells the evaluator how to do better.
+
+    A message that is `void` is not sent: the evaluator says it again. One that is marked is sent as it is.
+    """
 
     rule: str
     detail: str
     note: str
+    effect: Literal["mark", "void"] = "void"
 
 
 @dataclass(frozen=True, slots=True)

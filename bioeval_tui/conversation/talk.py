@@ -12,9 +12,10 @@ from bioeval_tui.conversation.emitter import ConversationEmitter
 from bioeval_tui.conversation.exchange import DeltaJoiner, stream_whole, with_retries
 from bioeval_tui.conversation.observe import Observation, Observer
 from bioeval_tui.conversation.plan import Parts, RunPlan
-from bioeval_tui.conversation.transcript import Transcript, without_signoff
+from bioeval_tui.conversation.transcript import Transcript
 from bioeval_tui.events import EndReason, Fault
-from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.jobs.signoff import without_signoff
+from bioeval_tui.jobs.withholding import for_evaluator
 from bioeval_tui.protocols import (
     Agent,
     Evaluator,
@@ -123,17 +124,21 @@ class Talk:
         return self._user_message(utterance.content, utterance=utterance)
 
     async def _evaluator_speaks(self) -> Utterance:
-        """Return the evaluator's next message, mended once if a guard objects."""
-        utterance, violations = await self._try_to_speak("")
-        if not violations:
-            return utterance
-        mended, again = await self._try_to_speak(violations[0].note)
-        for violation in violations:
-            self._violated(violation, utterance.content, mended=not again)
-        if again:
-            self._violated(again[0], mended.content, mended=False)
-            raise _EvaluatorSpoilt(f"{again[0].rule}: {again[0].detail}")
-        return mended
+        """Return the evaluator's next message; one that a guard voids is said again, once."""
+        utterance, found = await self._try_to_speak("")
+        void = [violation for violation in found if violation.effect == "void"]
+        if void:
+            again, found_again = await self._try_to_speak(void[0].note)
+            still = [violation for violation in found_again if violation.effect == "void"]
+            for violation in void:
+                self._violated(violation, utterance.content, mended=not still)
+            if still:
+                self._violated(still[0], again.content)
+                raise _EvaluatorSpoilt(f"{still[0].rule}: {still[0].detail}")
+            utterance, found = again, found_again
+        for mark in found:
+            self._violated(mark, utterance.content)
+        return utterance
 
     async def _try_to_speak(self, note: str) -> tuple[Utterance, list[Violation]]:
         number = len(self.transcript.messages) + 1
@@ -276,7 +281,7 @@ class Talk:
     def _message_starts(self, number: int, role: events.RoleName, speaker: str) -> None:
         self.emitter.emit(events.MessageStarted, message=number, turn=self.turn, role=role, speaker=speaker)
 
-    def _violated(self, violation: Violation, content: str, *, mended: bool) -> None:
+    def _violated(self, violation: Violation, content: str, *, mended: bool = False) -> None:
         self.emitter.emit(
             events.EvaluatorViolated,
             rule=violation.rule,
@@ -284,6 +289,7 @@ class Talk:
             message=len(self.transcript.messages) + 1,
             content=content,
             mended=mended,
+            effect=violation.effect,
         )
 
     def counts_against_agent(self, error: PeerError) -> bool:
@@ -335,9 +341,3 @@ def _with_received(error: PeerError) -> str:
     """Return what went wrong and, where the sentence does not say it, what came instead of an answer."""
     said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
     return f"{said}; it sent: {came}" if came and came.rstrip("…") not in said else said
-
-
-def for_evaluator(job: EvaluationJob, facts: tuple[str, ...]) -> EvaluationJob:
-    """Return the job as an evaluator may see it: no acceptance criteria, no rules, only the facts it was given."""
-    tasks = tuple(task.model_copy(update={"acceptance_criteria": "", "rules": ()}) for task in job.tasks)
-    return job.model_copy(update={"tasks": tasks, "facts": facts, "assertions": ()})

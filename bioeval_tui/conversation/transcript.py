@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from bioeval_tui.jobs.loading import job_snapshot
 from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.jobs.signoff import without_signoff
 from bioeval_tui.protocols import Condition, TranscriptMessage
 from bioeval_tui.run_state import ConversationState
 
@@ -70,15 +70,6 @@ class Transcript:
             "sessionId": self.session_id,
             "job": self._job,
         }
-
-
-def without_signoff(content: str, signoff: str) -> str | None:
-    """Return the words beside the sign-off (empty if there are none), or None if it does not stand in `content`."""
-    pattern = re.compile(re.escape(signoff), re.IGNORECASE)
-    if not pattern.search(content):
-        return None
-    rest = pattern.sub(" ", content).strip()
-    return rest if re.search(r"\w", rest) else ""
 
 
 def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMessage, ...]:

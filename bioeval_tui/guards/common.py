@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-from bioeval_tui.guards.specific import Specific
-from bioeval_tui.guards.specifics import specifics
-from bioeval_tui.guards.words import WORD, stems
+from bioeval_tui.guards.words import WORD
+from bioeval_tui.jobs import signoff
 from bioeval_tui.protocols import EvaluatorView
 
 MAX_WORDS = 400
@@ -32,12 +31,13 @@ def said_by(view: EvaluatorView, role: str) -> list[str]:
 
 def signs_off(view: EvaluatorView, text: str) -> bool:
     """Say whether the sign-off stands in `text`."""
-    return view.job.evaluator.signoff.casefold() in text.casefold()
+    return signoff.without_signoff(text, view.job.evaluator.signoff) is not None
 
 
 def without_signoff(view: EvaluatorView, text: str) -> str:
     """Return `text` without the sign-off."""
-    return re.sub(re.escape(view.job.evaluator.signoff), " ", text, flags=re.IGNORECASE).strip()
+    rest = signoff.without_signoff(text, view.job.evaluator.signoff)
+    return text if rest is None else rest
 
 
 def known_text(view: EvaluatorView) -> str:
@@ -47,8 +47,8 @@ def known_text(view: EvaluatorView) -> str:
     )
 
 
-def whole_job_text(view: EvaluatorView) -> str:
-    """Return every word of the job that a user could have a specific from, and everything that was said."""
+def told_text(view: EvaluatorView) -> str:
+    """Return what the job gives the simulated user to say, under either condition: all but facts."""
     job = view.job
     return "\n".join(
         [
@@ -58,27 +58,23 @@ def whole_job_text(view: EvaluatorView) -> str:
             job.evaluator.voice,
             job.evaluator.signoff,
             *job.greetings,
-            *job.facts,
-            *(task.acceptance_criteria for task in job.tasks),
-            *_seed_texts(view),
-            known_text(view),
+            *(line.say for line in job.evaluator.lines),
+            *(task.task for task in job.tasks),
         ]
     )
 
 
-def new_specifics(text: str, known: str) -> list[Specific]:
-    """Return the strong specifics of `text` that do not stand in `known`."""
-    said = [one for one in specifics(text) if one.strong]
-    if not said:
-        return []
-    known_specifics, known_stems = specifics(known), stems(known)
-    return [
-        one
-        for one in said
-        if not any(one.same_as(other) for other in known_specifics)
-        and not (one.kind == "name" and one.key in known_stems)
-        and not (one.kind == "code" and one.key in known.casefold())
-    ]
+def whole_job_text(view: EvaluatorView) -> str:
+    """Return every word of the job that a user could have a number from, and everything that was said."""
+    return "\n".join(
+        [
+            told_text(view),
+            *view.job.facts,
+            *(task.acceptance_criteria for task in view.job.tasks),
+            *_seed_texts(view),
+            *(message.content for message in view.transcript),
+        ]
+    )
 
 
 def sentences(text: str) -> tuple[str, ...]:

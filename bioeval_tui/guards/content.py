@@ -6,29 +6,24 @@ import re
 
 from bioeval_tui.guards.common import (
     known_text,
-    last_agent_message,
-    new_specifics,
     said_by,
     signs_off,
+    told_text,
     whole_job_text,
     without_signoff,
 )
-from bioeval_tui.guards.ledger import asked, disclosed
-from bioeval_tui.guards.specific import Specific
-from bioeval_tui.guards.specifics import specifics
-from bioeval_tui.guards.times import PART_OF_DAY
+from bioeval_tui.guards.language import is_english
+from bioeval_tui.guards.ledger import asked, asks_for_anything, disclosed
+from bioeval_tui.guards.numbers import made_up_numbers
 from bioeval_tui.guards.words import content_stems
 from bioeval_tui.protocols import EvaluatorView, Violation
 from bioeval_tui.text import clean_line, shorten
 
 PREFIX = 5
 """So many letters make two words the same in a task: `reminder` and `remind`."""
-BRIEF = 5
-"""An answer of at most so many words is about the question alone."""
-SMALL = 10
-"""Bare numbers up to this one are talk ("two things") unless they are the whole answer."""
+VERBATIM = 6
+"""So many words of a fact in a row, or the whole of a shorter one, are that fact word for word."""
 
-_WANTS_NUMBER = re.compile(r"\b(?:how (?:much|many|old|often)|what time|when|dose|dosage)\b", re.IGNORECASE)
 _REQUEST = re.compile(
     r"\?|\b(?:please|could you|can you|would you|tell me|show me|give me|remind me|i need|i want|i['’]d like|i would like)\b",
     re.IGNORECASE,
@@ -41,24 +36,20 @@ _FAREWELL = re.compile(
 _ASKING_WORDS = frozenset(
     ["ask", "reque", "tell", "find", "get", "let", "see", "assis", "agent", "chatb", "bot", "user", "wheth"]
 )
+# Chinese, Japanese and Thai put no space between words: each letter counts as one.
+_TOKEN = re.compile(
+    r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+"
+)
 
 
 def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a fact that is withheld, or that was given without being asked for."""
-    found = disclosed(without_signoff(view, text), view.job.facts, (), known_text(view))
-    if not found:
-        return None
+    """Find a fact that is withheld (certain when it is said word for word), or that nobody had asked for."""
+    words = without_signoff(view, text)
     if view.condition == "withheld":
-        fact = shorten(clean_line(view.job.facts[found[0] - 1]), 80)
-        return Violation(
-            "fact_withheld",
-            f"says what only the withheld facts say: “{fact}”",
-            "You said something that you cannot know. Say only what stands in your list or in the conversation.",
-        )
+        return _withheld(view, words)
+    found = disclosed(words, view.job.facts, (), known_text(view))
     questions = said_by(view, "assistant")
-    unasked = [
-        number for number in found if not any(asked(said, view.job.facts[number - 1]) for said in questions)
-    ]
+    unasked = [number for number in found if not _asked(view, questions, view.job.facts[number - 1])]
     if not unasked:
         return None
     fact = shorten(clean_line(view.job.facts[unasked[0] - 1]), 80)
@@ -66,26 +57,34 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
         "fact_unasked",
         f"gives a fact that nobody asked for: “{fact}”",
         f"You volunteered something that the chatbot had not asked for: {fact}. Leave it out until you are asked.",
+        "mark",
     )
 
 
 def invention(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a place, date, time, dose, name or number that stands neither in the job nor in the conversation."""
-    words = without_signoff(view, text)
-    new = [one for one in new_specifics(words, whole_job_text(view)) if _made_up(one, words, view)]
+    """Find a number that stands neither in the job nor in the conversation.
+
+    Where neither tasks nor facts are known, nobody can say what was made up.
+    """
+    if not view.job.tasks and not view.job.facts:
+        return None
+    new = made_up_numbers(without_signoff(view, text), whole_job_text(view))
     if not new:
         return None
-    named = ", ".join(f"“{clean_line(one.shown, 60)}”" for one in new[:3])
+    named = ", ".join(f"“{clean_line(one, 60)}”" for one in new[:3])
     return Violation(
         "invention",
         f"makes up {named}",
         f"You made up {named}. Nobody told you that. Where you do not know, say so, or leave it to the chatbot.",
+        "mark",
     )
 
 
 def early_end(view: EvaluatorView, text: str) -> Violation | None:
     """Find a goodbye while a task has not been brought up."""
     if not signs_off(view, text) and not _FAREWELL.search(text):
+        return None
+    if not is_english(known_text(view)):
         return None
     left = untouched_tasks(view, text)
     requests = sum(
@@ -99,6 +98,7 @@ def early_end(view: EvaluatorView, text: str) -> Violation | None:
         "early_signoff",
         f"ends while task {left[0]} has not been brought up: “{task}”",
         f"You said goodbye too early. You have not yet brought up: {task}. Bring it up now.",
+        "mark",
     )
 
 
@@ -121,15 +121,42 @@ def _task_words(text: str) -> frozenset[str]:
     return frozenset(word[:PREFIX] for word in content_stems(text)) - _ASKING_WORDS
 
 
-def _made_up(one: Specific, text: str, view: EvaluatorView) -> bool:
-    if one.key.startswith(PART_OF_DAY):
-        # "in the evening" beside or about a time that is known says nothing new.
-        return not any(_is_clock_time(other) for other in specifics(f"{text}\n{' '.join(view.facts)}"))
-    if one.kind == "quantity" and not one.unit and float(one.key) <= SMALL:
-        # "two things" is talk; "7" to "how many?" is an answer.
-        return len(text.split()) <= BRIEF and bool(_WANTS_NUMBER.search(last_agent_message(view)))
-    return True
+def _withheld(view: EvaluatorView, words: str) -> Violation | None:
+    facts, known = view.job.facts, "\n".join([told_text(view), known_text(view)])
+    note = (
+        "You said something that you cannot know. Say only what stands in your list or in the conversation."
+    )
+    for fact in facts:
+        if run := _word_for_word(words, fact, known):
+            detail = f"says a withheld fact word for word: “{shorten(run, 80)}”"
+            return Violation("fact_withheld", detail, note)
+    if found := disclosed(words, facts, (), known):
+        fact = shorten(clean_line(facts[found[0] - 1]), 80)
+        detail = f"says what only the withheld facts say: “{fact}”"
+        return Violation("fact_withheld", detail, note, "mark")
+    return None
 
 
-def _is_clock_time(one: Specific) -> bool:
-    return one.kind == "time" and not one.key.startswith(PART_OF_DAY)
+def _word_for_word(text: str, fact: str, known: str) -> str:
+    """Return the run of words that `text` shares with `fact` and nobody could know; empty if there is none."""
+    ours, theirs, told = _tokens(text), _tokens(fact), f" {' '.join(_tokens(known))} "
+    size = min(VERBATIM, len(theirs))
+    if size < 2:
+        return ""
+    runs = {" ".join(theirs[start : start + size]) for start in range(len(theirs) - size + 1)}
+    said = (" ".join(ours[start : start + size]) for start in range(len(ours) - size + 1))
+    return next((run for run in said if run in runs and f" {run} " not in told), "")
+
+
+def _tokens(text: str) -> list[str]:
+    return [token.casefold() for token in _TOKEN.findall(text)]
+
+
+def _asked(view: EvaluatorView, questions: list[str], fact: str) -> bool:
+    """Say whether a fact was asked for so far.
+
+    Where there are no tasks, what the user came for stands among the facts, and "How can I help?" asks for it.
+    """
+    if not view.job.tasks:
+        return not questions or any(asks_for_anything(said) for said in questions)
+    return any(asked(said, fact) for said in questions)

@@ -22,7 +22,7 @@ _NO_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"\?|\b(?:please|could you|can you|would you|may i|let me know|tell me|provide|share|specify|confirm|clarify"
+    r"[?？؟]|\b(?:please|could you|can you|would you|may i|let me know|tell me|provide|share|specify|confirm|clarify"
     r"|i(?:['’]ll| will)? need|i (?:would|['’]d) like to know|i['’]d like to know|which|what|when|where|who)\b",
     re.IGNORECASE,
 )
@@ -49,7 +49,9 @@ _OPEN_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _OFFER = re.compile(
-    r"\banything else (?:i can|you need|you['’]d like|to)\b|\bwould you like me to\b", re.IGNORECASE
+    r"\banything else (?:i can|you need|you['’]d like|to)\b|\bwould you like me to\b|\bshall i\b"
+    r"|\b(?:how|what) (?:can|may|could) i (?:help|assist|do for)\b",
+    re.IGNORECASE,
 )
 
 
@@ -79,22 +81,28 @@ def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: 
 
 
 def asked(agent_message: str, fact: str) -> bool:
-    """Say whether the agent's last message asked for `fact`.
+    """Say whether an agent's message asked for `fact`.
 
-    It did when a sentence of it asks for something that the fact is about (words in common), for the kind
-    of thing that the fact gives (a time, a date, a number, a place or person), or openly for details.
+    Any question may: "What brings you in?" asks for whatever does. Only an offer ("How can I help?") asks for no
+    fact, and a question for one kind of thing (when, how many, where, who) asks only for facts that give such a
+    thing or share a word with it.
     """
-    about = content_stems(fact)
     kinds: set[str] = {one.kind for one in specifics(fact)}
     kinds |= {"drug" for word in WORD.findall(fact) if is_drug(word)}
     for sentence in _SENTENCES.split(agent_message):
         if not _ASKS.search(sentence) or _OFFER.search(sentence):
             continue
-        if _OPEN_QUESTION.search(sentence) or about & content_stems(sentence):
+        wanted = {kind for kind, question in _ASKS_FOR_KIND if question.search(sentence)}
+        if not wanted or wanted & kinds or _OPEN_QUESTION.search(sentence):
             return True
-        if any(kind in kinds and question.search(sentence) for kind, question in _ASKS_FOR_KIND):
+        if content_stems(fact) & content_stems(sentence):
             return True
     return False
+
+
+def asks_for_anything(agent_message: str) -> bool:
+    """Say whether an agent's message asks for anything at all; an offer of help does, too."""
+    return _ASKS.search(agent_message) is not None
 
 
 def _said(text: str) -> tuple[tuple[Specific, ...], frozenset[str]]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from bioeval_tui.guards import quantities, times
+from bioeval_tui.guards.language import is_english
 from bioeval_tui.guards.specific import Reader, Specific
 from bioeval_tui.guards.words import WORD, is_common, stem, word_set
 
@@ -94,6 +95,7 @@ _READERS: tuple[Reader, ...] = (
 
 
 def _names_and_words(text: str) -> Iterator[Specific]:
+    english = is_english(text)  # elsewhere a capital need be no name: German writes every noun with one
     for match in WORD.finditer(text):
         word = match.group()
         key = stem(word)
@@ -103,6 +105,6 @@ def _names_and_words(text: str) -> Iterator[Specific]:
         elif len(word) > 1 and word[0].isupper() and plain not in _NOT_NAMES and not is_common(word):
             starts = _SENTENCE_START.search(text, max(0, match.start() - 8), match.start())
             acronym = word.isupper() and len(word) <= 6
-            yield Specific("name" if acronym or not starts else "word", key, word)
+            yield Specific("name" if english and (acronym or not starts) else "word", key, word)
         elif len(word) >= 4 and not is_common(word):
             yield Specific("word", key, word)

@@ -44,7 +44,10 @@ class ScriptLine(JobPart):
 
 
 class EvaluatorConfig(JobPart):
-    """Who plays the user, and how. `kind` may name a plug-in, too."""
+    """Who plays the user, and how. `kind` may name a plug-in, too.
+
+    `guards` says what becomes of a message that a guard objects to, where a model plays the user.
+    """
 
     name: Text = "Socrates"
     voice: str = "You speak like a friendly, relaxed human"
@@ -54,6 +57,7 @@ class EvaluatorConfig(JobPart):
     kind: Literal["llm", "scripted", "human"] | Text = "llm"
     model: Text | None = None
     lines: tuple[ScriptLine, ...] = ()
+    guards: Literal["off", "mark", "strict"] = "mark"
 
 
 class TargetConfig(JobPart):

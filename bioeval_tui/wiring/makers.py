@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from bioeval_tui import plugins
 from bioeval_tui.assertions.checker import Checker, GradeMedal, holds_on_nothing
 from bioeval_tui.conversation.control import Control
-from bioeval_tui.conversation.plan import Parts
+from bioeval_tui.conversation.plan import Guard, Parts
 from bioeval_tui.engine.budget import Rates
 from bioeval_tui.engine.spec import EngineSpec
 from bioeval_tui.errors import UsageError
 from bioeval_tui.jobs.models import EvaluationJob, TextSeed
+from bioeval_tui.jobs.withholding import for_evaluator
 from bioeval_tui.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.protocols import Agent, Condition, Evaluator, Judge, KnowledgeGraph
 from bioeval_tui.settings import DEFAULT_MODEL, Settings, env_file_hint
@@ -64,11 +66,21 @@ class Makers:
             check=Checker(graph, why_not, self.grade_medal()),
             graph=graph,
             no_graph=why_not,
-            guard=guards.check if self.job.evaluator.kind == "llm" else None,
+            guard=self._guard(),
             find_facts=guards.disclosed,
             asked_for=guards.asked,
             holds_on_nothing=holds_on_nothing,
         )
+
+    def _guard(self) -> Guard | None:
+        """Return the check of what a model says as the user; None where a person, a script or a plug-in plays."""
+        from bioeval_tui import guards
+        from bioeval_tui.prompting import find_prompt
+
+        evaluator = self.job.evaluator
+        if evaluator.kind != "llm" or evaluator.guards == "off":
+            return None
+        return partial(guards.check, prompt=find_prompt(evaluator.prompt, self.job_dir).text)
 
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""
@@ -108,7 +120,7 @@ class Makers:
             return HumanEvaluator(job, lines)
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
-            return make_evaluator(job)
+            return make_evaluator(for_evaluator(job, job.facts if condition == "supplied" else ()))
         from bioeval_tui.chat.model import ChatModel
         from bioeval_tui.evaluators.llm import LLMEvaluator
 
