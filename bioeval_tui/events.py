@@ -226,6 +226,13 @@ class EvaluatorViolated(EventBase):
     mended: bool = False
     effect: Literal["mark", "void"] = "void"
 
+    @property
+    def outcome(self) -> str:
+        """What became of the message, in words."""
+        if self.effect == "mark":
+            return "marked"
+        return "said again without it" if self.mended else "not sent"
+
 
 class OperatorActed(EventBase):
     """A person paused, stepped, took over, said something, gave back or cancelled."""

@@ -125,6 +125,11 @@ class ConversationState:
             return None
         return next((message for message in self.messages if message.message == number), None)
 
+    def sent(self, message: MessageState) -> bool:
+        """Say whether a message reached the other side: the sign-off alone, and what was cut off or void, did not."""
+        last = self.messages[-1].message == message.message
+        return message.done and not (message.signs_off and last)
+
     def begin(self, event: events.MessageStarted | events.MessageCompleted) -> MessageState:
         """Append a message that was not known, and return it."""
         message = MessageState(event.message, event.turn, event.role, event.speaker, event.at)

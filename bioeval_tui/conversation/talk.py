@@ -90,8 +90,9 @@ class Talk:
 
     async def _one_turn(self) -> Outcome | None:
         """Let the evaluator (or the operator) speak and the agent answer; return an outcome when it ended."""
+        # Nobody's fault: an agent that stalls and a user that rambles both end here. The tasks' scores tell them apart.
         if len(self.transcript.messages) >= self.plan.job.max_messages:
-            return Outcome("max_turns", "agent", f"{self.plan.job.max_messages} messages")
+            return Outcome("max_turns", detail=f"{self.plan.job.max_messages} messages without a sign-off")
         if self._active_s > self.plan.limits.conversation_s:
             return Outcome("timed_out", "agent", f"longer than {self.plan.limits.conversation_s:g} s")
         await self.control.gate()
@@ -103,9 +104,7 @@ class Talk:
             return Outcome("signed_off")
         if len(self.transcript.messages) >= self.plan.job.max_messages:
             detail = f"{self.plan.job.max_messages} messages; the last had no room for an answer"
-            return (
-                Outcome("signed_off", detail=detail) if signs_off else Outcome("max_turns", "agent", detail)
-            )
+            return Outcome("signed_off" if signs_off else "max_turns", detail=detail)
         began = time.monotonic()
         await self._answer(to_send)
         self._active_s += time.monotonic() - began

@@ -13,6 +13,9 @@ IN_NAMES = 100
 """Smaller numbers behind a letter belong to a name, such as those of B12 and COVID-19."""
 
 _NUMBER = re.compile(r"(?P<behind>[^\W\d_]-?)?(?P<number>\d+(?:[.,]\d+)*)")
+_HOUR = re.compile(
+    r"(?<!\d)(?P<hour>\d{1,2})(?:[:.]\d\d(?!\d)|\s?(?:[ap]\.?m\b|uhr\b|h\b|o['’]clock))", re.IGNORECASE
+)
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _LARGE = "|".join(word for word, value in NUMBER_WORDS.items() if value > SMALL)
 _UNITS = "|".join(word for word, value in NUMBER_WORDS.items() if 0 < value < 10)
@@ -55,8 +58,9 @@ def _told(text: str) -> Iterator[float]:
         for value in _values(match["number"]):
             yield value
             yield float(round(value))
-            if value.is_integer() and 0 < value <= 24:
-                yield value + 12 if value <= 12 else value - 12
         yield from (float(part[:300]) for part in re.split(r"[.,]", match["number"]))
+    for match in _HOUR.finditer(text):
+        hour = float(match["hour"])
+        yield hour + 12 if hour <= 12 else hour - 12
     for match in _IN_WORDS.finditer(text):
         yield number_of(match.group())

@@ -54,11 +54,18 @@ _SPEAKS_OF_SOURCE = re.compile(
     r"|\b(?:the|this|my|your|a|case|clinical|provided|given)\s+vignette\b|^\W*vignette\s+(?:do|did)",
     re.IGNORECASE,
 )
-_MATTER = r"(?:information|info|details?|data|description|history|context|background|facts|story|text)"
-_BY_WHOM = r"(?:(?:that\s+|which\s+)?(?:(?:i|you|we)(?:'ve|'m)?\s+)?(?:(?:was|were|is|are|am|have|has|had|been)\s+){0,2}(?:provided|given|gave|supplied)(?:\s+(?:to\s+|with\s+)?(?:me|us))?)"
+_MATTER = r"(?:information|info|details?|data|description|context|background|facts|story|text)"
+_GIVEN_TO_ME = (
+    r"(?:(?:that\s+|which\s+)?(?:i\s+have|(?:(?:i(?:'ve|'m)?|you(?:'ve)?)\s+)?(?:(?:was|were|is|are|am|have|has|had|been)\s+){0,2}"
+    r"(?:provided|given|supplied|(?<=you\s)gave))(?:\s+(?:to\s+|with\s+)?(?:me|us))?)"
+)
 _INFORMATION = re.compile(
-    rf"\b(?:the|this|that|no|any|all)\s+(?:\w+\s+){{0,2}}?{_MATTER}\s+(?:i\s+have\s+been\s+given|{_BY_WHOM})\b"
-    rf"|\b(?:the|this|my)\s+(?:provided|given)\s+{_MATTER}\b"
+    # "the information provided", "no details were given to me", "what's been provided"
+    rf"\b(?:the|this|that|no|any|all)\s+(?:\w+\s+){{0,2}}?{_MATTER}\s+{_GIVEN_TO_ME}\b|\b(?:the|this|my)\s+(?:provided|given)\s+(?:{_MATTER}|history)\b"
+    r"|\bwhat(?:'s|\s+has|\s+is|\s+was)\s+(?:been\s+)?(?:provided|given)\b|\bwhat\s+i(?:'ve|\s+have|\s+was)\s+(?:been\s+)?(?:given|provided)\b"
+    # "the information does not include", "the description only says"
+    rf"|\b(?:the|this)\s+(?:information|info|details?|description|text)\s+{_SOMEHOW}(?:{_NOT}\s+{_SOMEHOW}(?:mention|specify|include|state|indicate)\b|{_SAYS})"
+    # "the information about my family was not provided"
     rf"|\b{_MATTER}\s+(?:about|on|regarding|of|concerning|for|related\s+to|whether)\b[^.!?\n]{{1,120}}?"
     r"\b(?:isn't|wasn't|aren't|weren't|hasn't\s+been|haven't\s+been|(?:is|was|are|were|has\s+been|have\s+been)\s+not|not)\s+(?:\w+ly\s+)?(?:provided|included|supplied|specified)\b",
     re.IGNORECASE,

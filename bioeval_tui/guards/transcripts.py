@@ -92,7 +92,7 @@ def _hits(line: bytes, number: int, totals: Totals) -> Iterator[Hit]:
 
 def _parse(line: bytes) -> Mapping[str, Any]:
     try:
-        data = json.loads(line.decode("utf-8-sig"))
+        data = json.loads(line.strip().decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
         raise InputError(f"not UTF-8 at byte {problem.start + 1}") from None
     except json.JSONDecodeError as problem:

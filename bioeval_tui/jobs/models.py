@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic.alias_generators import to_camel
 
 DEFAULT_SIGNOFF = "So Long, and Thanks for All the Fish"
@@ -14,6 +14,10 @@ Unit = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 Positive = Annotated[float, Field(gt=0, le=1e9)]
 Text = Annotated[str, Field(min_length=1)]
+# YAML reads a bare `off` as false.
+GuardMode = Annotated[
+    Literal["off", "mark", "strict"], BeforeValidator(lambda value: "off" if value is False else value)
+]
 MedalName = Literal["bronze", "silver", "gold", "above_median"]
 
 
@@ -57,7 +61,7 @@ class EvaluatorConfig(JobPart):
     kind: Literal["llm", "scripted", "human"] | Text = "llm"
     model: Text | None = None
     lines: tuple[ScriptLine, ...] = ()
-    guards: Literal["off", "mark", "strict"] = "mark"
+    guards: GuardMode = "mark"
 
 
 class TargetConfig(JobPart):

@@ -56,7 +56,7 @@ def _line(event: events.RunEvent) -> str | None:
         case events.Warned():
             return f"  note: {event.message}"
         case events.EvaluatorViolated():
-            return f"  evaluator: {event.rule}: {event.detail} ({'mended' if event.mended else 'not mended'})"
+            return f"  evaluator: {event.rule}: {event.detail} ({event.outcome})"
         case events.ConversationEnded():
             return f"  ended: {event.reason.replace('_', ' ')}" + (
                 f": {event.detail}" if event.detail else ""

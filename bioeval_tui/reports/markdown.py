@@ -205,8 +205,9 @@ def _conversations(trial: TrialView, level: str) -> list[str]:
             for said in turn.sides[place]:
                 message = said.message
                 time = f" ({words.seconds(message.latency_ms)})" if message.latency_ms is not None else ""
-                lines += [f"**{escape(message.speaker)}**{time}: {escape(message.text)}", ""]
-                lines += [f"> {escape(note.words)}\n" for note in said.notes]
+                unsent = "".join(f" ({note.words})" for note in said.notes if note.kind == "unsent")
+                lines += [f"**{escape(message.speaker)}**{time}{unsent}: {escape(message.text)}", ""]
+                lines += [f"> {escape(note.words)}\n" for note in said.notes if note.kind != "unsent"]
     return lines
 
 

@@ -74,6 +74,7 @@ def _conversation(talk: ConversationState) -> dict[str, Any]:
                 "speaker": m.speaker,
                 "content": m.text,
                 "operator": m.operator,
+                "sent": talk.sent(m),
             }
             for m in talk.messages
         ],
@@ -90,6 +91,10 @@ def _conversation(talk: ConversationState) -> dict[str, Any]:
         "average_latency_ms": score.average_latency_ms if score else None,
         "facts": [
             {"fact": f.fact, "text": f.text, "message": f.message, "asked": f.asked} for f in talk.facts
+        ],
+        "guards": [
+            {"message": v.message, "rule": v.rule, "effect": v.effect, "mended": v.mended, "detail": v.detail}
+            for v in talk.violations
         ],
         "tone": verdict.tone if verdict else None,
         "tasks": [task.model_dump(mode="json") for task in verdict.tasks] if verdict else [],

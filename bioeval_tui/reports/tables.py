@@ -64,7 +64,7 @@ def _conversations(
 
 def _turn(talk: ConversationState, turn: int) -> list[object]:
     said = [message for message in talk.messages if message.turn == turn]
-    user = next((m for m in said if m.role == "user"), None)
+    user = next((m for m in said if m.role == "user" and m.done), None)
     agent = next((m for m in said if m.role == "assistant"), None)
     checked = [check for checks in talk.checks.values() for check in checks if check.after_turn == turn]
     return [

@@ -31,7 +31,7 @@ class Piece:
 class Note:
     """Something that happened at a message."""
 
-    kind: Literal["fact", "failure", "violation", "operator", "check"]
+    kind: Literal["fact", "failure", "violation", "operator", "check", "unsent"]
     words: str
 
 
@@ -243,9 +243,11 @@ def _said(run: LoadedRun, talk: ConversationState, trial: int, message: MessageS
         for fact in message.facts
     ]
     notes += [
-        Note("violation", f"{slip.rule}: {slip.detail} ({'mended' if slip.mended else 'not mended'})")
+        Note("violation", f"{slip.rule.replace('_', ' ')}: {slip.detail} ({slip.outcome})")
         for slip in message.violations
     ]
+    if message.role == "user" and talk.ended is not None and not talk.sent(message):
+        notes.insert(0, Note("unsent", "the sign-off, not sent" if message.done else "not sent"))
     if message.operator:
         notes.append(Note("operator", "said by a person at the keyboard"))
     if message.waited_ms >= 50:

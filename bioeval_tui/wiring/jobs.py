@@ -10,6 +10,7 @@ from typing import Any
 from bioeval_tui import cypher_guard, plugins
 from bioeval_tui.assertions.expressions import parse
 from bioeval_tui.errors import ExpressionError, JobError, Problem, QueryError, UsageError
+from bioeval_tui.guards.language import is_english
 from bioeval_tui.jobs.loading import MAX_BYTES, LoadedJob, load_job
 from bioeval_tui.jobs.positions import Document, read_yaml, show_path
 from bioeval_tui.jobs.positions import Path as FieldPath
@@ -105,9 +106,25 @@ def _problems_in(source: _Source, embedded: bool) -> list[Problem]:
         *_query_problems(source),
         *(_refused_by_embedded(source) if embedded else ()),
         *_evaluator_problems(source),
+        *_language_problems(source),
         *_pattern_problems(source),
         *_name_problems(source),
     ][:MAX_PROBLEMS]
+
+
+def _language_problems(source: _Source) -> list[Problem]:
+    """Return a warning where a model plays a user whose language most guards do not know."""
+    evaluator = source.part("evaluator")
+    if evaluator.get("kind", "llm") != "llm" or evaluator.get("guards", "mark") in ("off", False):
+        return []
+    texts = [item.get("task") for _, item in _items(source.data.get("tasks"))]
+    if is_english("\n".join(text for text in texts if isinstance(text, str))):
+        return []
+    message = (
+        "the tasks are not in English: what the simulated user says is checked only for what shows in any language, "
+        "and for English phrases (docs/guards.md)"
+    )
+    return [replace(source.problem(("tasks",), "", message), severity="warning")]
 
 
 def _query_problems(source: _Source) -> list[Problem]:

@@ -112,7 +112,10 @@ async def test_what_happened_around_a_message_stands_with_it() -> None:
     fact = events.FactDisclosed(**CONTEXT, fact=1, text="Sydney", message=3, turn=2, asked=True)
     blurted = events.FactDisclosed(**CONTEXT, fact=2, text="5 mg", message=3, turn=2, asked=False)
     broken = events.EvaluatorViolated(**CONTEXT, rule="spoke_as_agent", detail="d", message=3, content="c")
-    say(talk, "Sydney", facts=[fact, blurted], violations=[broken])
+    marked = events.EvaluatorViolated(
+        **CONTEXT, rule="invention", detail="d", message=3, content="c", effect="mark"
+    )
+    say(talk, "Sydney", facts=[fact, blurted], violations=[broken, marked])
     failure = events.RequestFailed(
         **CONTEXT, peer="agent", request_attempt=1, error="busy", status=503, wait_ms=100, counted=True
     )
@@ -126,7 +129,8 @@ async def test_what_happened_around_a_message_stands_with_it() -> None:
     for words in (
         "◆ fact 1, asked",
         "◆ fact 2, not asked",
-        "! evaluator broke a rule: spoke as agent, not mended",
+        "! evaluator, not sent: spoke as agent",
+        "! evaluator, marked: invention",
         "↻ tried again: 503 after 0.1 s",
         "✎ typed by the operator",
         "✓ signs off",

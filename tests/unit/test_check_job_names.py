@@ -19,6 +19,16 @@ def problems(tmp_path, text):
     return [str(problem).removeprefix(f"{path}:") for problem in check_job(path).errors]
 
 
+def test_tasks_in_another_language_get_a_warning_about_the_guards(tmp_path):
+    path = tmp_path / "job.yml"
+    german = JOB.replace("task: t", "task: Bitte den Chatbot um eine tägliche Erinnerung an die Tablette")
+    for text, expected in ((german, 1), (german + "evaluator: {guards: off}\n", 0), (JOB, 0)):
+        path.write_text(text, encoding="utf-8")
+        warned = [p for p in check_job(path).problems if p.severity == "warning" and "guards" in p.message]
+        assert len(warned) == expected
+        assert all((one.field, one.line) == ("tasks", 5) for one in warned)
+
+
 def test_a_sound_job_has_none(tmp_path):
     assert problems(tmp_path, JOB) == []
 

@@ -267,7 +267,7 @@ def faults(state: RunState) -> str:
     counts = {"agent": 0, "evaluator": 0, "judge": 0, "infrastructure": 0}
     for talk in state.conversations.values():
         counts["agent"] += talk.failures
-        counts["evaluator"] += sum(1 for slip in talk.violations if not slip.mended)
+        counts["evaluator"] += sum(1 for slip in talk.violations if slip.outcome == "not sent")
         counts["judge"] += 1 if talk.verdict and talk.verdict.error else 0
         counts["infrastructure"] += sum(1 for f in talk.request_failures if f.peer != "agent")
         ended = talk.ended

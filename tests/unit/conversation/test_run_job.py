@@ -74,7 +74,9 @@ async def test_max_turns_bounds_messages() -> None:
     for talk in state.conversations.values():
         assert len(talk.messages) == 6
         assert talk.ended is not None
-        assert talk.ended.reason == "max_turns"
+        assert (talk.ended.reason, talk.ended.fault) == ("max_turns", "none"), (
+            "an agent stalls, a user rambles"
+        )
         assert talk.score is not None
         assert talk.score.score is not None, "running out of messages is a result"
 
@@ -206,6 +208,58 @@ async def test_a_guard_mends_once_and_then_spoils_the_conversation() -> None:
     assert spoilt.ended is not None
     assert (spoilt.ended.reason, spoilt.ended.fault) == ("evaluator_failed", "evaluator")
     assert [event.mended for event in stage.sink.of("evaluator_violated")] == [True, False, False]
+
+
+async def test_a_mark_is_recorded_and_the_message_is_sent_and_scored() -> None:
+    def guard(view: object, text: str) -> list[Violation]:
+        return [Violation("invention", "makes up “7”", "say no number", "mark")] if "7" in text else []
+
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["At 7"])}, parts={"guard": guard})
+    talk = (await stage.run()).conversation("withheld")
+    assert talk is not None
+    assert stage.agents["withheld"].received == ["Hello", "At 7"]
+    assert [(event.effect, event.outcome, event.message) for event in talk.violations] == [
+        ("mark", "marked", 3)
+    ]
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("signed_off", "none")
+    assert talk.score is not None
+    assert talk.score.score is not None
+
+
+async def test_a_message_that_was_void_twice_is_known_as_not_sent() -> None:
+    def guard(view: object, text: str) -> list[Violation]:
+        return [Violation("leak", "shows reasoning", "say no more")] if "BAD" in text else []
+
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["BAD", "BAD"])}, parts={"guard": guard})
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert [(message.text, talk.sent(message)) for message in talk.messages] == [
+        ("Hello", True),
+        (talk.messages[1].text, True),
+        ("BAD", False),
+    ]
+    assert stage.agents["withheld"].received == ["Hello"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "so long and thanks for all the fish",
+        "So Long,\nand Thanks for All the Fish!",
+        "**So long, and thanks\n\nfor all the fish.**",
+        "“So Long – and Thanks for All the Fish”",
+    ],
+)
+async def test_the_sign_off_is_known_without_its_punctuation_and_over_lines(said: str) -> None:
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator([said])})
+    talk = (await stage.run()).conversation("withheld")
+    assert talk is not None
+    assert stage.agents["withheld"].received == ["Hello"]
+    assert talk.ended is not None
+    assert talk.ended.reason == "signed_off"
+    assert [talk.sent(message) for message in talk.messages] == [True, True, False]
 
 
 async def test_setups_run_before_each_condition() -> None:

@@ -68,6 +68,8 @@ def test_what_was_known_gives_nothing_away_and_each_fact_counts_once():
         ("Which other medicines do you take?", 3),
         ("Which gene are we talking about?", 6),
         ("In which time zone are you?", 2),
+        ("What brings you in?", 4),
+        ("Have you been well otherwise?", 4),
     ],
 )
 def test_a_question_about_a_fact_asks_for_it(question, number):
@@ -81,7 +83,7 @@ def test_a_question_about_a_fact_asks_for_it(question, number):
         ("Done. Is there anything else I can help you with?", 1),
         ("Which time zone are you in?", 1),
         ("How much warfarin do you take?", 5),
-        ("Are you vegetarian?", 3),
+        ("How can I help you today?", 3),
         ("", 1),
     ],
 )

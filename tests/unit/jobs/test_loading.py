@@ -145,3 +145,11 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 def test_control_characters_in_a_job_are_made_visible() -> None:
     text = MINIMAL.replace("Remind me", '"Remind \\e]0;x\\a me"')
     assert "\x1b" not in parse_job(text, Path("job.yml")).job.tasks[0].task
+
+
+@pytest.mark.parametrize(("written", "mode"), [("off", "off"), ('"off"', "off"), ("strict", "strict")])
+def test_guards_may_be_off_with_or_without_quotes(tmp_path: Path, written: str, mode: str) -> None:
+    path = tmp_path / "job.yml"
+    path.write_text(MINIMAL + f"evaluator:\n  guards: {written}\n", encoding="utf-8")
+    assert load_job(path).job.evaluator.guards == mode
+    assert job_from_data(job_snapshot(load_job(path).job)).evaluator.guards == mode

@@ -30,6 +30,8 @@ class Talk:
     says: str = "hello"
     ends: bool = True
     tone: float | None = None
+    unsent: str = ""
+    """What the evaluator said last and a guard did not let pass."""
 
 
 @dataclass
@@ -130,6 +132,13 @@ class Recorded:
             emit(events.RequestFailed, peer="agent", request_attempt=1, error="503", counted=True, message=2)
             for _ in range(talk.failures)
         ]
+        if talk.unsent:
+            number, turn = 2 * len(talk.latencies_ms) + 1, len(talk.latencies_ms) + 1
+            found += [
+                emit(events.MessageStarted, message=number, turn=turn, role="user", speaker="Socrates"),
+                emit(events.MessageDelta, message=number, text=talk.unsent),
+                emit(events.EvaluatorViolated, rule="leak", detail="shows reasoning", message=number, content=talk.unsent),
+            ]  # fmt: skip
         if not talk.ends:
             return found
         found.append(emit(events.ConversationEnded, reason=talk.reason, fault=talk.fault, duration_ms=1000.0))

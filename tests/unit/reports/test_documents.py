@@ -246,6 +246,19 @@ def test_the_json_report_is_json_with_results_and_statistics(demo: LoadedRun) ->
     assert [row["mean"] for row in summary["task_uplifts"]] == [0.75, 0.0, 0.0]
 
 
+def test_a_message_that_was_never_sent_is_marked_so_and_is_in_no_export() -> None:
+    spoilt = Talk(reason="evaluator_failed", fault="evaluator", unsent="my secret thoughts")
+    run = Recorded(withheld=[spoilt]).loaded()
+    talk = json_report([run])["runs"][0]["conditions"]["withheld"]
+    assert [message["sent"] for message in talk["messages"]] == [True, True, False]
+    assert talk["guards"] == [
+        {"message": 3, "rule": "leak", "effect": "void", "mended": False, "detail": "shows reasoning"}
+    ]
+    assert "**Socrates** (not sent): my secret thoughts" in markdown_report([run])
+    assert '<p class="note unsent">not sent</p>' in html_report([run])
+    assert "my secret thoughts" not in openai_lines([run]) + turns_csv([run]) + inspect_log(run)
+
+
 def test_openai_lines_hold_the_messages_in_order(demo: LoadedRun) -> None:
     lines = [json.loads(line) for line in openai_lines([demo]).splitlines()]
     assert [line["metadata"]["condition"] for line in lines] == ["withheld", "supplied"]

@@ -164,13 +164,13 @@ def _violations(message: MessageState, choices: Choices) -> Iterator[Block]:
     for index, violation in enumerate(message.violations):
         fold = Fold("violation", message.message, index)
         rule = clean_line(violation.rule, 80).replace("_", " ")
-        mended = "said again without it" if violation.mended else "not mended"
-        text = f"evaluator broke a rule: {rule}, {mended}"
+        text = f"evaluator, {violation.outcome}: {rule}"
         opened = fold in choices.opened
-        style = "warn" if violation.mended else "bad"
+        style = "bad" if violation.outcome == "not sent" else "warn"
         yield Block("note", text, sign="!", style=style, fold=fold, opened=opened)
         if opened:
-            yield from _detail(f"{violation.detail}\n\n{violation.content}".strip(), "")
+            content = "" if violation.effect == "mark" else violation.content  # it stands above
+            yield from _detail(f"{violation.detail}\n\n{content}".strip(), "")
 
 
 def _preparation(conversation: ConversationState, choices: Choices) -> Iterator[Block]:
