@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from bioeval_tui.guards.content import early_end, facts_given_away, invention
 from bioeval_tui.guards.voice import leak, out_of_role, repetition, role_swap
+from bioeval_tui.prompting import Prompt
 from bioeval_tui.protocols import EvaluatorView, Violation
 
 MAX_CHECKED = 10_000
@@ -35,10 +36,10 @@ _GUARDS: tuple[Callable[[EvaluatorView, str], Violation | None], ...] = (
 )
 
 
-def check(view: EvaluatorView, text: str, prompt: str = "") -> list[Violation]:
+def check(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> list[Violation]:
     """Return what is wrong with the evaluator's message `text`, the gravest first; empty if nothing is.
 
-    `prompt` is the template of the evaluator's prompt, whose words are not to be said. The job's
+    `prompt` is the evaluator's, whose words are not to be said. The job's
     `evaluator.guards` decides what a finding does: with `strict` every one voids the message.
     """
     mode = view.job.evaluator.guards

@@ -17,6 +17,7 @@ from bioeval_tui.guards.common import (
 )
 from bioeval_tui.guards.out_of_role import speaks_of_prompt
 from bioeval_tui.guards.words import WORD
+from bioeval_tui.prompting import Prompt
 from bioeval_tui.protocols import EvaluatorView, Violation
 from bioeval_tui.text import shorten
 
@@ -58,14 +59,19 @@ _ABOUT_BOTH = re.compile(
 _NOTHING_ABOUT_IT = "Write only the words that the person types, nothing about them."
 
 
-def leak(view: EvaluatorView, text: str, prompt: str = "") -> Violation | None:
-    """Find reasoning or the words of the prompt: certain, but for reasoning without a mark of its own."""
+def leak(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> Violation | None:
+    """Find reasoning or the words of the prompt.
+
+    Both are certain, but for reasoning without a mark of its own and a prompt of the job's, which may hold words
+    that the person is to say.
+    """
     words = without_signoff(view, text)
     note = f"You showed your reasoning or your instructions. {_NOTHING_ABOUT_IT}"
     if found := _REASONING.search(words):
         return Violation("leak", f"shows reasoning: “{shorten(found.group().strip(), 80)}”", note)
     if shared := _prompt_words(view, words, prompt):
-        return Violation("leak", f"says words of the prompt: “{shorten(shared, 80)}”", note)
+        detail = f"says words of the prompt: “{shorten(shared, 80)}”"
+        return Violation("leak", detail, note, "mark" if prompt and prompt.origin == "job" else "void")
     found = _ABOUT_BOTH.search(words)
     if found and found.group().casefold() not in _others_words(view):
         return Violation("leak", f"sounds like reasoning: “{shorten(found.group(), 80)}”", note, "mark")
@@ -132,11 +138,11 @@ def _others_words(view: EvaluatorView) -> str:
     return "\n".join([told_text(view), last_agent_message(view)]).casefold()
 
 
-def _prompt_words(view: EvaluatorView, text: str, prompt: str) -> str:
+def _prompt_words(view: EvaluatorView, text: str, prompt: Prompt | None) -> str:
     """Return a run of words that stands in the prompt and nowhere in what may be said; empty if there is none."""
-    if not prompt:
+    if prompt is None:
         return ""
-    told = _shingles(prompt)
+    told = _shingles(prompt.text)
     plain = _plain(text)
     for start in range(len(plain) - SHINGLE + 1):
         run = " ".join(plain[start : start + SHINGLE])

@@ -80,7 +80,7 @@ class Makers:
         evaluator = self.job.evaluator
         if evaluator.kind != "llm" or evaluator.guards == "off":
             return None
-        return partial(guards.check, prompt=find_prompt(evaluator.prompt, self.job_dir).text)
+        return partial(guards.check, prompt=find_prompt(evaluator.prompt, self.job_dir))
 
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""

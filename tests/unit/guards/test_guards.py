@@ -4,10 +4,10 @@ import pytest
 
 from bioeval_tui.guards import RULES, check
 from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.prompting import find_prompt
+from bioeval_tui.prompting import Prompt, find_prompt
 from bioeval_tui.protocols import EvaluatorView, TranscriptMessage
 
-PROMPT = find_prompt("eval/socrates", None).text
+PROMPT = find_prompt("eval/socrates", None)
 OPENING = ("Hi", "Hello, what can I do for you?")
 TASKS = ("Ask the chatbot to set a daily reminder to take a pill", "Ask what the weather is like")
 FACTS = ("The user takes the pill at 8:15 pm", "The user lives in Zurich")
@@ -29,13 +29,13 @@ def job(*, tasks=TASKS, facts=FACTS, **evaluator):
     )
 
 
-def found(message, *said, supplied=False, of=None):
+def found(message, *said, supplied=False, of=None, prompt=PROMPT):
     of = of or job()
     roles = ("user", "assistant")
     transcript = [TranscriptMessage(i + 1, roles[i % 2], text) for i, text in enumerate(said or OPENING)]
     condition = "supplied" if supplied else "withheld"
     view = EvaluatorView(of, condition, 1, of.facts if supplied else (), transcript)
-    violations = check(view, message, PROMPT)
+    violations = check(view, message, prompt)
     assert all(violation.rule in RULES and violation.detail and violation.note for violation in violations)
     return [(violation.rule, violation.effect) for violation in violations]
 
@@ -194,6 +194,12 @@ def test_a_message_that_may_be_the_persons_is_marked_as_role_swap(message):
 )
 def test_reasoning_and_words_of_the_prompt_are_void(message):
     assert found(message) == [("leak", "void")]
+
+
+def test_words_of_the_jobs_own_prompt_are_marked_since_the_person_may_be_to_say_them():
+    own = Prompt("p", "You have had a burning pain in your neck and shoulders for a year.", "job")
+    said = "I have had a burning pain in your neck and shoulders"
+    assert found(said, prompt=own) == [("leak", "mark")]
 
 
 def test_what_only_sounds_like_reasoning_is_marked():
