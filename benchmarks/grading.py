@@ -26,9 +26,9 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from bioeval_tui.grading import GraderPool, Registry
-from bioeval_tui.grading.batch import run_batch
-from bioeval_tui.grading.leaderboard import rank
+from bioeval_tui.grade import GraderPool, Registry
+from bioeval_tui.grade.batch.run import run_batch
+from bioeval_tui.grade.leaderboard import rank
 from bioeval_tui.isolation import program_command
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
@@ -321,7 +321,7 @@ def peak_megabytes(world: World, count: int) -> float:
     code = (
         "from pathlib import Path\n"
         "from bioeval_tui.grading import GraderPool, Registry\n"
-        "from bioeval_tui.grading.batch import run_batch\n"
+        "from bioeval_tui.grade.batch.run import run_batch\n"
         "def peak(pid):\n"
         "    lines = Path(f'/proc/{pid}/status').read_text().splitlines()\n"
         "    return int(next(line for line in lines if line.startswith('VmHWM')).split()[1]) / 1024\n"

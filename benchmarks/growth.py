@@ -144,7 +144,7 @@ def run_list(sizes: tuple[int, ...]) -> Iterator[Measure]:
     """List so many runs for the first time, reading every recording."""
     from run_list import write_recordings
 
-    from bioeval_tui.recordings.catalogue import Catalogue
+    from bioeval_tui.record.catalogue import Catalogue
 
     def measure(folder: Path) -> float:
         for path in folder.glob("catalogue.sqlite*"):

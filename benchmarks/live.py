@@ -224,7 +224,7 @@ def seconds(event: dict[str, Any]) -> float:
 
 def inside(arguments: list[str]) -> None:
     """Be the program, with one more task on its event loop that notes the time, how late it is, and the CPU used."""
-    from bioeval_tui import cli
+    from bioeval_tui.cli import main as cli
     from bioeval_tui.tui.app import BioevalApp
 
     ticks: list[tuple[float, float, float]] = []

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import events
 
-from bioeval_tui.task_report import TaskReport
+from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.tui.services import MedalRow
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ async def use(source: Source, length: int) -> list[float]:
 async def from_file(rows: list[MedalRow], folder: Path) -> float:
     """Return the milliseconds from going to the screen until every report of a file is shown."""
     from bioeval_tui.settings import Settings
-    from bioeval_tui.wiring.grading import Grading, report_rows
+    from bioeval_tui.tui.data.grading import Grading, report_rows
 
     path = folder / "report.json"
     path.write_text(json.dumps({"task_reports": [row.report.to_dict() for row in rows if row.report]}))
@@ -111,7 +111,7 @@ def table_app(source: Source) -> BioevalApp:
 
 async def opened(app: BioevalApp, length: int) -> float:
     """Return the milliseconds from going to the screen until all of its rows are shown."""
-    from bioeval_tui.tui.screens.medals import MedalsScreen
+    from bioeval_tui.tui.medals.medals import MedalsScreen
 
     def whole() -> bool:
         return isinstance(app.screen, MedalsScreen) and len(app.screen.table.visible) == length

@@ -44,8 +44,8 @@ def inside(kind: str, path: Path) -> None:
     if kind == "bare":
         kept: Any = [json.loads(line) for line in path.open("rb")]
     else:
-        from bioeval_tui.recordings.reading import read_recording
-        from bioeval_tui.run_state import RunState, apply
+        from bioeval_tui.record.reading import read_recording
+        from bioeval_tui.record.state import RunState, apply
 
         began = time.perf_counter()
         recording = read_recording(path)

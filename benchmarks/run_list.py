@@ -18,10 +18,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from bioeval_tui import events
-from bioeval_tui.events import write_event
 from bioeval_tui.isolation import program_command
-from bioeval_tui.recordings.catalogue import Catalogue
+from bioeval_tui.record import events
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.events import write_event
 
 REPEATS = 5
 

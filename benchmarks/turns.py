@@ -65,9 +65,9 @@ def run(url: str, folder: Path, turns: int, trials: int, at_once: int) -> dict[s
 
 def inside(arguments: list[str]) -> None:
     """Be the program, with one more task on its event loop that measures how late it runs."""
-    from bioeval_tui import cli
-    from bioeval_tui.engine import batch
-    from bioeval_tui.wiring import headless
+    from bioeval_tui.cli import headless
+    from bioeval_tui.cli import main as cli
+    from bioeval_tui.evaluate.engine import batch
 
     late: list[float] = []
 
@@ -89,7 +89,7 @@ def inside(arguments: list[str]) -> None:
     for module in (
         batch,
         headless,
-        *[m for n, m in sys.modules.items() if n.startswith("bioeval_tui.wiring")],
+        *[m for n, m in sys.modules.items() if n.startswith("bioeval_tui.")],
     ):
         if getattr(module, "run_batch", None) is held:
             module.run_batch = watched  # type: ignore[attr-defined]

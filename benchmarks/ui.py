@@ -27,8 +27,8 @@ from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
-from bioeval_tui.run_state import ConversationKey, ConversationState, MessageState
-from bioeval_tui.tui.widgets.transcript import Transcript
+from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.tui.live.transcript import Transcript
 
 SIZE = (160, 45)
 BATCH_S = 0.033

@@ -10,7 +10,7 @@ leave_out_working_folder(run_by_name=__name__ == "__main__")
 # screen and the engine choose a pace of their own once they have started.
 gc.set_threshold(200_000, 20, 20)
 
-from bioeval_tui.cli import main  # noqa: E402 - imported after both, which is the point
+from bioeval_tui.cli.main import main  # noqa: E402 - imported after both, which is the point
 
 if __name__ == "__main__":
     main()

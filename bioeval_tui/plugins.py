@@ -14,8 +14,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, Protocol
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.jobs.models import EvaluationJob, TargetConfig
-from bioeval_tui.protocols import Agent, Evaluator, Judge, KnowledgeGraph
+from bioeval_tui.evaluate.job.models import EvaluationJob, TargetConfig
+from bioeval_tui.evaluate.seams import Agent, Evaluator, Judge, KnowledgeGraph
 from bioeval_tui.text import clean_line
 
 Group = Literal["agents", "evaluators", "judges", "graphs", "metrics"]

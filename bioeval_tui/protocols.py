@@ -1,290 +1,53 @@
-"""The four seams: Agent, Evaluator, Judge and KnowledgeGraph, and the values that cross them.
-
-Read this first. The conversation is given one implementation of each; it never names one. A peer that
-fails raises `PeerError`; the conversation decides whether to try again, and whose fault it was.
-"""
-
-from __future__ import annotations
-
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
-
-from bioeval_tui.errors import UnavailableError
-from bioeval_tui.jobs.models import EvaluationJob
-
-Condition = Literal["withheld", "supplied"]
-Peer = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
-Role = Literal["user", "assistant"]
-
-
-class PeerError(UnavailableError):
-    """One attempt to talk to a peer failed.
-
-    `retryable` is true for connection errors, timeouts, 408, 425, 429 and 5xx. `retry_after_s` is what
-    the peer asked for, if it did. `received` is what came instead of an answer, cut and cleaned. `unusable`
-    is true when a whole answer came that nobody can use (a refusal, cut off, empty): not the network's fault.
-    `unreachable` is true when no connection could be made at all: nothing can be said of the peer.
-    """
-
-    def __init__(
-        self,
-        peer: Peer,
-        message: str,
-        *,
-        retryable: bool = False,
-        status: int | None = None,
-        retry_after_s: float | None = None,
-        received: str = "",
-        unusable: bool = False,
-        unreachable: bool = False,
-    ) -> None:
-        super().__init__(message)
-        self.peer = peer
-        self.retryable = retryable
-        self.status = status
-        self.retry_after_s = retry_after_s
-        self.received = received
-        self.unusable = unusable
-        self.unreachable = unreachable
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """A piece of a message as it streams in."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """Something an agent did while answering: a function call, a result, a prompt, a request for knowledge."""
-
-    data: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An agent's whole answer. Always the last thing that `Agent.send` yields.
-
-    `started` and `ended` are monotonic seconds: request sent and last byte read; `first_token` is when
-    the first piece of text arrived, None when the answer was not streamed.
-    """
-
-    content: str
-    started: float
-    ended: float
-    first_token: float | None = None
-    generation: Sequence[Mapping[str, Any]] = ()
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-
-    @property
-    def latency_ms(self) -> float:
-        """Milliseconds from the request sent to the last byte of the answer."""
-        return (self.ended - self.started) * 1000
-
-
-class Agent(Protocol):
-    """The system under test, for one conversation."""
-
-    async def open(self) -> str:
-        """Create a session and return its id."""
-        ...
-
-    def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
-        """Send one user message; yield pieces as they arrive and, last, one `Reply`."""
-        ...
-
-    async def observe(self) -> dict[str, Any] | None:
-        """Return the session's object context, or None where the agent has none."""
-        ...
-
-    async def seed_text(self, text: str) -> None:
-        """Hand a text to the agent's knowledge service. Raises `PeerError` where there is none."""
-        ...
-
-    async def seed_history(self, role: Role, content: str) -> bool:
-        """Record a given message as history without an answer; False where the protocol has no way."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close every connection of this conversation."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class TranscriptMessage:
-    """One finished utterance. `message` counts from 1; `operator` marks words typed by a person who took over."""
-
-    message: int
-    role: Role
-    content: str
-    latency_ms: float | None = None
-    operator: bool = False
-    generation: Sequence[Mapping[str, Any]] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluatorView:
-    """All that an evaluator may know. `facts` is empty when they are withheld; criteria are never in it."""
-
-    job: EvaluationJob
-    condition: Condition
-    trial: int
-    facts: tuple[str, ...]
-    transcript: Sequence[TranscriptMessage]
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """An evaluator's whole message. Always the last thing that `Evaluator.speak` yields."""
-
-    content: str
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    model: str | None = None
-    facts: tuple[int, ...] = ()
-    """Facts (from 1) that the evaluator knows it gave; the ledger finds others by reading."""
-
-
-class Evaluator(Protocol):
-    """Whoever plays the user: a model, a script, or a person."""
-
-    identity: str
-
-    def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
-        """Yield pieces of the next message and, last, one `Utterance`."""
-        ...
-
-    async def aclose(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """A quotation from the transcript; `message` is where it stands, None if it was not found there."""
-
-    quote: str
-    message: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskVerdict:
-    """One task's score in [0, 1], with the judge's reason. `task` counts from 1."""
-
-    task: int
-    score: float
-    reason: str = ""
-    evidence: tuple[Evidence, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What one judge says of one transcript. Tone is in [0, 1] or None, and never in the score."""
-
-    judge: str
-    tasks: tuple[TaskVerdict, ...]
-    tone: float | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    error: str = ""
-    """Why a member of a panel gave none; `tasks` is empty then, and the others count."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeView:
-    """All that a judge may know: the job with its facts and criteria, and the finished transcript."""
-
-    job: EvaluationJob
-    condition: Condition
-    transcript: Sequence[TranscriptMessage]
-
-
-class Judge(Protocol):
-    """Scores a finished transcript. Raises `NotMeasuredError` when it cannot."""
-
-    identity: str
-
-    async def score(self, view: JudgeView) -> Sequence[Verdict]:
-        """Return one verdict per judge and repeat; the caller takes the median per task."""
-        ...
-
-    async def aclose(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """A query's result: column names and rows of JSON-like values."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GraphSnapshot:
-    """How much of what a graph holds, and a digest that differs when its content does."""
-
-    labels: Mapping[str, int] = field(default_factory=dict)
-    relationships: Mapping[str, int] = field(default_factory=dict)
-    digest: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """What a guard found in an evaluator's message. `note` tells the evaluator how to do better.
-
-    A message that is `void` is not sent: the evaluator says it again. One that is marked is sent as it is.
-    """
-
-    rule: str
-    detail: str
-    note: str
-    effect: Literal["mark", "void"] = "void"
-
-
-@dataclass(frozen=True, slots=True)
-class AssertionView:
-    """What an assertion may look at: the agent's object context, and the evaluation so far (protocols.md 4)."""
-
-    object_context: Mapping[str, Any] | None
-    evaluation: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """One assertion's outcome. `passed` is None when it could not be measured, with the `error` that says why."""
-
-    passed: bool | None
-    observed: Any = None
-    expected: Any = None
-    error: str | None = None
-    warning: str | None = None
-    report: Mapping[str, Any] | None = None
-    """A TaskReport's dict, for medal assertions."""
-
-
-class KnowledgeGraph(Protocol):
-    """A property graph that is asked in Cypher.
-
-    Both methods raise `QueryError` when the query is wrong, refused or not supported, and `PeerError`
-    (peer `graph`) when the graph is away or too slow.
-    """
-
-    identity: str
-
-    async def query(
-        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0
-    ) -> Rows:
-        """Run one read-only query."""
-        ...
-
-    async def execute(self, cypher: str, *, timeout_s: float = 30.0) -> None:
-        """Run one setup query, which may write."""
-        ...
-
-    async def snapshot(self) -> GraphSnapshot:
-        """Return a summary of the content, for telling whether a run starts clean."""
-        ...
-
-    async def aclose(self) -> None: ...
+"""The published name of `bioeval_tui.evaluate.seams`: what a plug-in implements, and the values that cross."""
+
+from bioeval_tui.evaluate.seams import (
+    Agent,
+    AssertionView,
+    CheckResult,
+    Condition,
+    Delta,
+    Evaluator,
+    EvaluatorView,
+    Evidence,
+    Generation,
+    GraphSnapshot,
+    Judge,
+    JudgeView,
+    KnowledgeGraph,
+    Peer,
+    PeerError,
+    Reply,
+    Role,
+    Rows,
+    TaskVerdict,
+    TranscriptMessage,
+    Utterance,
+    Verdict,
+    Violation,
+)
+
+__all__ = [
+    "Agent",
+    "AssertionView",
+    "CheckResult",
+    "Condition",
+    "Delta",
+    "Evaluator",
+    "EvaluatorView",
+    "Evidence",
+    "Generation",
+    "GraphSnapshot",
+    "Judge",
+    "JudgeView",
+    "KnowledgeGraph",
+    "Peer",
+    "PeerError",
+    "Reply",
+    "Role",
+    "Rows",
+    "TaskVerdict",
+    "TranscriptMessage",
+    "Utterance",
+    "Verdict",
+    "Violation",
+]

@@ -20,7 +20,7 @@ from pathlib import Path
 import anndata
 import pandas as pd
 
-TASKS = Path(__file__).parents[1] / "bioeval_tui" / "grading" / "sample_tasks"
+TASKS = Path(__file__).parents[1] / "bioeval_tui" / "sample" / "tasks"
 
 SHA256 = {
     "lifelines/datasets/ACTG175.csv": "56fba31fa0d7bfbff9667b7149fd96a97c352e72aa582871a62a935e812f0e07",

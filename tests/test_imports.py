@@ -21,7 +21,13 @@ def loaded_after(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["bioeval_tui.cli", "bioeval_tui.grading", "bioeval_tui.run_state", "bioeval_tui.task_report"]
+    "module",
+    [
+        "bioeval_tui.cli.main",
+        "bioeval_tui.grading",
+        "bioeval_tui.record.state",
+        "bioeval_tui.grade.task_report",
+    ],
 )
 def test_importing_it_loads_nothing_heavy(module: str) -> None:
     assert loaded_after(f"import {module}") == set()
@@ -30,7 +36,7 @@ def test_importing_it_loads_nothing_heavy(module: str) -> None:
 @pytest.mark.parametrize("argument", ["--version", "--help"])
 def test_version_and_help_load_nothing_heavy(argument: str) -> None:
     code = (
-        "import sys, bioeval_tui.cli as c\n"
+        "import sys, bioeval_tui.cli.main as c\n"
         f"sys.argv = ['bioeval-tui', {argument!r}]\n"
         "try:\n    c.main()\nexcept SystemExit as end:\n    assert not end.code, end.code"
     )
@@ -42,6 +48,6 @@ def test_the_screens_load_no_client_and_no_data_frames() -> None:
 
 
 def test_the_list_of_runs_is_there_before_the_models_of_events_would_be() -> None:
-    code = "import bioeval_tui.cli_runs, bioeval_tui.recordings.catalogue, bioeval_tui.settings, bioeval_tui.reports.run_list"
+    code = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.settings, bioeval_tui.report.formats.run_list"
     probe = f"import sys\n{code}\nassert not [m for m in ('pydantic.main', 'asyncio', 'jinja2') if m in sys.modules]"
     subprocess.run([sys.executable, "-c", probe], check=True, timeout=60)

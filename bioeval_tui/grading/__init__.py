@@ -1,98 +1,24 @@
-"""Grading: what BioML-bench's grading does, as a library. Importing it loads no pandas.
+"""The published name of `bioeval_tui.grade`: what BioML-bench's grading does, as a library. Importing it loads no pandas.
 
-    from bioeval_tui.grading import registry, grade_submission
-    report = grade_submission(Path("submission.csv"), registry.get_task("oncology/breast-cancer"))
-
-Library functions grade in this process. `GraderPool` grades in worker processes with limits, which is
-what the command line, the screens and medal assertions use.
+from bioeval_tui.grading import registry, grade_submission
+report = grade_submission(Path("submission.csv"), registry.get_task("oncology/breast-cancer"))
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bioeval_tui.errors import InvalidSubmissionError
-from bioeval_tui.task_report import TaskReport
+from bioeval_tui import grade
+from bioeval_tui.grade import __all__
 
 if TYPE_CHECKING:
-    from bioeval_tui.grading.batch import grade_jsonl
-    from bioeval_tui.grading.grade import grade_csv, grade_submission, validate_submission
-    from bioeval_tui.grading.grader import Grader
-    from bioeval_tui.grading.humans import calculate_human_performance_metrics
-    from bioeval_tui.grading.leaderboard import Leaderboard, Ranking, load_leaderboard, rank
-    from bioeval_tui.grading.medals import medal_places
-    from bioeval_tui.grading.outcomes import Invalid, NotGraded, NotGradedError, Outcome
-    from bioeval_tui.grading.paths import extract_agent_from_submission_path
-    from bioeval_tui.grading.pool import GraderPool
-    from bioeval_tui.grading.prepare import prepare_task
-    from bioeval_tui.grading.reports import aggregate_reports, load_reports
-    from bioeval_tui.grading.task import Task, TaskEntry
-    from bioeval_tui.grading.task_registry import Registry, registry
-
-_WHERE = {
-    "grade_jsonl": "batch",
-    "grade_csv": "grade",
-    "grade_submission": "grade",
-    "validate_submission": "grade",
-    "Grader": "grader",
-    "calculate_human_performance_metrics": "humans",
-    "Leaderboard": "leaderboard",
-    "Ranking": "leaderboard",
-    "load_leaderboard": "leaderboard",
-    "rank": "leaderboard",
-    "medal_places": "medals",
-    "Invalid": "outcomes",
-    "NotGraded": "outcomes",
-    "NotGradedError": "outcomes",
-    "Outcome": "outcomes",
-    "extract_agent_from_submission_path": "paths",
-    "GraderPool": "pool",
-    "prepare_task": "prepare",
-    "Registry": "task_registry",
-    "aggregate_reports": "reports",
-    "load_reports": "reports",
-    "registry": "task_registry",
-    "Task": "task",
-    "TaskEntry": "task",
-}
-
-__all__ = [
-    "Grader",
-    "GraderPool",
-    "Invalid",
-    "InvalidSubmissionError",
-    "Leaderboard",
-    "NotGraded",
-    "NotGradedError",
-    "Outcome",
-    "Ranking",
-    "Registry",
-    "Task",
-    "TaskEntry",
-    "TaskReport",
-    "aggregate_reports",
-    "calculate_human_performance_metrics",
-    "extract_agent_from_submission_path",
-    "grade_csv",
-    "grade_jsonl",
-    "grade_submission",
-    "load_leaderboard",
-    "load_reports",
-    "medal_places",
-    "prepare_task",
-    "rank",
-    "registry",
-    "validate_submission",
-]
+    from bioeval_tui.grade import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"bioeval_tui.grading.{_WHERE[name]}"), name)
-    globals()[name] = value
-    return value
+    return getattr(grade, name)
 
 
 def __dir__() -> list[str]:

@@ -19,7 +19,7 @@ from bioeval_tui.serve.access import Access, Hosts, Verdict, same_origin
 from bioeval_tui.serve.session import Session, bounded
 from bioeval_tui.text import clean_line
 
-DRIVER = "bioeval_tui.tui.web_driver:ServedDriver"
+DRIVER = "bioeval_tui.tui.shared.web_driver:ServedDriver"
 MAX_MESSAGE = 1 << 16
 HEARTBEAT_S = 15.0
 WRONG_LINK = "This link does not open anything. Open the one that `bioeval-tui serve` printed."

@@ -15,27 +15,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
-from bioeval_tui.masking.current import current, masking
-from bioeval_tui.masking.proxy import masked
+from bioeval_tui.record.masking.current import current, masking
+from bioeval_tui.record.masking.proxy import masked
 from bioeval_tui.text import home_relative
-from bioeval_tui.tui.keymap import named, resolve, use_keys
-from bioeval_tui.tui.leaving import LeavingApp, OnQuit
-from bioeval_tui.tui.line_filter import MaskedLines, SafeLines
-from bioeval_tui.tui.themes import DEFAULT_VARIABLES, THEMES
+from bioeval_tui.tui.shared.keymap import named, resolve, use_keys
+from bioeval_tui.tui.shared.leaving import LeavingApp, OnQuit
+from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
+from bioeval_tui.tui.shared.themes import DEFAULT_VARIABLES, THEMES
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from bioeval_tui.run_state import RunState
-    from bioeval_tui.tui.run_link import Opener
-    from bioeval_tui.tui.screens.benchmarks import BenchmarksScreen
-    from bioeval_tui.tui.screens.grid import GridScreen
-    from bioeval_tui.tui.screens.jobs import JobsScreen
-    from bioeval_tui.tui.screens.live import LiveScreen
-    from bioeval_tui.tui.screens.medals import MedalsScreen
-    from bioeval_tui.tui.screens.runs import RunsScreen
+    from bioeval_tui.record.state import RunState
+    from bioeval_tui.tui.batch.batch_view import Glance
+    from bioeval_tui.tui.batch.grid import GridScreen
+    from bioeval_tui.tui.benchmarks.benchmarks import BenchmarksScreen
+    from bioeval_tui.tui.jobs.jobs import JobsScreen
+    from bioeval_tui.tui.live.live import LiveScreen
+    from bioeval_tui.tui.live.run_link import Opener
+    from bioeval_tui.tui.medals.medals import MedalsScreen
+    from bioeval_tui.tui.runs.runs import RunsScreen
     from bioeval_tui.tui.services import RunRequest, Services
-    from bioeval_tui.tui.view.batch import Glance
 
 Mode = Literal["jobs", "live", "runs", "benchmarks", "medals"]
 MOST_TOLD = 3
@@ -46,7 +46,7 @@ OBJECTS_BETWEEN_COLLECTIONS = 10_000
 
 
 def _commands() -> type[Provider]:
-    from bioeval_tui.tui.commands import Actions
+    from bioeval_tui.tui.shared.commands import Actions
 
     return Actions
 
@@ -120,7 +120,7 @@ class BioevalApp(LeavingApp):
     # Screens, made when they are first gone to
 
     def _live_screen(self) -> LiveScreen:
-        from bioeval_tui.tui.screens.live import LiveScreen
+        from bioeval_tui.tui.live.live import LiveScreen
 
         return LiveScreen(self._opener(), clock=self.clock)
 
@@ -133,22 +133,22 @@ class BioevalApp(LeavingApp):
         return partial(self.services.start_run, start)
 
     def _jobs_screen(self) -> JobsScreen:
-        from bioeval_tui.tui.screens.jobs import JobsScreen
+        from bioeval_tui.tui.jobs.jobs import JobsScreen
 
         return JobsScreen()
 
     def _runs_screen(self) -> RunsScreen:
-        from bioeval_tui.tui.screens.runs import RunsScreen
+        from bioeval_tui.tui.runs.runs import RunsScreen
 
         return RunsScreen()
 
     def _benchmarks_screen(self) -> BenchmarksScreen:
-        from bioeval_tui.tui.screens.benchmarks import BenchmarksScreen
+        from bioeval_tui.tui.benchmarks.benchmarks import BenchmarksScreen
 
         return BenchmarksScreen()
 
     def _medals_screen(self) -> MedalsScreen:
-        from bioeval_tui.tui.screens.medals import MedalsScreen
+        from bioeval_tui.tui.medals.medals import MedalsScreen
 
         return MedalsScreen(self.services.medals)
 
@@ -219,14 +219,14 @@ class BioevalApp(LeavingApp):
 
     async def _choose_keys(self) -> None:
         # The names are those of every screen; what these need is loaded beside the first paint, not before it.
-        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.screens.keys")
+        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.shared.keys")
         await asyncio.to_thread(module.all_places)
         self.choose_keys()
 
     def choose_keys(self) -> None:
         """Answer to the keys that were kept; say which of them cannot be used."""
-        from bioeval_tui.tui.screens.base import BaseScreen
-        from bioeval_tui.tui.screens.keys import all_places
+        from bioeval_tui.tui.shared.base import BaseScreen
+        from bioeval_tui.tui.shared.keys import all_places
 
         chosen = resolve(self.services.preferences.get("keys"), all_places())
         self.keys = chosen.keys
@@ -244,7 +244,7 @@ class BioevalApp(LeavingApp):
 
     def grid_of(self, batch_id: str) -> GridScreen:
         """Return the grid of every conversation of a batch."""
-        from bioeval_tui.tui.screens.grid import GridScreen
+        from bioeval_tui.tui.batch.grid import GridScreen
 
         def opened(glance: Glance) -> None:
             self.open_conversation(glance, batch_id)
@@ -279,13 +279,13 @@ class BioevalApp(LeavingApp):
 
     def action_help(self) -> None:
         """Show what the screen is for and every key that applies."""
-        from bioeval_tui.tui.screens.help import HelpScreen
+        from bioeval_tui.tui.shared.help import HelpScreen
 
         self.push_screen(HelpScreen(self.screen))
 
     def action_screens(self) -> None:
         """Show the screens, to go to one: what a click on the footer's `1…5` does."""
-        from bioeval_tui.tui.screens.places import PlacesDialog
+        from bioeval_tui.tui.shared.places import PlacesDialog
 
         self.push_screen(PlacesDialog(self.screen), self._go_chosen)
 
@@ -295,13 +295,13 @@ class BioevalApp(LeavingApp):
 
     def action_change_keys(self) -> None:
         """Show every key, to be changed."""
-        from bioeval_tui.tui.screens.keys import KeysDialog
+        from bioeval_tui.tui.shared.keys import KeysDialog
 
         self.push_screen(KeysDialog())
 
     def action_picture(self) -> None:
         """Save the screen as an SVG picture."""
-        from bioeval_tui.tui import pictures
+        from bioeval_tui.tui.shared import pictures
 
         folder, name = self.folder, self.current_mode
         try:

@@ -1,4 +1,4 @@
-"""What screens are given: one Protocol, implemented in `wiring`, faked in pilot tests."""
+"""What screens are given: one Protocol, implemented in `tui/data`, faked in pilot tests."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from bioeval_tui.tui.items import (
 )
 
 if TYPE_CHECKING:  # the first paint waits for no event model
-    from bioeval_tui.events import ConditionName, RunEvent
-    from bioeval_tui.reviews import Opinions, ReviewedScores
-    from bioeval_tui.task_report import TaskReport
-    from bioeval_tui.tui.review_items import Given, ReviewItem, ReviewSource
-    from bioeval_tui.tui.view.batch import Glance
+    from bioeval_tui.grade.task_report import TaskReport
+    from bioeval_tui.record.events import ConditionName, RunEvent
+    from bioeval_tui.record.reviews import Opinions, ReviewedScores
+    from bioeval_tui.tui.batch.batch_view import Glance
+    from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
 
 __all__ = ["Intent", "IntentKind", "MedalRow", "Playback", "RunRequest", "RunSummary", "RunView", "Services"]
 

@@ -12,7 +12,7 @@ import pandas as pd
 import yaml
 from scoring import score
 
-TASKS = Path(__file__).parents[2] / "bioeval_tui" / "grading" / "sample_tasks"
+TASKS = Path(__file__).parents[2] / "bioeval_tui" / "sample" / "tasks"
 TRAINED_ON = "2026-11-20"
 TOLERANCE = 0.005
 

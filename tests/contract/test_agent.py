@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from bioeval_tui.agents.rest import RestAgent
-from bioeval_tui.agents.sample.service import RunningAgent, run_sample_agent
-from bioeval_tui.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
+from bioeval_tui.evaluate.agents.rest import RestAgent
+from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
+from bioeval_tui.evaluate.seams import Agent, Delta, Generation, PeerError, Reply
+from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 NEEDS_GRAPH = pytest.mark.skipif(available() is not None, reason=str(available()))
@@ -188,8 +188,8 @@ async def test_chaos_is_the_same_for_the_same_seed() -> None:
 async def test_an_answer_that_was_lost_is_given_again_and_acted_on_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from bioeval_tui.agents.sample import sessions
-    from bioeval_tui.agents.sample.chaos import Trouble
+    from bioeval_tui.sample.agent import sessions
+    from bioeval_tui.sample.agent.chaos import Trouble
 
     troubles = iter([Trouble("reset"), Trouble(), Trouble()])
     monkeypatch.setattr(sessions.Session, "trouble", lambda _: next(troubles))

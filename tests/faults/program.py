@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.cli import main
-from bioeval_tui.conversation import standstill
+from bioeval_tui.cli.main import main
+from bioeval_tui.evaluate.conversation import standstill
 from tests.integration.program import events_of, wait_for
 
 SESSION = re.compile(r"\(s\d+\)")

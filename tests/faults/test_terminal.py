@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.recordings.live import LiveInfo, read_live
+from bioeval_tui.record.live import LiveInfo, read_live
 from tests.integration.program import events_of, recording_in, wait_for
 from tests.terminals import Terminal
 

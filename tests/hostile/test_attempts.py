@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui import cypher_guard
-from bioeval_tui.assertions.checker import check_expression
 from bioeval_tui.errors import InputError, JobError, QueryError, UsageError
-from bioeval_tui.graphs.embedded import EmbeddedGraph
-from bioeval_tui.jobs.loading import parse_job
-from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.prompting import Prompt, evaluator_prompt, find_prompt
-from bioeval_tui.protocols import AssertionView, EvaluatorView, PeerError, TranscriptMessage
-from bioeval_tui.recordings.catalogue import Catalogue
-from bioeval_tui.recordings.paths import is_run_id
-from bioeval_tui.wiring.grading import newest
+from bioeval_tui.evaluate.assertions.checker import check_expression
+from bioeval_tui.evaluate.graphs import cypher as cypher_guard
+from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph
+from bioeval_tui.evaluate.job.loading import parse_job
+from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.models.prompting import Prompt, evaluator_prompt, find_prompt
+from bioeval_tui.evaluate.seams import AssertionView, EvaluatorView, PeerError, TranscriptMessage
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.paths import is_run_id
+from bioeval_tui.tui.data.grading import newest
 from tests.fuzz.kinds.submissions import add_task
 from tests.fuzz.watch import Canaries, Watch
 
@@ -158,7 +158,7 @@ def cypher(text: str, place: Place) -> None:
 
 async def _on_the_graph(text: str, place: Place) -> None:
     """Past the guard the second line of defence holds: what is asked for does not happen."""
-    from bioeval_tui.graphs.embedded_file import Allowance, EmbeddedFile
+    from bioeval_tui.evaluate.graphs.embedded_file import Allowance, EmbeddedFile
 
     graph = EmbeddedGraph(place.root / "graph" / "g.db")
     try:
@@ -195,7 +195,7 @@ def medal(text: str, place: Place) -> None:
 
 
 def submission(text: str, place: Place) -> None:
-    from bioeval_tui.grading import Registry, grade_jsonl
+    from bioeval_tui.grade import Registry, grade_jsonl
 
     listed = place.job / "list.jsonl"
     written = text if "\\u" in text else json.dumps(text)[1:-1]

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from bioeval_tui.jobs.loading import load_job
+from bioeval_tui.evaluate.job.loading import load_job
 from tests.hostile.world import ROOT, make_world, program
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
@@ -90,7 +90,7 @@ class Processes:
                     with contextlib.suppress(OSError):
                         line = Path(f"/proc/{pid}/cmdline").read_bytes()
                         self.lines.add(line + Path(f"/proc/{pid}/comm").read_bytes())
-                        if b"grading.worker" in line or b"\0agent\0" in line or b"git\0" in line:
+                        if b"grade.batch.worker" in line or b"\0agent\0" in line or b"git\0" in line:
                             self.environments[line] = Path(f"/proc/{pid}/environ").read_bytes()
 
 
@@ -165,7 +165,7 @@ async def picture(environment: dict[str, str], root: Path) -> None:
     """Save a picture of the screens of the runs and of the score card, as the key `s` does."""
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.app import BioevalApp
-    from bioeval_tui.wiring.services import AppServices
+    from bioeval_tui.tui.data.services import AppServices
 
     app = BioevalApp(AppServices(Settings.from_environment(environment)), "runs")
     async with app.run_test(size=(160, 45)) as pilot:
@@ -209,7 +209,7 @@ def test_no_process_shows_a_credential_and_graders_and_agents_get_none(outcome: 
     lines = set[bytes]().union(*(seen.lines for seen in processes))
     environments = {line: variables for seen in processes for line, variables in seen.environments.items()}
     assert not [line for line in lines if MARK.encode() in line]
-    assert any(b"grading.worker" in line for line in environments)
+    assert any(b"grade.batch.worker" in line for line in environments)
     assert any(b"\0agent\0" in line for line in environments)
     for line, variables in environments.items():
         leaked = [

@@ -42,7 +42,7 @@ def with_text(value: Any, text: str, key: str = "") -> Any:
 
 def hostile_recording(text: str, long: str) -> bytes:
     """Return the golden recording with `text` everywhere that it stays a recording, and `long` in one message."""
-    from bioeval_tui.events import UnknownEvent, read_event
+    from bioeval_tui.record.events import UnknownEvent, read_event
 
     lines, done = [], False
     for line in (ROOT / "tests/golden/demo-run.jsonl").read_bytes().splitlines():

@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.sample.paths import sample_submissions
 from bioeval_tui.settings import Settings
-from bioeval_tui.wiring.samples import sample_submissions
-from bioeval_tui.wiring.services import AppServices
+from bioeval_tui.tui.data.services import AppServices
 
 TASK = "oncology/breast-cancer"
 

@@ -11,16 +11,17 @@ from pathlib import Path
 import click
 import pytest
 
-from bioeval_tui import cli, events
-from bioeval_tui.cli_redact import COMMANDS_THAT_SHOW
-from bioeval_tui.events import read_event
-from bioeval_tui.masking.current import current, use
-from bioeval_tui.masking.mask import Mask
-from bioeval_tui.masking.rules_file import load_rules
-from bioeval_tui.recordings.overlay import append_overlay
-from bioeval_tui.recordings.reading import read_recording
-from bioeval_tui.run_state import RunState, apply
-from bioeval_tui.task_report import ReportExtra, TaskReport
+from bioeval_tui.cli import main as cli
+from bioeval_tui.cli.redaction import COMMANDS_THAT_SHOW
+from bioeval_tui.grade.task_report import ReportExtra, TaskReport
+from bioeval_tui.record import events
+from bioeval_tui.record.events import read_event
+from bioeval_tui.record.masking.current import current, use
+from bioeval_tui.record.masking.mask import Mask
+from bioeval_tui.record.masking.rules_file import load_rules
+from bioeval_tui.record.overlay import append_overlay
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.state import RunState, apply
 from tests.integration.marked import GOLDEN, NAME, RULES, leaks, marked_lines
 
 RUN, OTHER = "20261120-210356-44c7", "20261121-000000-beef"
@@ -182,7 +183,7 @@ def leaks_beginning(text: str) -> bool:
 async def test_what_is_held_back_of_a_message_that_never_ended_comes_in_the_end(
     recorded: Path, tmp_path: Path
 ) -> None:
-    from bioeval_tui.recordings.reading import follow
+    from bioeval_tui.record.reading import follow
 
     lines = (recorded / "data" / "runs" / f"{RUN}.jsonl").read_bytes().splitlines(keepends=True)
     last = max(n for n, line in enumerate(lines[:200]) if b'"message_delta"' in line)

@@ -13,9 +13,9 @@ import pytest
 import yaml
 from rich.console import Console
 
-from bioeval_tui.agents.sample.service import run_sample_agent
-from bioeval_tui.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.reports.console import print_score_card
+from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
+from bioeval_tui.report.formats.console import print_score_card
+from bioeval_tui.sample.agent.service import run_sample_agent
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
 from tests.servers.whole_runs import (

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.engine.intents import send_intent
-from bioeval_tui.recordings.live import read_live
-from bioeval_tui.recordings.paths import overlay_path
+from bioeval_tui.evaluate.engine.intents import send_intent
+from bioeval_tui.record.live import read_live
+from bioeval_tui.record.paths import overlay_path
 from tests.integration.program import events_of, run, sample_agent, started, wait_for
 from tests.integration.test_first_light import JOBS, engine_spec
 

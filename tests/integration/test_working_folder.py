@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession
 
-from bioeval_tui.cli import COMMANDS
-from bioeval_tui.cli_grading import tasks as tasks_group
-from bioeval_tui.cli_runs import runs as runs_group
+from bioeval_tui.cli.grade import tasks as tasks_group
+from bioeval_tui.cli.main import COMMANDS
+from bioeval_tui.cli.runs import runs as runs_group
 from tests.integration.opened import Opened
 from tests.integration.program import environment
 from tests.terminals import Terminal

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.engine.batch import run_batch
-from bioeval_tui.engine.spec import EngineSpec, RunSpec
-from bioeval_tui.events import RunEvent
-from bioeval_tui.jobs.loading import job_from_data
-from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.recordings.paths import new_run_id, recording_path
-from bioeval_tui.recordings.reading import read_recording
-from bioeval_tui.reports.result import result_of
-from bioeval_tui.run_state import RunState, apply_all
+from bioeval_tui.evaluate.engine.batch import run_batch
+from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluate.job.loading import job_from_data
+from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.wiring.parts import prepare_run
+from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.paths import new_run_id, recording_path
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.result import result_of
 from bioeval_tui.settings import Secret, Settings, private_dir
-from bioeval_tui.wiring.parts import prepare_run
 
 PUBLISHED_JOB = """
 # The example of embabel-agent-eval's README: its keys, their order and kinds, its two assertions; other words.
@@ -116,9 +116,9 @@ def with_models(url: str, **more: Any) -> dict[str, Any]:
 
 def uplifts(run: WholeRun) -> tuple[str, float | None]:
     """Return the uplift as the score card shows it, and as a report gives it."""
-    from bioeval_tui.reports.loading import load_run
-    from bioeval_tui.reports.summary import summarise_runs
-    from bioeval_tui.tui.view.score_card import total_uplift
+    from bioeval_tui.report.loading import load_run
+    from bioeval_tui.report.summary import summarise_runs
+    from bioeval_tui.tui.live.score_card_view import total_uplift
 
     (summary,) = summarise_runs([load_run(run.path)])
     return total_uplift(run.state, 1).text, summary.uplift.mean if summary.uplift else None

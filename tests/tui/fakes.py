@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from bioeval_tui.events import Reviewed, RunEvent
-from bioeval_tui.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
-from bioeval_tui.run_state import RunState
+from bioeval_tui.record.events import Reviewed, RunEvent
+from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
+from bioeval_tui.record.state import RunState
+from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, RunComparison, RunSummary
-from bioeval_tui.tui.review_items import Given, ReviewItem, ReviewSource
+from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
 from bioeval_tui.tui.services import Intent, MedalRow, RunRequest, RunView
-from bioeval_tui.tui.view.batch import Glance
 
 
 class FakeView:

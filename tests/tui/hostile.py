@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from review_queue import task_queue
 from run_script import scripted_run
 
-from bioeval_tui.run_state import RunState, apply_all
-from bioeval_tui.task_report import TaskReport
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.items import Examined
 
 Value = TypeVar("Value")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from datetime import datetime
 
-from bioeval_tui.task_report import ReportExtra, TaskReport
+from bioeval_tui.grade.task_report import ReportExtra, TaskReport
 from bioeval_tui.tui.services import MedalRow
 
 

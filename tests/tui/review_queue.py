@@ -10,13 +10,13 @@ from typing import Any
 from medal_rows import sample_rows
 from run_script import scripted_run
 
-from bioeval_tui.events import Reviewed, RunEvent
-from bioeval_tui.recordings.overlay import Overlay
-from bioeval_tui.reviews import fold_reviews
-from bioeval_tui.run_state import RunState, apply_all
-from bioeval_tui.tui.review_items import ItemId, ReviewItem
+from bioeval_tui.record.events import Reviewed, RunEvent
+from bioeval_tui.record.overlay import Overlay
+from bioeval_tui.record.reviews import fold_reviews
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.tui.data.reviews import run_items
+from bioeval_tui.tui.review.review_items import ItemId, ReviewItem
 from bioeval_tui.tui.services import MedalRow
-from bioeval_tui.wiring.reviews import run_items
 
 
 def task_queue(events: Sequence[RunEvent] | None = None) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bioeval_tui import composite, events
-from bioeval_tui.events import ConditionName, RunEvent
+from bioeval_tui import score as composite
+from bioeval_tui.record import events
+from bioeval_tui.record.events import ConditionName, RunEvent
 
 RUN_ID = "7f3a2c91"
 BEGAN = datetime(2026, 11, 20, 9, 0, 0, tzinfo=UTC)

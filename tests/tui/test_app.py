@@ -15,14 +15,14 @@ from run_script import scripted_run
 from textual.color import Color
 
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.line_filter import SafeLines
-from bioeval_tui.tui.screens.help import HelpScreen
-from bioeval_tui.tui.screens.keys import KeysDialog
-from bioeval_tui.tui.screens.places import PlacesDialog
-from bioeval_tui.tui.screens.quit import QuitScreen
-from bioeval_tui.tui.screens.score_card import ScoreCard
+from bioeval_tui.tui.live.quit import QuitScreen
+from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.services import Intent
-from bioeval_tui.tui.themes import THEMES
+from bioeval_tui.tui.shared.help import HelpScreen
+from bioeval_tui.tui.shared.keys import KeysDialog
+from bioeval_tui.tui.shared.line_filter import SafeLines
+from bioeval_tui.tui.shared.places import PlacesDialog
+from bioeval_tui.tui.shared.themes import THEMES
 
 
 async def test_quitting_a_demo_cancels_its_run() -> None:

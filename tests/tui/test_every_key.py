@@ -19,12 +19,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.screens.base import BaseScreen
-from bioeval_tui.tui.screens.dialog import Dialog
-from bioeval_tui.tui.screens.keys import KeyRows, KeysDialog, _subclasses, all_places
-from bioeval_tui.tui.screens.list_screen import ListScreen
-from bioeval_tui.tui.widgets.ask_line import AskLine
-from bioeval_tui.tui.widgets.keys_footer import key_name
+from bioeval_tui.tui.shared.ask_line_widget import AskLine
+from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.keys import KeyRows, KeysDialog, _subclasses, all_places
+from bioeval_tui.tui.shared.keys_footer_widget import key_name
+from bioeval_tui.tui.shared.list_screen import ListScreen
 
 SIZE = (120, 30)
 Reach = tuple[str | None, int | None, tuple[str, ...]]

@@ -10,7 +10,7 @@ from hostile import CORPUS, hostile_services
 from textual.pilot import OutOfBounds, Pilot
 
 from bioeval_tui.tui.app import BioevalApp, Mode
-from bioeval_tui.tui.line_filter import SafeLines
+from bioeval_tui.tui.shared.line_filter import SafeLines
 
 UNSAFE = {*range(0x20), 0x7F, *range(0x80, 0xA0), 0x202E, 0x2066, 0x2069, 0x200B, 0xFEFF, 0x2028}
 PATHS = (

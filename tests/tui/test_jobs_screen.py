@@ -14,12 +14,12 @@ from run_script import scripted_run
 
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.tui.items import JobItem
-from bioeval_tui.tui.screens.help import HelpScreen
-from bioeval_tui.tui.screens.jobs import JobsScreen
-from bioeval_tui.tui.screens.run_dialog import RunDialog
+from bioeval_tui.tui.jobs.jobs import JobsScreen
+from bioeval_tui.tui.jobs.run_dialog import RunDialog
+from bioeval_tui.tui.jobs.source_view_widget import SourceView
 from bioeval_tui.tui.services import RunRequest
-from bioeval_tui.tui.widgets.rows import RowList
-from bioeval_tui.tui.widgets.source_view import SourceView
+from bioeval_tui.tui.shared.help import HelpScreen
+from bioeval_tui.tui.shared.rows_widget import RowList
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 

@@ -10,11 +10,11 @@ from driving import NARROW, WIDE, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import run_of_trials, scripted_run
 
-from bioeval_tui.events import write_event
+from bioeval_tui.evaluate.engine.attach import ReplayedRun
+from bioeval_tui.record.events import write_event
 from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.live.scrubber_widget import Scrubber
 from bioeval_tui.tui.services import RunView
-from bioeval_tui.tui.widgets.scrubber import Scrubber
-from bioeval_tui.wiring.views import ReplayedRun
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ from driving import NARROW, WIDE, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import BEGAN, RUN_ID, scripted_run, scripted_run_of
 
-from bioeval_tui import events
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.events import ConditionName
-from bioeval_tui.tui.screens.assertion_detail import AssertionDetail
-from bioeval_tui.tui.screens.help import HelpScreen
-from bioeval_tui.tui.screens.score_card import ScoreCard
+from bioeval_tui.record import events
+from bioeval_tui.record.events import ConditionName
+from bioeval_tui.tui.live.assertion_detail import AssertionDetail
+from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.services import Intent
-from bioeval_tui.tui.widgets.ask_line import AskLine
+from bioeval_tui.tui.shared.ask_line_widget import AskLine
+from bioeval_tui.tui.shared.help import HelpScreen
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 MID = 160

@@ -17,9 +17,9 @@ from textual.pilot import Pilot
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import Examined
-from bioeval_tui.tui.screens.medal_detail import MedalDetail
+from bioeval_tui.tui.medals.medal_card_widget import MedalCard
+from bioeval_tui.tui.medals.medal_detail import MedalDetail
 from bioeval_tui.tui.services import MedalRow
-from bioeval_tui.tui.widgets.medal_card import MedalCard
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 

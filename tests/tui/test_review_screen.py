@@ -15,14 +15,14 @@ from run_script import scripted_run
 from textual.pilot import Pilot
 
 from bioeval_tui.errors import RecordingError
-from bioeval_tui.events import Reviewed
-from bioeval_tui.reviews import fold_reviews, score_of
-from bioeval_tui.run_state import RunState, apply_all
+from bioeval_tui.record.events import Reviewed
+from bioeval_tui.record.reviews import fold_reviews, score_of
+from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.screens.medals import MedalsScreen
-from bioeval_tui.tui.screens.review import ReviewScreen
-from bioeval_tui.tui.screens.review_dialog import ReviewDialog
-from bioeval_tui.tui.screens.score_card import ScoreCard
+from bioeval_tui.tui.live.score_card import ScoreCard
+from bioeval_tui.tui.medals.medals import MedalsScreen
+from bioeval_tui.tui.review.review import ReviewScreen
+from bioeval_tui.tui.review.review_dialog import ReviewDialog
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 OVERRIDE = ("o", *".8", "enter", "y", "enter")

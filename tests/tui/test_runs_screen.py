@@ -12,11 +12,11 @@ from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.tui.screens.compare import CompareDialog
-from bioeval_tui.tui.screens.replay_dialog import ReplayDialog
-from bioeval_tui.tui.screens.runs import RunsScreen
-from bioeval_tui.tui.screens.work import WorkDialog
-from bioeval_tui.tui.widgets.rows import RowList
+from bioeval_tui.tui.live.replay_dialog import ReplayDialog
+from bioeval_tui.tui.runs.compare import CompareDialog
+from bioeval_tui.tui.runs.runs import RunsScreen
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.work import WorkDialog
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 

@@ -13,8 +13,8 @@ from run_script import scripted_run
 from textual.pilot import Pilot
 
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.screens.medals import MedalsScreen
-from bioeval_tui.tui.screens.score_card import ScoreCard
+from bioeval_tui.tui.live.score_card import ScoreCard
+from bioeval_tui.tui.medals.medals import MedalsScreen
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 

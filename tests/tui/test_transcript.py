@@ -14,9 +14,9 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
 
-from bioeval_tui import events
-from bioeval_tui.run_state import ConversationKey, ConversationState, MessageState
-from bioeval_tui.tui.widgets.transcript import Transcript
+from bioeval_tui.record import events
+from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.tui.live.transcript import Transcript
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 CONTEXT: dict[str, Any] = {

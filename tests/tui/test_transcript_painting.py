@@ -7,7 +7,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
-from bioeval_tui.tui.widgets.transcript import Transcript
+from bioeval_tui.tui.live.transcript import Transcript
 from tests.tui.test_transcript import conversation, long_conversation, say, seen, shown
 
 TABLE = "| drug | dose |\n|---|---|\n"

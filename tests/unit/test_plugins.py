@@ -13,14 +13,14 @@ import pytest
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
-from bioeval_tui.grading.metrics import find_metric
-from bioeval_tui.grading.pool import GraderPool
-from bioeval_tui.jobs.models import TargetConfig
-from bioeval_tui.protocols import Delta, Reply
+from bioeval_tui.evaluate.job.models import TargetConfig
+from bioeval_tui.evaluate.seams import Delta, Reply
+from bioeval_tui.grade.batch.pool import GraderPool
+from bioeval_tui.grade.metrics import find_metric
 from bioeval_tui.settings import Secret
 from tests.servers.whole_runs import hold
 
-TaskFolder = runpy.run_path(str(Path(__file__).parent / "grading" / "conftest.py"))["TaskFolder"]
+TaskFolder = runpy.run_path(str(Path(__file__).parent / "grade" / "conftest.py"))["TaskFolder"]
 
 DOCS = Path(__file__).parents[2] / "docs" / "plugins.md"
 TARGET = TargetConfig(user="ann", chatbot="bot", protocol="line")
@@ -129,7 +129,7 @@ async def test_a_job_runs_with_the_agent_of_the_docs_and_a_graph_of_a_plugin(
 async def test_who_else_is_given_transcripts_is_named_and_refused_where_they_are_sensitive(
     example, shouting, site, tmp_path_factory
 ):
-    code = "from bioeval_tui.judges.rules import RulesJudge\ndef make(job): return RulesJudge()\n"
+    code = "from bioeval_tui.evaluate.judges.rules import RulesJudge\ndef make(job): return RulesJudge()\n"
     install(site, "own-judge", "[bioeval_tui.judges]\nown = own_judge:make\n", own_judge=code)
     text = JOB.replace("kind: rules", "kind: own").partition("setups:")[0]
     run = await hold(text, tmp_path_factory.mktemp("run"), agent_url=shouting, graph="none")

@@ -69,12 +69,12 @@ class Jobs(_Files):
         self.path.write_bytes(case)
 
     def run(self, case: bytes) -> str:
-        from bioeval_tui.assertions.checker import holds_on_nothing
-        from bioeval_tui.jobs.loading import job_from_data, job_snapshot
-        from bioeval_tui.prompting import evaluator_prompt, find_prompt, judge_prompt
-        from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
-        from bioeval_tui.wiring.hosts import host_of, without_credentials
-        from bioeval_tui.wiring.jobs import check_job
+        from bioeval_tui.evaluate.assertions.checker import holds_on_nothing
+        from bioeval_tui.evaluate.job.loading import job_from_data, job_snapshot
+        from bioeval_tui.evaluate.models.prompting import evaluator_prompt, find_prompt, judge_prompt
+        from bioeval_tui.evaluate.seams import EvaluatorView, JudgeView, TranscriptMessage
+        from bioeval_tui.evaluate.wiring.check_job import check_job
+        from bioeval_tui.evaluate.wiring.hosts import host_of, without_credentials
 
         checked = check_job(self.path)
         for problem in checked.problems:
@@ -162,20 +162,20 @@ class Recordings(_Files):
             return type(error).__name__
 
     def _read(self, case: bytes) -> str:
-        from bioeval_tui.recordings.catalogue import Catalogue
-        from bioeval_tui.recordings.replay import Player
-        from bioeval_tui.recordings.transfer import import_recording
-        from bioeval_tui.reports import explanation
-        from bioeval_tui.reports.comparison import compare
-        from bioeval_tui.reports.console import print_score_card
-        from bioeval_tui.reports.html import html_report
-        from bioeval_tui.reports.inspect_log import inspect_log
-        from bioeval_tui.reports.json_report import comparison_dict, json_report
-        from bioeval_tui.reports.junit import junit_xml
-        from bioeval_tui.reports.loading import load_run
-        from bioeval_tui.reports.markdown import markdown_report
-        from bioeval_tui.reports.result import result_of
-        from bioeval_tui.reports.tables import openai_lines, turns_csv
+        from bioeval_tui.record.catalogue import Catalogue
+        from bioeval_tui.record.replay import Player
+        from bioeval_tui.record.transfer import import_recording
+        from bioeval_tui.report import explanation
+        from bioeval_tui.report.comparison import compare
+        from bioeval_tui.report.formats.console import print_score_card
+        from bioeval_tui.report.formats.html import html_report
+        from bioeval_tui.report.formats.inspect_log import inspect_log
+        from bioeval_tui.report.formats.json_report import comparison_dict, json_report
+        from bioeval_tui.report.formats.junit import junit_xml
+        from bioeval_tui.report.formats.markdown import markdown_report
+        from bioeval_tui.report.formats.tables import openai_lines, turns_csv
+        from bioeval_tui.report.loading import load_run
+        from bioeval_tui.report.result import result_of
 
         as_json([run.to_dict() for run in Catalogue(self.runs).runs()])
         loaded = load_run(self.path)
@@ -201,6 +201,6 @@ def as_json(value: object) -> None:
 
 
 async def _played(player: Any, path: Path) -> int:
-    from bioeval_tui.recordings.reading import read_recording
+    from bioeval_tui.record.reading import read_recording
 
     return sum([len(batch) async for batch in player(read_recording(path).events, None).play()])

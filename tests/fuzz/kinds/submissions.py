@@ -49,7 +49,7 @@ class Submissions(Kind):
 
     def __init__(self, folder: Path, watch: Watch) -> None:
         super().__init__(folder, watch)
-        from bioeval_tui.grading import Registry
+        from bioeval_tui.grade import Registry
 
         self.path = folder / f"submission{self.suffix}"
         self.canary = folder.parent / f"{folder.name}-canary{self.suffix}"
@@ -67,8 +67,8 @@ class Submissions(Kind):
         """Nothing was started."""
 
     def run(self, case: bytes) -> str:
-        from bioeval_tui.grading.grade import grading_of
-        from bioeval_tui.grading.outcomes import Invalid, NotGraded, outcome_to_dict, to_text
+        from bioeval_tui.grade.grade import grading_of
+        from bioeval_tui.grade.outcomes import Invalid, NotGraded, outcome_to_dict, to_text
 
         outcomes = set()
         for task in self.tasks:
@@ -138,7 +138,7 @@ class H5adSubmissions(Submissions):
 
     def __init__(self, folder: Path, watch: Watch) -> None:
         super().__init__(folder, watch)
-        from bioeval_tui.grading.limits import own_process
+        from bioeval_tui.grade.batch.limits import own_process
 
         own_process()  # as a worker does: what reading may take is bounded
         plain(self.canary, TRUTH)

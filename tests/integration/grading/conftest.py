@@ -3,5 +3,5 @@
 import runpy
 from pathlib import Path
 
-_shared = runpy.run_path(str(Path(__file__).parents[2] / "unit" / "grading" / "conftest.py"))
+_shared = runpy.run_path(str(Path(__file__).parents[2] / "unit" / "grade" / "conftest.py"))
 tasks = _shared["tasks"]

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bioeval_tui.cli_grading import COMMANDS
+from bioeval_tui.cli.grade import COMMANDS
 from bioeval_tui.errors import UsageError
-from bioeval_tui.grading.task_registry import UnknownTaskError
+from bioeval_tui.grade.tasks.registry import UnknownTaskError
 
 
 @pytest.fixture

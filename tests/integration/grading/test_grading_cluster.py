@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import UnavailableError
-from bioeval_tui.grading.batch import run_batch
+from bioeval_tui.grade.batch.run import run_batch
 
 distributed = pytest.importorskip("distributed")
 
@@ -40,7 +40,7 @@ def cluster() -> Iterator[Any]:
 def test_every_submission_is_reported_once_when_a_worker_is_killed(
     tasks, cluster: Any, tmp_path: Path
 ) -> None:
-    from bioeval_tui.grading.cluster import ClusterBackend
+    from bioeval_tui.grade.batch.cluster import ClusterBackend
 
     task_id = tasks.add(code=SLOW)
     count = 300
@@ -69,7 +69,7 @@ def test_every_submission_is_reported_once_when_a_worker_is_killed(
 
 
 def test_a_scheduler_that_is_not_there_is_one_sentence(tasks, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bioeval_tui.grading import cluster
+    from bioeval_tui.grade.batch import cluster
 
     monkeypatch.setattr(cluster, "CONNECT_TIMEOUT_S", 1)
     with pytest.raises(UnavailableError, match=r"the Dask scheduler tcp://127\.0\.0\.1:9 cannot be used"):

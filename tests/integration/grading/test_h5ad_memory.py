@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.grading import GraderPool, Invalid, Registry, TaskReport
+from bioeval_tui.grade import GraderPool, Invalid, Registry, TaskReport
 from tests.fuzz.kinds.h5ad_files import TRUTH, made, plain
 from tests.fuzz.kinds.submissions import add_task
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.agents.sample.service import RunningAgent, run_sample_agent
-from bioeval_tui.graphs.neo4j import Neo4jGraph
+from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph
+from bioeval_tui.evaluate.wiring import graphs
+from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
+from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
 from bioeval_tui.settings import Secret
-from bioeval_tui.wiring import graphs
-from bioeval_tui.wiring.samples import DEMO_JOB, sample_jobs
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
 from tests.servers.whole_runs import (

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from bioeval_tui.agents.openai_chat import OpenAIChatAgent
 from bioeval_tui.errors import UsageError
-from bioeval_tui.http_client.exchange import Timeouts
-from bioeval_tui.jobs.models import TargetConfig
-from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
+from bioeval_tui.evaluate.agents.openai_chat import OpenAIChatAgent
+from bioeval_tui.evaluate.http.exchange import Timeouts
+from bioeval_tui.evaluate.job.models import TargetConfig
+from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv
 

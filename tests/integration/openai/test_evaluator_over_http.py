@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from bioeval_tui.chat.model import MODEL_TIMEOUTS, ChatModel
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluators.llm import LLMEvaluator
-from bioeval_tui.protocols import Delta, EvaluatorView, PeerError, Utterance
+from bioeval_tui.evaluate.evaluators.llm import LLMEvaluator
+from bioeval_tui.evaluate.models.model import MODEL_TIMEOUTS, ChatModel
+from bioeval_tui.evaluate.seams import Delta, EvaluatorView, PeerError, Utterance
 from tests.servers import openai_server as srv
 
 KEY = "sk-test-0123456789abcdef"

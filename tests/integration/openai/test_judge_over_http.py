@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.judges.llm import JudgeRetries, LLMJudge
-from bioeval_tui.protocols import JudgeView, PeerError
+from bioeval_tui.evaluate.judges.llm import JudgeRetries, LLMJudge
+from bioeval_tui.evaluate.seams import JudgeView, PeerError
 from tests.servers import openai_server as srv
 
 KEY = "sk-test-0123456789abcdef"

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from bioeval_tui.chat.model import ChatModel, ChatRequest
 from bioeval_tui.errors import UsageError
-from bioeval_tui.http_client.transport import proxy_for
-from bioeval_tui.protocols import PeerError
+from bioeval_tui.evaluate.http.transport import proxy_for
+from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
+from bioeval_tui.evaluate.seams import PeerError
 from tests.servers import openai_server as srv
 
 REQUEST = ChatRequest("m", [{"role": "user", "content": "Hi"}])

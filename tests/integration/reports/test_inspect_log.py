@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.reports.inspect_log import inspect_log
-from bioeval_tui.reports.loading import LoadedRun, load_run
-from tests.unit.reports.recorded import GOLDEN, Recorded, Talk, scoring
+from bioeval_tui.report.formats.inspect_log import inspect_log
+from bioeval_tui.report.loading import LoadedRun, load_run
+from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 pytestmark = pytest.mark.real_server
 

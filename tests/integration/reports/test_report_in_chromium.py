@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.reports.html import html_report
-from bioeval_tui.reports.loading import load_run
+from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.loading import load_run
 from tests.integration.reports.browser import canary, visit
-from tests.unit.reports.recorded import GOLDEN, Recorded, Talk
+from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 
 pytestmark = pytest.mark.real_server
 

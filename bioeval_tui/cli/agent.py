@@ -1,0 +1,153 @@
+"""The command that serves the sample agent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval_tui.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from bioeval_tui.settings import Settings
+
+
+@click.command(epilog="\b\nExample:\n  bioeval-tui agent --port 8081")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="0 takes a free one."
+)
+@click.option(
+    "--graph",
+    type=click.Path(path_type=Path),
+    help="File of the embedded graph.  [default: the data folder's]",
+)
+@click.option("--neo4j", is_flag=True, help="Keep the graph in Neo4j (NEO_URI, NEO_USERNAME, NEO_PASSWORD).")
+@click.option("--chaos", type=int, metavar="SEED", help="Seeded latency and failures.")
+@click.option(
+    "--tokens-per-second",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    help="Pace of a streamed answer; 0 is at once.",
+)
+@click.option("--exit-with-stdin", is_flag=True, help="End when standard input closes.")
+def agent(
+    port: int,
+    graph: Path | None,
+    neo4j: bool,
+    chaos: int | None,
+    tokens_per_second: float,
+    exit_with_stdin: bool,
+) -> int:
+    """Serve the sample agent alone, on 127.0.0.1: a small rule-based biomedical assistant to try things on.
+
+    Prints one line of JSON with its address on stdout when it is ready, and the same for people on stderr.
+    Ctrl-C ends it.
+    """
+    from bioeval_tui.settings import Settings
+
+    if neo4j and graph is not None:
+        raise UsageError("--graph and --neo4j exclude one another: give one of them")
+    settings = Settings.from_environment()
+    file = (graph or settings.graph_file).expanduser().absolute()
+    return asyncio.run(_serve(settings, file, neo4j, port, chaos, tokens_per_second, exit_with_stdin))
+
+
+async def _serve(
+    settings: Settings,
+    file: Path,
+    neo4j: bool,
+    port: int,
+    chaos: int | None,
+    pace: float,
+    exit_with_stdin: bool,
+) -> int:
+    from bioeval_tui.sample.agent.service import run_sample_agent
+
+    stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    _end_on_signals(stop)
+    if exit_with_stdin:
+        _end_with_stdin(stop)
+    async with contextlib.AsyncExitStack() as stack:
+        graph, name, key = await _open_graph(settings, file, neo4j)
+        if graph is not None:
+            stack.push_async_callback(graph.aclose)
+        try:
+            running = await stack.enter_async_context(
+                run_sample_agent(graph, port=port, chaos_seed=chaos, tokens_per_second=pace, graph_id=key)
+            )
+        except OSError as error:
+            raise UsageError(
+                f"port {port} on 127.0.0.1 cannot be used: {error.strerror}; --port 0 takes a free one"
+            ) from None
+        click.echo(json.dumps({"url": running.url, "graph": name}))
+        if not exit_with_stdin:  # started by a person, not by a program that reads the line above
+            _say_what_is_served(running.url, name)
+        return await stop
+
+
+def _say_what_is_served(url: str, graph: str) -> None:
+    job = "sample_jobs/medication_reminder.yml"
+    click.echo(f"the sample agent listens on {url}, its graph is {graph}; Ctrl-C stops it", err=True)
+    click.echo(f"in another terminal: bioeval-tui run {job} --agent-url {url}", err=True)
+
+
+async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any, str, str]:
+    """Return the graph (None: in memory), how to name it, and its id."""
+    if neo4j:
+        from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph
+
+        password = settings.neo_password.get_secret_value() if settings.neo_password else ""
+        server = Neo4jGraph(settings.neo_uri, settings.neo_username, password)
+        return server, server.identity, ""
+    from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
+    from bioeval_tui.evaluate.graphs.identity import graph_id
+
+    if why_not := available():
+        click.echo(f"what the agent learns is kept in memory only: {why_not}", err=True)
+        return None, "memory", ""
+    embedded = EmbeddedGraph(file)
+    try:
+        await embedded.query("RETURN 1 AS opened")
+    except BaseException:
+        await embedded.aclose()
+        raise
+    return embedded, str(embedded.path), graph_id(embedded.path)
+
+
+def _end_on_signals(stop: asyncio.Future[int]) -> None:
+    loop = asyncio.get_running_loop()
+    for number, code in ((signal.SIGTERM, ExitCode.OK), (signal.SIGINT, ExitCode.INTERRUPTED)):
+        try:
+            loop.add_signal_handler(number, _end, stop, code)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_, code=code: loop.call_soon_threadsafe(_end, stop, code))
+
+
+def _end_with_stdin(stop: asyncio.Future[int]) -> None:
+    loop = asyncio.get_running_loop()
+
+    def wait() -> None:
+        # The descriptor, not sys.stdin: a thread that holds the latter's lock at exit aborts the interpreter.
+        with contextlib.suppress(OSError):
+            while os.read(0, 4096):
+                pass
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_end, stop, ExitCode.OK)
+
+    threading.Thread(target=wait, name="stdin", daemon=True).start()
+
+
+def _end(stop: asyncio.Future[int], code: int) -> None:
+    if not stop.done():
+        stop.set_result(code)
+
+
+COMMANDS: list[click.Command] = [agent]

@@ -1,0 +1,78 @@
+"""The command `baseline`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from bioeval_tui.errors import ExitCode
+
+CHOICES = ("simple", "majority", "random", "ridge", "all")
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui baseline oncology/breast-cancer --kind all --output-dir baselines\n"
+    "  bioeval-tui grade baselines/oncology-breast-cancer_baselines.jsonl --output-dir results"
+)
+@click.argument("task_id", metavar="TASK")
+@click.option(
+    "--kind", type=click.Choice(CHOICES), default="simple", show_default=True, help="Which baseline."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=42, show_default=True, help="For `random`."
+)
+@click.option(
+    "--output-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("baseline_submissions"),
+    show_default=True,
+    help="Where the submissions and their JSONL list go.",
+)
+@click.option(
+    "--tasks-dir",
+    "tasks_dirs",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder of tasks besides those that ship; may be given again.",
+)
+@click.option(
+    "--data-dir", type=click.Path(file_okay=False, path_type=Path), help="Where prepared data lives."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def baseline(
+    task_id: str,
+    kind: str,
+    seed: int,
+    output_dir: Path,
+    tasks_dirs: tuple[Path, ...],
+    data_dir: Path | None,
+    as_json: bool,
+) -> int:
+    """Write baseline submissions for a task, and a JSONL list of them to grade.
+
+    The task is prepared first if it needs no download. TASK is its id, or its bare name if that is unique.
+    """
+    from bioeval_tui.grade import Registry
+    from bioeval_tui.grade.baselines.run import KINDS, run_baselines
+    from bioeval_tui.grade.tasks.prepare import prepare_task
+
+    task = Registry(tasks_dirs or None, data_dir).get_task(task_id)
+    if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
+        prepare_task(task, tell=lambda sentence: click.echo(sentence, err=True))
+    kinds = KINDS if kind == "all" else (kind,)
+    files, listing = run_baselines(task, kinds, seed=seed, output_dir=output_dir)
+    for item in files:
+        click.echo(f"{item.kind}: {item.path}", err=True)
+    if as_json:
+        submissions = [
+            {"kind": item.kind, "seed": item.seed, "submission_path": str(item.path)} for item in files
+        ]
+        click.echo(json.dumps({"task_id": task.id, "jsonl": str(listing), "submissions": submissions}))
+    else:
+        click.echo(str(listing))
+    return ExitCode.OK
+
+
+COMMANDS = [baseline]

@@ -1,0 +1,33 @@
+"""`doctor`: what works here."""
+
+from __future__ import annotations
+
+import click
+
+from bioeval_tui.errors import ExitCode
+
+
+@click.command(epilog="\b\nExample:\n  bioeval-tui doctor --json")
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
+def doctor(as_json: bool) -> int:
+    """Say for each part whether it works and, if not, the one thing to do.
+
+    Exit 0: everything that a demo and grading need works. 3: something of that does not.
+    """
+    from bioeval_tui.cli.doctor_checks import examine
+
+    findings = examine()
+    if as_json:
+        import json
+
+        click.echo(json.dumps([finding.to_dict() for finding in findings], indent=2, ensure_ascii=False))
+    else:
+        for finding in findings:
+            sign = {"works": "✓", "broken": "✗", "absent": "–"}[finding.state]
+            click.echo(f"{sign} {finding.part:<18} {finding.said}")
+            if finding.to_do:
+                click.echo(f"  {'':<18} → {finding.to_do}")
+    return ExitCode.NOT_MEASURED if any(finding.state == "broken" for finding in findings) else ExitCode.OK
+
+
+COMMANDS: list[click.Command] = [doctor]

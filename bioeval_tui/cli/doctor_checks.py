@@ -1,0 +1,239 @@
+"""Examine every part that the program may need. Nothing here takes longer than a few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from bioeval_tui import __version__
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.evaluate.wiring.hosts import host_of
+from bioeval_tui.settings import Settings, env_file_hint, private_dir
+from bioeval_tui.text import clean_line, home_relative
+
+State = Literal["works", "broken", "absent"]
+PROBE_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One part: `works`, `broken` (needed and does not work) or `absent` (optional, not set up)."""
+
+    part: str
+    state: State
+    said: str
+    to_do: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return asdict(self)
+
+
+def examine(settings: Settings | None = None) -> list[Finding]:
+    """Return one finding a part. A check that itself fails is a finding too."""
+    settings = settings or Settings.from_environment()
+    checks: list[tuple[str, Callable[[Settings], Finding]]] = [
+        ("python", _python),
+        ("terminal", _terminal),
+        ("data folder", _data_folder),
+        ("embedded graph", _embedded_graph),
+        ("agent", _agent),
+        ("openai endpoint", _openai),
+        ("neo4j", _neo4j),
+        ("grading", _grading),
+        ("optional extras", _extras),
+        ("plug-ins", _plugins),
+    ]
+    findings = []
+    for part, check in checks:
+        try:
+            findings.append(check(settings))
+        except (BioevalError, OSError, ImportError, ValueError) as error:
+            findings.append(
+                Finding(part, "broken", clean_line(str(error)), "run again with --debug for the details")
+            )
+    return findings
+
+
+def _plugins(settings: Settings) -> Finding:
+    """List what other packages add, from their metadata: nothing of them is imported."""
+    from bioeval_tui import plugins
+
+    found = [plugin for group in plugins.GROUPS for plugin in plugins.installed(group)]
+    named = ", ".join(
+        f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})" for plugin in found
+    )
+    return Finding("plug-ins", "works", named or "none installed")
+
+
+def _python(settings: Settings) -> Finding:
+    said = (
+        f"{platform.python_version()} on {platform.system()} {platform.machine()}, bioeval-tui {__version__}"
+    )
+    return Finding("python", "works", said)
+
+
+def _terminal(settings: Settings) -> Finding:
+    size = shutil.get_terminal_size()
+    said = f"{size.columns}×{size.lines}, colours: {_colours()}"
+    if not sys.stdout.isatty():
+        return Finding(
+            "terminal", "absent", "stdout is not a terminal", "use --headless, or start it in a terminal"
+        )
+    if size.columns < 80 or size.lines < 24:
+        return Finding("terminal", "works", said, "80×24 or larger is comfortable")
+    return Finding("terminal", "works", said)
+
+
+def _colours() -> str:
+    if os.environ.get("NO_COLOR"):
+        return "off (NO_COLOR)"
+    if os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
+        return "16 million"
+    return "256" if "256" in os.environ.get("TERM", "") else "16"
+
+
+def _data_folder(settings: Settings) -> Finding:
+    shown = home_relative(settings.data_dir)
+    try:
+        folder = private_dir(settings.data_dir)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            free = shutil.disk_usage(folder).free / 1e9
+    except OSError as error:
+        to_do = "make it writable, or set BIOEVAL_DATA_DIR to another folder"
+        return Finding("data folder", "broken", f"{shown}: {error.strerror}", to_do)
+    return Finding("data folder", "works", f"{shown}, {free:.0f} GB free")
+
+
+def _embedded_graph(settings: Settings) -> Finding:
+    from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
+
+    why_not = available()
+    if why_not is not None:
+        return Finding("embedded graph", "absent", why_not, "use Neo4j (NEO_URI) for Cypher assertions")
+
+    async def self_test(folder: str) -> int:
+        graph = EmbeddedGraph(Path(folder) / "self-test.db")
+        try:
+            await graph.execute("CREATE (:Check {n: 41})")
+            return int((await graph.query("MATCH (c:Check) RETURN c.n + 1")).rows[0][0])
+        finally:
+            await graph.aclose()
+
+    with tempfile.TemporaryDirectory() as folder:
+        answer = asyncio.run(self_test(folder))
+    if answer != 42:
+        return Finding(
+            "embedded graph",
+            "broken",
+            f"the self-test answered {answer}, not 42",
+            "reinstall graphqlite and apsw",
+        )
+    return Finding("embedded graph", "works", "self-test passed")
+
+
+def _agent(settings: Settings) -> Finding:
+    import httpx
+
+    host = host_of(settings.agent_url)
+    try:
+        httpx.get(settings.agent_url, timeout=PROBE_S)
+    except httpx.HTTPError as error:
+        to_do = "start your agent, or `bioeval-tui agent --port 8081`; BIOEVAL_AGENT_URL says where it is"
+        return Finding("agent", "absent", f"{host} {_unreachable(error)}", to_do)
+    return Finding("agent", "works", f"{host} answers")
+
+
+def _unreachable(error: Exception) -> str:
+    import httpx
+
+    match error:
+        case httpx.TimeoutException():
+            return f"does not answer within {PROBE_S:g} s"
+        case httpx.ConnectError():
+            return "cannot be reached"
+    return f"does not answer as expected ({type(error).__name__})"
+
+
+def _openai(settings: Settings) -> Finding:
+    import httpx
+
+    if settings.openai_api_key is None:
+        to_do = (
+            "set OPENAI_API_KEY (and OPENAI_BASE_URL for another server) to evaluate with models"
+            + env_file_hint()
+        )
+        return Finding("openai endpoint", "absent", "OPENAI_API_KEY is not set", to_do)
+    base = (settings.openai_base_url or "https://api.openai.com/v1").rstrip("/")
+    key = settings.openai_api_key.get_secret_value()
+    try:
+        answer = httpx.get(f"{base}/models", headers={"Authorization": f"Bearer {key}"}, timeout=PROBE_S)
+    except httpx.HTTPError as error:
+        return Finding(
+            "openai endpoint",
+            "broken",
+            f"{host_of(base)} {_unreachable(error)}",
+            "check OPENAI_BASE_URL and the network",
+        )
+    if answer.status_code in (401, 403):
+        return Finding(
+            "openai endpoint",
+            "broken",
+            f"{host_of(base)} refuses the key ({answer.status_code})",
+            "check OPENAI_API_KEY",
+        )
+    return Finding("openai endpoint", "works", f"{host_of(base)} answers ({answer.status_code})")
+
+
+def _neo4j(settings: Settings) -> Finding:
+    if not settings.neo_uri_is_set and settings.neo_password is None:
+        to_do = "set NEO_URI and NEO_PASSWORD to check your agent's own graph" + env_file_hint()
+        return Finding("neo4j", "absent", "NEO_URI is not set", to_do)
+    from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph
+
+    async def probe() -> None:
+        password = settings.neo_password.get_secret_value() if settings.neo_password else ""
+        graph = Neo4jGraph(settings.neo_uri, settings.neo_username, password)
+        try:
+            await graph.query("RETURN 1", timeout_s=PROBE_S)
+        finally:
+            await graph.aclose()
+
+    try:
+        asyncio.run(probe())
+    except BioevalError as error:
+        return Finding(
+            "neo4j", "broken", clean_line(str(error)), "check NEO_URI, NEO_USERNAME and NEO_PASSWORD"
+        )
+    return Finding("neo4j", "works", "answers a query")
+
+
+def _grading(settings: Settings) -> Finding:
+    from bioeval_tui.tui.data.grading import Grading
+
+    entries = Grading(settings).registry().entries()
+    broken = [entry for entry in entries if entry.problem is not None]
+    said = f"{len(entries)} tasks" + (f", {len(broken)} of them broken" if broken else "")
+    return Finding(
+        "grading", "works", said, "`bioeval-tui tasks list` names the broken ones" if broken else ""
+    )
+
+
+EXTRAS = {"distributed": "grading on a Dask cluster"}
+
+
+def _extras(settings: Settings) -> Finding:
+    present = [name for name in EXTRAS if importlib.util.find_spec(name) is not None]
+    absent = [f"{name} ({EXTRAS[name]})" for name in EXTRAS if name not in present]
+    said = f"installed: {', '.join(present) or 'none'}; not installed: {', '.join(absent) or 'none'}"
+    to_do = "install one with `pip install 'bioeval-tui[NAME]'`" if absent else ""
+    return Finding("optional extras", "works" if present else "absent", said, to_do)

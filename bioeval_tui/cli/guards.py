@@ -1,0 +1,63 @@
+"""The command that runs the guards over transcripts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from bioeval_tui.errors import ExitCode, InputError, UsageError
+
+
+@click.command(
+    epilog=(
+        "\b\nEach line is a JSON object: `id`; `messages` with `role` (user is the simulated user, assistant the\n"
+        "agent) and `content`; optionally `facts` or `vignette`, `tasks`, and `condition` [supplied].\n\n"
+        "\b\nExamples:\n  bioeval-tui guards transcripts.jsonl\n"
+        "  bioeval-tui guards transcripts.jsonl --json | tail -1"
+    )
+)
+@click.argument("transcripts", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON Lines [when stdout is no terminal].")
+def guards(transcripts: Path, as_json: bool) -> int:
+    """Check what a simulated user says in recorded conversations: one line for each finding, then the totals.
+
+    Exit 0: every line was read. 2: a line could not be read.
+    """
+    if str(transcripts) == "-":
+        return _check(sys.stdin.buffer, "stdin", as_json)
+    try:
+        file = transcripts.open("rb")
+    except OSError as problem:
+        raise UsageError(f"{transcripts} cannot be read: {problem.strerror}") from None
+    with file:
+        return _check(file, str(transcripts), as_json)
+
+
+def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
+    from bioeval_tui.evaluate.guards.transcripts import Hit, check_transcripts
+
+    as_json = as_json or not sys.stdout.isatty()
+    code = ExitCode.OK
+    for found in check_transcripts(lines, name):
+        if isinstance(found, InputError):
+            click.echo(f"error: {found}", err=True)
+            code = ExitCode.BAD_INPUT
+        elif as_json:
+            click.echo(json.dumps(asdict(found), ensure_ascii=False))
+        elif isinstance(found, Hit):
+            click.echo(f"{found.id}, message {found.message}: {found.effect}, {found.rule}: {found.detail}")
+        else:
+            rules = ", ".join(f"{rule} {count}" for rule, count in found.by_rule.items() if count)
+            click.echo(
+                f"{found.conversations:,} conversations, {found.user_messages:,} messages of the user: "
+                f"{found.marked:,} marked, {found.void:,} void" + (f" ({rules})" if rules else "")
+            )
+    return code
+
+
+COMMANDS: list[click.Command] = [guards]

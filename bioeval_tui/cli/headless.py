@@ -1,0 +1,243 @@
+"""Runs without a screen: the engine in the foreground, progress on stderr, the result on stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bioeval_tui.cli.progress import BatchProgress
+from bioeval_tui.consoles import plain_console
+from bioeval_tui.errors import ExitCode
+from bioeval_tui.evaluate.engine.loop import run_fairly
+from bioeval_tui.evaluate.engine.resume import excluded_trials
+from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluate.prices import FILE_NAME, Prices, load_prices
+from bioeval_tui.evaluate.wiring.start import ends_of, hosts_of, prepare_batch, run_prepared
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.reading import CHUNK, LineReader, follow
+from bioeval_tui.record.state import RunState, apply, lighten
+from bioeval_tui.report.formats.console import print_score_card
+from bioeval_tui.report.gate import from_state
+from bioeval_tui.report.gate_run import Gate, print_checks
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import result_with_cost
+from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.report.summary_words import summary_lines
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import plural
+
+FRAME_S = 0.05
+SLOW_FRAME_S = 0.25
+"""Between two looks at the recording of one run, and at each of many: they share the engine's event loop."""
+
+
+def run_headless(
+    spec: EngineSpec,
+    settings: Settings,
+    *,
+    as_json: bool = False,
+    gate: Gate | None = None,
+    verbose: bool = False,
+) -> int:
+    """Run the batch, print its result, and return the exit code.
+
+    Raises:
+        BioevalError: what is wrong with jobs, settings or file names, before anything is sent.
+    """
+    gate = gate or Gate()
+    gate.check_paths()
+    talk = plain_console(stderr=True)
+    prepared = prepare_batch(spec, settings)
+    talk.print(Text(f"transcripts go to: {', '.join(hosts_of(prepared))}"), soft_wrap=True)
+    interrupted: list[bool] = []
+    running = run_prepared(prepared, spec, settings, on_interrupt=lambda: interrupted.append(True))
+    states = run_fairly(_run(running, spec, settings, talk, verbose))
+    prices = load_prices(settings.data_dir / FILE_NAME)
+    if len(spec.runs) * spec.trials > 1:  # while they went on, nothing was kept of them
+        paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
+        states, results = _fold_all(paths, prices, as_json=as_json, keep_words=gate.writes)
+    else:
+        results = [_result_text(states[0], prices)] if as_json else []
+    loaded = _loaded(spec, settings, states)
+    result = gate.hold(loaded)
+    out = plain_console()
+    if as_json:
+        print(_one_or_list(results))  # noqa: T201
+    elif _is_single(states):
+        print_score_card(states[0], out, prices)
+    else:
+        print_batch(loaded, out)
+    print_checks(result, talk if as_json else out)
+    _say_how_to_resume(states, talk)
+    _say_who_is_missing(states, talk)
+    _offer_reruns(states, settings, talk)
+    if interrupted:
+        return ExitCode.INTERRUPTED
+    if len(loaded) < len(states) or any(_stopped(state) for state in states):
+        return ExitCode.NOT_MEASURED
+    return result.exit_code
+
+
+def fold_file(path: Path, *, light: bool) -> RunState:
+    """Fold a recording; with `light` each finished conversation is lightened at once. Empty where there is none."""
+    state = RunState()
+    reader = LineReader(path.name)
+    try:
+        with path.open("rb") as file:
+            while data := file.read(CHUNK):
+                for event in reader.feed(data):
+                    change = apply(state, event)
+                    if light and change.kind == "conversation_scored" and change.key is not None:
+                        lighten(state.conversations[change.key])
+    except FileNotFoundError:
+        pass  # the run never began
+    return state
+
+
+def _fold_all(
+    paths: Sequence[Path], prices: Prices, *, as_json: bool, keep_words: bool
+) -> tuple[list[RunState], list[str]]:
+    """Return each run folded and, `as_json`, its result; without `keep_words` one run's words are in memory at a time."""
+    states: list[RunState] = []
+    results: list[str] = []
+    for path in paths:
+        state = fold_file(path, light=not (keep_words or as_json))
+        if as_json:
+            results.append(_result_text(state, prices))
+        if not keep_words:
+            for conversation in state.conversations.values():
+                lighten(conversation)
+        states.append(state)
+    return states, results
+
+
+def _result_text(state: RunState, prices: Prices) -> str:
+    return json.dumps(result_with_cost(state, prices), indent=2, ensure_ascii=False)
+
+
+def _one_or_list(results: Sequence[str]) -> str:
+    """Return one JSON object as it is, several as a list of them."""
+    return (
+        results[0] if len(results) == 1 else "[\n" + ",\n".join(indent(one, "  ") for one in results) + "\n]"
+    )
+
+
+def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
+    """Print one row for each run, then the means of each agent and model, never pooled over conditions."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("run", no_wrap=True, min_width=20)
+    for title in ("job", "model"):
+        table.add_column(title)
+    for title in ("withheld", "supplied", "held"):
+        table.add_column(title, justify="right")
+    for run in runs:
+        (summary,) = summarise_runs([run])
+        cells = []
+        for condition in ("withheld", "supplied"):
+            found = next((c for c in summary.conditions if c.condition == condition), None)
+            cells.append("–" if found is None or found.score.mean is None else f"{found.score.mean:.2f}")
+        counted = [found.score.counted for found in summary.conditions]
+        held = f"{sum(c.used for c in counted)} of {len(run.started.conditions) * run.started.trials}"
+        cells = [run.run_id, run.started.job_name, run.started.model or "", *cells, held]
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    for summary in summarise_runs(runs):
+        for about, said in summary_lines(summary):
+            console.print(Text(f"{summary.label} · {about}: {said}"), soft_wrap=True)
+
+
+def _is_single(states: Sequence[RunState]) -> bool:
+    """Say whether there is one run of one trial: its score card says everything."""
+    return len(states) == 1 and (states[0].started is None or states[0].started.trials == 1)
+
+
+def _loaded(spec: EngineSpec, settings: Settings, states: Sequence[RunState]) -> list[LoadedRun]:
+    prices = load_prices(settings.data_dir / FILE_NAME)
+    found = [
+        from_state(state, recording_path(settings.runs_dir, run.run_id), prices)
+        for run, state in zip(spec.runs, states, strict=True)
+    ]
+    return [run for run in found if run is not None]
+
+
+def _stopped(state: RunState) -> bool:
+    return state.ended is None or state.ended.status != "completed"
+
+
+def _say_how_to_resume(states: Sequence[RunState], console: Console) -> None:
+    stopped = [state.started.run_id for state in states if state.started and _stopped(state)]
+    if stopped:
+        what = plural(len(stopped), "run")
+        first = f"`bioeval-tui runs resume {stopped[0]}`"
+        more = "" if len(stopped) == 1 else " and so on"
+        console.print(Text(f"{what} not finished; {first}{more} goes on with what is missing"))
+
+
+def _offer_reruns(states: Sequence[RunState], settings: Settings, console: Console) -> None:
+    from bioeval_tui.evaluate.wiring.resume import rerun_offer
+
+    for state in states:
+        if state.started is not None and not _stopped(state) and excluded_trials(state):
+            offer = rerun_offer(recording_path(settings.runs_dir, state.started.run_id))
+            if offer:
+                console.print(Text(offer))
+
+
+def _say_who_is_missing(states: Sequence[RunState], console: Console) -> None:
+    held = [conversation for state in states for conversation in state.conversations.values()]
+    if held and not any(conversation.messages for conversation in held):
+        words = "no agent was reached: start yours and give its address with --agent-url or BIOEVAL_AGENT_URL"
+        console.print(Text(f"{words}; `bioeval-tui agent` serves the sample agent"))
+
+
+async def _run(
+    batch: Coroutine[Any, Any, object], spec: EngineSpec, settings: Settings, console: Console, verbose: bool
+) -> list[RunState]:
+    ends = [ends_of(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0 for run in spec.runs]
+    running = asyncio.create_task(batch)
+    progress = BatchProgress(
+        console,
+        conversations=spec.conversations,
+        several=len(spec.runs) * spec.trials > 1 and spec.at_once > 1,
+        alone=len(spec.runs) == 1,
+        verbose=verbose,
+    )
+    following = [
+        asyncio.create_task(_follow(run, passed, settings, running, progress))
+        for run, passed in zip(spec.runs, ends, strict=True)
+    ]
+    await asyncio.wait({running})
+    states = list(await asyncio.gather(*following))
+    running.result()
+    return states
+
+
+async def _follow(
+    run: RunSpec,
+    ends: int,
+    settings: Settings,
+    running: asyncio.Task[object],
+    progress: BatchProgress,
+) -> RunState:
+    state = RunState()
+    path = recording_path(settings.runs_dir, run.run_id)
+    # The engine is this process: while its task goes on, the file is being written.
+    frame_s = FRAME_S if progress.alone else SLOW_FRAME_S
+    writing = lambda: not running.done()  # noqa: E731
+    async for batch in follow(path, ends=ends, still_written=writing, frame_s=frame_s):
+        for event in batch:
+            change = apply(state, event)
+            # What a resumed run had said before is not said again.
+            if state.resumed or not ends:
+                progress.show(state, event, change)
+            if not progress.single and change.kind == "conversation_scored" and change.key is not None:
+                del state.conversations[change.key]  # memory must not grow with the batch
+    return state

@@ -1,0 +1,151 @@
+"""Commands for people who write jobs: check, schema, assert."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval_tui.errors import ExitCode, ExpressionError, QueryError, UsageError
+from bioeval_tui.text import clean_line, compact_json, shorten
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluate.assertions.expressions import Part
+
+
+@click.command(epilog="\b\nExample:\n  bioeval-tui check sample_jobs/*.yml")
+@click.argument("jobs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
+def check(jobs: tuple[Path, ...], as_json: bool) -> int:
+    """Check job files before anything runs: keys, types, expressions and Cypher, every problem at once."""
+    from bioeval_tui.evaluate.wiring.check_job import check_job
+    from bioeval_tui.evaluate.wiring.graphs import is_embedded
+    from bioeval_tui.settings import Settings
+
+    embedded = is_embedded(Settings.from_environment())
+    checked = [check_job(path, embedded=embedded) for path in jobs]
+    if as_json:
+        found = [
+            {
+                "file": problem.file,
+                "line": problem.line,
+                "column": problem.column,
+                "field": problem.field,
+                "severity": problem.severity,
+                "message": problem.message,
+            }
+            for job in checked
+            for problem in job.problems
+        ]
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        for job in checked:
+            for problem in job.problems:
+                click.echo(f"{'warning: ' if problem.severity == 'warning' else ''}{problem}")
+            if not job.problems:
+                click.echo(f"{job.path}: fine")
+    return ExitCode.BAD_INPUT if any(job.errors for job in checked) else ExitCode.OK
+
+
+@click.command(epilog="\b\nExample:\n  bioeval-tui schema > job.schema.json")
+def schema() -> int:
+    """Print the JSON Schema of job files, for editors that complete and check them."""
+    from bioeval_tui.evaluate.job.schema import job_schema
+
+    click.echo(json.dumps(job_schema(), indent=2, ensure_ascii=False))
+    return ExitCode.OK
+
+
+@click.command(
+    "assert",
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui assert 'objectContext.resources.size == 1' --context state.json"
+        "\n  bioeval-tui assert --cypher 'MATCH (r:Reminder) RETURN count(r)' --expected 1"
+        "\n  bioeval-tui assert 'evaluation.failureCount == 0' --context 7f3a --after-turn 2"
+    ),
+)
+@click.argument("expression", required=False)
+@click.option("--context", help="A JSON file {objectContext, evaluation}, or a recording's id or file.")
+@click.option(
+    "--after-turn", type=click.IntRange(0), help="With a recording: the state after this turn [the last]."
+)
+@click.option(
+    "--condition", type=click.Choice(["withheld", "supplied"]), default="supplied", show_default=True
+)
+@click.option("--cypher", help="A query for the configured graph instead of an expression.")
+@click.option("--expected", help="What the query must give, as JSON (a bare word is text).")
+@click.option("--graph", metavar="NAME", help="embedded, neo4j or a plug-in [Neo4j when NEO_URI is set].")
+def assert_(expression: str | None, cypher: str | None, **options: Any) -> int:
+    """Evaluate one assertion and print its value as JSON; one that does not hold says on stderr what it compared.
+
+    Exit 0: true or equal. 1: not. 2: the text is wrong, with a caret under the column.
+    """
+    if (expression is None) == (cypher is None):
+        raise UsageError("give an expression or --cypher, one of them")
+    try:
+        if expression is not None:
+            return _expression(expression, options)
+        assert cypher is not None
+        return _cypher(cypher, options)
+    except (ExpressionError, QueryError) as error:
+        from bioeval_tui.evaluate.assertions.expressions import caret
+        from bioeval_tui.text import clean
+
+        click.echo(f"error: {error.message}", err=True)
+        if error.column:
+            text = expression if cypher is None else cypher
+            click.echo(clean(caret(ExpressionError(error.message, text or "", error.column))), err=True)
+        return ExitCode.BAD_INPUT
+
+
+def _expression(text: str, options: dict[str, Any]) -> int:
+    from bioeval_tui.evaluate.assertions.expressions import evaluate, explain, parse, scope
+    from bioeval_tui.evaluate.wiring.contexts import read_context
+
+    parsed = parse(text)
+    if options["context"] is None:
+        raise UsageError("an expression needs --context: a JSON file, or a recording's id")
+    context, evaluation = read_context(options["context"], options["condition"], options["after_turn"])
+    names = scope(context, evaluation)
+    value = evaluate(parsed, names)
+    click.echo(json.dumps(value, ensure_ascii=False, default=str))
+    if value is True:
+        return ExitCode.OK
+    _say_why(explain(parsed, names))
+    return ExitCode.BELOW
+
+
+def _say_why(parts: Sequence[Part]) -> None:
+    """Say on stderr what each condition compared: stdout is the value alone."""
+    for part in parts:
+        if len(parts) > 1 or part.sides:
+            click.echo(f"{_shown(part.value)}: {clean_line(part.text, 200)}", err=True)
+        for text, value in part.sides:
+            click.echo(f"  {clean_line(text, 200)} is {_shown(value)}", err=True)
+
+
+def _shown(value: object) -> str:
+    return shorten(clean_line(compact_json(value), 2_000), 300)
+
+
+def _cypher(query: str, options: dict[str, Any]) -> int:
+    from bioeval_tui.evaluate.wiring.contexts import ask_graph
+
+    expected: Any = None
+    if options["expected"] is not None:
+        try:
+            expected = json.loads(options["expected"])
+        except ValueError:
+            expected = options["expected"]
+    value, passed = ask_graph(query, expected, options["graph"])
+    click.echo(json.dumps(value, ensure_ascii=False, default=str))
+    if options["expected"] is None or passed:
+        return ExitCode.OK
+    click.echo(f"  the query gave {_shown(value)}, expected is {_shown(expected)}", err=True)
+    return ExitCode.BELOW
+
+
+COMMANDS: list[click.Command] = [check, schema, assert_]

@@ -1,0 +1,94 @@
+"""`new`: a commented job file from a few questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bioeval_tui.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluate.job.template import Answers, Script
+
+
+@click.command(epilog="\b\nExamples:\n  bioeval-tui new job.yml\n  bioeval-tui new job.yml --yes --offline")
+@click.argument("job", type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Ask nothing; write the defaults.")
+@click.option("--offline", is_flag=True, help="A scripted user and a rules judge: no model, no key.")
+@click.option("--force", is_flag=True, help="Overwrite a file that exists.")
+def new(job: Path, yes: bool, offline: bool, force: bool) -> int:
+    """Ask a few questions and write a commented job file, ready to check and run."""
+    from bioeval_tui.evaluate.job.template import Answers, job_text
+    from bioeval_tui.evaluate.wiring.check_job import check_job
+    from bioeval_tui.settings import env_file_hint
+
+    if job.exists() and not force:
+        raise UsageError(f"{job} exists; give --force to overwrite it")
+    if not job.parent.is_dir():
+        raise UsageError(f"{job.parent} is no folder")
+    answers = Answers(offline=offline) if yes else _ask(Answers(offline=offline))
+    job.write_text(job_text(answers), encoding="utf-8")
+    problems = check_job(job).errors
+    for problem in problems:
+        click.echo(str(problem), err=True)
+    click.echo(f"wrote {job}; next: bioeval-tui check {job}, then bioeval-tui run {job}")
+    if not answers.offline:
+        instead = f"; without one: bioeval-tui run {job} --rehearsal" if answers.script else ""
+        click.echo(f"its user and judge are models: set OPENAI_API_KEY first{instead}{env_file_hint()}")
+    return ExitCode.BAD_INPUT if problems else ExitCode.OK
+
+
+def _ask(defaults: Answers) -> Answers:
+    from dataclasses import replace
+
+    from bioeval_tui.evaluate.job.template import script_for
+
+    answers = replace(
+        defaults,
+        user=_question("Name of the user that the evaluator plays", defaults.user),
+        chatbot=_question("Name of the chatbot, as your agent knows it", defaults.chatbot),
+        url=_question("Where your agent listens", defaults.url),
+        protocol=str(
+            click.prompt("Its protocol", default=defaults.protocol, type=click.Choice(["rest", "openai"]))
+        ),
+        seconds=float(
+            click.prompt(
+                "The average answer time you wish for, in seconds",
+                default=defaults.seconds,
+                type=click.FloatRange(0, min_open=True),
+            )
+        ),
+        task=_question("One thing to ask the agent for", defaults.task),
+        criteria=_question("How one can tell that it was done well", defaults.criteria),
+        fact=_question(
+            "One fact that the user knows and the agent has to ask for (- for none)", defaults.fact
+        ),
+    )
+    answers = replace(answers, fact="" if answers.fact == "-" else answers.fact)
+    offline = defaults.offline or click.confirm("Work offline, with a scripted user and a rules judge")
+    script = _ask_script(answers) if offline else script_for(answers)
+    return replace(answers, offline=offline, script=script)
+
+
+def _ask_script(answers: Answers) -> Script:
+    """Ask for the words of the script: nobody else can tell how the user speaks and what the agent says."""
+    from bioeval_tui.evaluate.job.template import Script, in_first_person, script_for
+
+    known = script_for(answers)
+    script = known or Script(ask=answers.task, tell=in_first_person(answers.fact), asked="", done="")
+    ask = _question("What the user says to get it", script.ask)
+    tell, asked = script.tell, script.asked
+    if answers.fact:
+        tell = _question("How the user says the fact", script.tell)
+        asked = _question("Words of the agent's question for it, such as: which time zone", script.asked)
+    done = _question("Words of the agent's message when it is done, such as: reminder is set", script.done)
+    return Script(ask, tell, asked, done)
+
+
+def _question(question: str, default: str) -> str:
+    return str(click.prompt(question, default=default or None)).strip()
+
+
+COMMANDS: list[click.Command] = [new]

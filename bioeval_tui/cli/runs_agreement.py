@@ -1,0 +1,132 @@
+"""Commands about what people said of recorded runs: agreement, and the gate over reviewed scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bioeval_tui.cli.completion import complete_run
+from bioeval_tui.cli.thresholds import with_bars
+from bioeval_tui.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui runs agreement 7f3a 91c2"
+    "\n  bioeval-tui runs agreement --blind --csv --output calibration.csv"
+)
+@click.argument("run", metavar="[RUN]...", nargs=-1, shell_complete=complete_run)
+@click.option("--judge", default="", help="Only judges with this in their name.")
+@click.option("--blind", is_flag=True, help="Only scores that were given before the judge's was seen.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print a row for each task and judge.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
+def agreement(
+    run: tuple[str, ...], judge: str, blind: bool, as_json: bool, as_csv: bool, output: Path | None
+) -> int:
+    """Compare judges with the people who reviewed their scores, and people with each other.
+
+    Cohen's kappa over passed or not, weighted kappa over tenths, Krippendorff's alpha and the mean absolute
+    difference over the scores, for each judge model and prompt version; and where they differ. RUN is an id, the
+    beginning or end of it, or a recording's file; without one, every run that has reviews.
+    """
+    if as_json and as_csv:
+        raise UsageError("give --json or --csv, not both")
+    from bioeval_tui.report.agreement import agreement_report, rated_tasks
+    from bioeval_tui.report.formats.agreement import agreement_csv, agreement_dict, print_agreement
+
+    items, problems = rated_tasks(_paths(run), blind=blind)
+    if not items:
+        what = "blind score" if blind else "score"
+        click.echo(f"no {what} of people yet; `bioeval-tui review RUN` gives the first", err=True)
+        return ExitCode.NOT_MEASURED
+    report = agreement_report(items, problems, judge=judge)
+    if judge and not report.judges:
+        raise UsageError(f"no judge of these tasks has {judge!r} in its name")
+    as_csv = as_csv or (output is not None and output.suffix == ".csv")
+    if as_csv or as_json or output is not None:
+        text = (
+            agreement_csv(report)
+            if as_csv
+            else json.dumps(agreement_dict(report), indent=2, ensure_ascii=False)
+        )
+        if output is None:
+            click.echo(text, nl=not as_csv)
+        else:
+            from bioeval_tui.report.files import write_private
+
+            write_private(output, text if as_csv else f"{text}\n")
+            click.echo(f"wrote {output}", err=True)
+    else:
+        from bioeval_tui.consoles import plain_console
+
+        print_agreement(report, plain_console())
+    return ExitCode.OK
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui runs gate 7f3a --fail-under 0.8 --reviewed"
+    "\n  bioeval-tui runs gate 7f3a 91c2 --min-pass-k 2:0.9 --junit out.xml"
+)
+@click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
+@with_bars
+@click.option("--reviewed", is_flag=True, help="Hold people's scores against the bars, where there are any.")
+@click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML.")
+@click.option("--json", "report", type=click.Path(path_type=Path), help="Write a report as JSON.")
+@click.option("--md", "markdown", type=click.Path(path_type=Path), help="Write a Markdown summary.")
+def gate(
+    run: tuple[str, ...],
+    fail_under: tuple[str, ...],
+    fail_on_assertion: bool,
+    min_pass_k: tuple[str, ...],
+    reviewed: bool,
+    junit: Path | None,
+    report: Path | None,
+    markdown: Path | None,
+) -> int:
+    """Hold recorded runs against bars, as `run --headless` does, and exit 0, 1 (below) or 3 (not measured).
+
+    The judge's scores count; with --reviewed, people's do where somebody reviewed. RUN is an id, the beginning or
+    end of it, or a recording's file.
+    """
+    from bioeval_tui.consoles import plain_console
+    from bioeval_tui.report.gate import GateRules
+    from bioeval_tui.report.gate_run import Gate, print_checks, with_people
+    from bioeval_tui.report.loading import load_run
+
+    rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
+    if not (rules.under or rules.pass_k or rules.on_assertion):
+        raise UsageError("give a bar: --fail-under, --fail-on-assertion or --min-pass-k")
+    held = Gate(rules, junit, report, markdown)
+    held.check_paths()
+    runs = [load_run(path) for path in _paths(run)]
+    for one in runs:
+        rules.require_held(one.started.conditions, one.run_id)
+    notes: tuple[str, ...] = ()
+    if reviewed:
+        runs, notes = with_people(runs)
+    result = held.hold(runs, notes)
+    print_checks(result, plain_console())
+    return result.exit_code
+
+
+def _paths(names: Sequence[str]) -> list[Path]:
+    from bioeval_tui.report.loading import find_recording
+    from bioeval_tui.settings import Settings
+
+    runs_dir = Settings.from_environment().runs_dir
+    if names:
+        return list(dict.fromkeys(find_recording(name, runs_dir) for name in names))
+    from bioeval_tui.record.catalogue import Catalogue
+    from bioeval_tui.record.paths import overlay_path, recording_path
+
+    every = (recording_path(runs_dir, run_id) for run_id in Catalogue(runs_dir).ids())
+    return [path for path in every if overlay_path(path).is_file()]
+
+
+COMMANDS: list[click.Command] = [agreement, gate]

@@ -1,0 +1,140 @@
+"""The application in a browser, and the command that draws one of its tabs."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bioeval_tui.cli.completion import complete_run
+from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.isolation import program_command
+
+if TYPE_CHECKING:
+    from bioeval_tui.serve.server import ServeOptions
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui serve\n  bioeval-tui serve --read-only --run 7f3a"
+    "\n  bioeval-tui serve --read-only --redact rules.yml --host 192.168.1.20"
+)
+@click.argument("places", metavar="[FOLDER_OR_JOB]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--read-only", is_flag=True, help="Recordings only: nothing can be run, changed or written.")
+@click.option(
+    "--run", "run_id", metavar="RUN", shell_complete=complete_run, help="Open each tab on this run's replay."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 takes a free one."
+)
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME[:PORT]",
+    help="Another name of this server, such as its name behind a proxy; repeat it for several.",
+)
+@click.option(
+    "--max-sessions", type=click.IntRange(1, 100), default=4, show_default=True, help="Most tabs at once."
+)
+def serve(
+    places: tuple[Path, ...],
+    read_only: bool,
+    run_id: str | None,
+    host: str,
+    port: int,
+    allowed_hosts: tuple[str, ...],
+    max_sessions: int,
+) -> int:
+    """Open the application in a browser: prints a link that opens it, and serves until Ctrl-C.
+
+    Each tab has a process of its own that ends with it. A run that a tab started goes on, as it does without a
+    terminal. Who has the link can do what you can do here, unless --read-only is given.
+    """
+    from bioeval_tui.serve.access import is_loopback
+    from bioeval_tui.serve.server import ServeOptions
+
+    command = _tab_command(places, read_only, run_id)
+    can = "see every recording" if read_only else "run jobs and read files as you can"
+    warning = (
+        ""
+        if is_loopback(host)
+        else f"Other machines can reach this: who has the link can {can}. Nothing is encrypted."
+    )
+    options = ServeOptions(command, host, port, allowed_hosts, max_sessions, _is_light)
+    return asyncio.run(_serve(options, warning))
+
+
+def _is_light() -> bool:
+    """Say whether the look that was chosen last is the light one."""
+    from bioeval_tui.settings import Settings
+    from bioeval_tui.tui.data.preferences import Preferences
+
+    return Preferences(Settings.from_environment().data_dir).values.get("theme") == "light"
+
+
+def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> list[str]:
+    """Return what draws a tab, everything in it looked at now rather than in each tab."""
+    from bioeval_tui.record.masking.current import rules_path
+    from bioeval_tui.text import clean_line
+
+    command = program_command("serve-tab")
+    if read_only:
+        if places:
+            raise UsageError("--read-only shows recordings, no job files: give one or the other")
+        command.append("--read-only")
+    for place in places:
+        if not place.exists():
+            raise UsageError(f"{clean_line(str(place))} does not exist; give folders or job files")
+    if run_id is not None:
+        from bioeval_tui.record.catalogue import Catalogue
+        from bioeval_tui.settings import Settings
+
+        command += ["--run", Catalogue(Settings.from_environment().runs_dir).find(run_id).stem]
+    if (rules := rules_path()) is not None:
+        command += ["--redact", str(rules.absolute())]
+    return [*command, "--", *(str(place.absolute()) for place in places)]
+
+
+async def _serve(options: ServeOptions, warning: str) -> int:
+    from bioeval_tui.serve.server import serving
+
+    stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def end(code: int) -> None:
+        if not stop.done():
+            stop.set_result(code)
+
+    loop = asyncio.get_running_loop()
+    for number, code in ((signal.SIGTERM, ExitCode.OK), (signal.SIGINT, ExitCode.INTERRUPTED)):
+        try:
+            loop.add_signal_handler(number, end, code)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_, code=code: loop.call_soon_threadsafe(end, code))
+    async with serving(options, lambda sentence: click.echo(sentence, err=True)) as link:
+        click.echo(link)
+        sys.stdout.flush()
+        click.echo("Open the link in a browser; Ctrl-C ends it and every session.", err=True)
+        if warning:
+            click.echo(warning, err=True)
+        return await stop
+
+
+@click.command("serve-tab", hidden=True)
+@click.argument("places", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--read-only", is_flag=True)
+@click.option("--run", "run_id")
+def serve_tab(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> int:
+    """Draw one tab (started by `serve`)."""
+    from bioeval_tui.cli.open_screen import show_tab
+    from bioeval_tui.settings import Settings
+
+    show_tab(Settings.from_environment(), places, read_only=read_only, run_id=run_id)
+    return ExitCode.OK
+
+
+COMMANDS: list[click.Command] = [serve, serve_tab]

@@ -1,0 +1,1 @@
+"""Evaluating agents: jobs, conversations, assertions, judges, and the engine that holds them."""

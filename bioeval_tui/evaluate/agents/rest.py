@@ -1,0 +1,237 @@
+"""An agent behind the REST API of embabel-agent-eval, with its streaming extension.
+
+One `RestAgent` is one conversation with connections of its own. It tries nothing twice: the conversation
+decides that. Every failure is a `PeerError` that says what happened and what was received.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import aiohttp
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.agents.answers import Message, parse_message, parse_object
+from bioeval_tui.evaluate.http.arrival import Arrivals
+from bioeval_tui.evaluate.http.exchange import Body, Deadline, Timeouts, asked, drain, keys_hidden
+from bioeval_tui.evaluate.http.sse import EventParser, ServerEvent
+from bioeval_tui.evaluate.http.transport import make_client, status_error
+from bioeval_tui.evaluate.seams import Delta, Generation, Peer, PeerError, Reply, Role
+from bioeval_tui.text import clean, clean_line, clean_value, is_large
+
+__all__ = ["RestAgent", "Timeouts"]
+
+_EVENT_STREAM = "text/event-stream"
+_NONE_HERE = frozenset({404, 405, 501})
+
+
+class RestAgent:
+    """An `Agent` that is talked to over HTTP.
+
+    `api_key` goes out as `X-API-KEY` to the agent and its knowledge service, and nowhere else. `knowledge_url`
+    is where text seeds go (default: the agent itself).
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        user: str,
+        chatbot: str,
+        model: str,
+        api_key: str | None = None,
+        knowledge_url: str | None = None,
+        timeouts: Timeouts | None = None,
+        streaming: bool = True,
+    ) -> None:
+        self._base = base_url.rstrip("/")
+        self._knowledge = (knowledge_url or base_url).rstrip("/")
+        self._user = user
+        self._chatbot = chatbot
+        self._model = model
+        if api_key and not (api_key.isascii() and api_key.isprintable()):
+            raise UsageError(
+                "the agent's API key (BIOEVAL_AGENT_API_KEY) has characters that a header cannot carry"
+            )
+        self._headers = {"X-API-KEY": api_key} if api_key else {}
+        self._timeouts = timeouts or Timeouts()
+        self._streaming = streaming
+        self._client: aiohttp.ClientSession | None = None
+        self._arrivals = Arrivals()
+        self._session = ""
+        self._graph_is_ready = False
+
+    async def open(self) -> str:
+        """Create a session and return its id. Raises `PeerError`."""
+        body = {"user": self._user, "chatbot": self._chatbot}
+        value = await self._call("agent", "PUT", f"{self._base}/api/v1/chat/sessions", body)
+        session = value.get("sessionId")
+        if not isinstance(session, str) or not 0 < len(session) <= 1000:
+            raise PeerError(
+                "agent",
+                f"{_host(self._base)} opened a session without a sessionId",
+                received=clean_line(str(value)),
+            )
+        self._session = session
+        return clean_line(session, 200)
+
+    async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
+        """Send one message; yield pieces where the agent streams and, last, the `Reply`. Raises `PeerError`.
+
+        Stopping early closes the connection.
+        """
+        body = {
+            "sessionId": self._session,
+            "message": {"content": content, "role": "user"},
+            "model": self._model,
+        }
+        accept = f"{_EVENT_STREAM}, application/json" if self._streaming else "application/json"
+        url = f"{self._base}/api/v1/chat/messages"
+        deadline = Deadline("agent", _host(url), self._timeouts)
+        with keys_hidden(self._headers.values()):
+            async with self._exchange("agent", "PUT", url, body, deadline, accept) as answer:
+                content_type = answer.response.headers.get("Content-Type", "")
+                if content_type.lower().startswith(_EVENT_STREAM):
+                    async with aclosing(self._read_stream(answer, deadline)) as pieces:
+                        async for piece in pieces:
+                            yield piece
+                    return
+                data = await answer.read()
+                ended = self._arrivals.last()
+                value = parse_object("agent", _host(url), data, content_type)
+            message = parse_message(_host(url), value, self._session)
+        yield Reply(message.content, deadline.started, ended, None, message.events)
+
+    async def observe(self) -> dict[str, Any] | None:
+        """Return the session's object context, None where the agent has none. Raises `PeerError`."""
+        url = f"{self._base}/api/v1/chat/objectContexts/{quote(self._session, safe='')}"
+        try:
+            value = await self._call("agent", "GET", url)
+        except PeerError as error:
+            if error.status in _NONE_HERE:
+                return None
+            raise
+        # The event loop, and every other conversation's clock, must not wait for a large one.
+        large = is_large(value)
+        cleaned: dict[str, Any] = await asyncio.to_thread(clean_value, value) if large else clean_value(value)
+        return cleaned
+
+    async def seed_text(self, text: str) -> None:
+        """Hand a text to the knowledge service, under a graph named after the user. Raises `PeerError`."""
+        if not self._graph_is_ready:
+            graph = {
+                "name": self._user,
+                "description": f"What {self._user} told",
+                "schemaName": "personal",
+                "id": self._user,
+            }
+            await self._call("knowledge", "PUT", f"{self._knowledge}/api/v1/graphs", graph, is_json=False)
+            self._graph_is_ready = True
+        url = f"{self._knowledge}/api/v1/graphs/{quote(self._user, safe='')}/documents"
+        try:
+            await self._call("knowledge", "PUT", url, {"text": text}, is_json=False)
+        except PeerError as error:
+            if error.status in _NONE_HERE:
+                message = f"{_host(url)} takes no texts: it answered {error.status} to documents"
+                raise PeerError("knowledge", message, status=error.status, received=error.received) from None
+            raise
+
+    async def seed_history(self, role: Role, content: str) -> bool:
+        """Return False: the protocol has no way to give a message without an answer."""
+        return False
+
+    async def aclose(self) -> None:
+        """Close every connection. Closing twice is fine."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
+
+    async def _call(
+        self,
+        peer: Peer,
+        method: str,
+        url: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        is_json: bool = True,
+    ) -> dict[str, Any]:
+        """Make one call and return the JSON object that comes back ({} where none is expected)."""
+        deadline = Deadline(peer, _host(url), self._timeouts)
+        with keys_hidden(self._headers.values()):
+            async with self._exchange(peer, method, url, body, deadline, "application/json") as answer:
+                data = await answer.read()
+                content_type = answer.response.headers.get("Content-Type", "")
+            return parse_object(peer, _host(url), data, content_type) if is_json else {}
+
+    @asynccontextmanager
+    async def _exchange(
+        self,
+        peer: Peer,
+        method: str,
+        url: str,
+        body: Mapping[str, Any] | None,
+        deadline: Deadline,
+        accept: str,
+    ) -> AsyncIterator[Body]:
+        """Send a request; give its answer, unread. A status other than 2xx is raised."""
+        host = _host(url)
+        if self._client is None:
+            urls = (self._base, self._knowledge)
+            self._client = make_client(urls, self._timeouts.connect, self._headers, self._arrivals)
+        exchange = asked(
+            self._client, peer, host, method, url, deadline, self._timeouts, body=body, accept=accept
+        )
+        async with exchange as answer:
+            if not 200 <= answer.response.status < 300:
+                raise status_error(peer, host, answer.response, await answer.start())
+            yield answer
+
+    async def _read_stream(
+        self, answer: Body, deadline: Deadline
+    ) -> AsyncGenerator[Delta | Generation | Reply, None]:
+        """Read server-sent events up to the one that holds the whole answer; that one ends the stream."""
+        host = _host(self._base)
+        parser = EventParser()
+        first_token: float | None = None
+        async with aclosing(answer.chunks()) as chunks:
+            async for chunk in chunks:
+                arrived = self._arrivals.last()
+                for event in parser.feed(chunk):
+                    if event.kind == "message":
+                        message = self._final(event, host)
+                        await drain(chunks)
+                        yield Reply(message.content, deadline.started, arrived, first_token, message.events)
+                        return
+                    value = (
+                        parse_object("agent", host, event.data) if event.kind in ("delta", "event") else {}
+                    )
+                    if event.kind == "delta" and isinstance(text := value.get("content"), str) and text:
+                        first_token = first_token or arrived
+                        yield Delta(clean(text))
+                    elif event.kind == "event":
+                        yield Generation(clean_value(value))
+        received = clean(answer.head.decode("utf-8", "replace"), 500)
+        raise PeerError(
+            "agent", f"{host} ended its stream without the whole answer", retryable=True, received=received
+        )
+
+    def _final(self, event: ServerEvent, host: str) -> Message:
+        return parse_message(host, parse_object("agent", host, event.data), self._session)
+
+
+@functools.lru_cache(maxsize=256)
+def _host(url: str) -> str:
+    """Return `host:port` of a URL: no user, password or path."""
+    try:
+        parts = urlsplit(url)
+        shown = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
+    except ValueError:
+        shown = ""
+    return clean_line(
+        shown or url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200
+    )

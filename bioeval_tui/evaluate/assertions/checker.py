@@ -1,0 +1,116 @@
+"""Check one assertion of any kind; an outcome is a value, never an exception."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+
+from bioeval_tui.errors import BioevalError, ExpressionError, QueryError
+from bioeval_tui.evaluate.assertions.equality import compare
+from bioeval_tui.evaluate.assertions.expressions import Expression, evaluate, parse, scope
+from bioeval_tui.evaluate.job.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
+from bioeval_tui.evaluate.seams import AssertionView, CheckResult, KnowledgeGraph, PeerError
+from bioeval_tui.text import clean_line
+
+GradeMedal = Callable[[MedalAssertion], Awaitable[CheckResult]]
+
+CYPHER_TIMEOUT_S = 10.0
+
+
+class Checker:
+    """Checks assertions with the graph and the grading that it is given.
+
+    Without a graph, Cypher is not measured and `no_graph` says why; likewise `grade_medal` for medals.
+    """
+
+    def __init__(
+        self, graph: KnowledgeGraph | None, no_graph: str = "", grade_medal: GradeMedal | None = None
+    ) -> None:
+        self._graph = graph
+        self._no_graph = no_graph or "no knowledge graph is configured"
+        self._grade_medal = grade_medal
+
+    async def __call__(self, assertion: Assertion, view: AssertionView) -> CheckResult:
+        """Return the outcome. A wrong assertion has failed, with its error; a graph that is away is not measured."""
+        match assertion:
+            case ExpressionAssertion():
+                # An expression may take a while on a large state; the event loop must not.
+                return await asyncio.to_thread(check_expression, assertion.expression, view)
+            case CypherAssertion():
+                return await self._cypher(assertion)
+            case MedalAssertion():
+                if self._grade_medal is None:
+                    return CheckResult(None, error="grading is not available here")
+                return await self._grade_medal(assertion)
+
+    async def _cypher(self, assertion: CypherAssertion) -> CheckResult:
+        expected = assertion.expected
+        if self._graph is None:
+            return CheckResult(None, expected=expected, error=self._no_graph)
+        try:
+            found = await self._graph.query(assertion.cypher, timeout_s=CYPHER_TIMEOUT_S)
+        except QueryError as error:
+            return CheckResult(False, expected=expected, error=clean_line(str(error)))
+        except PeerError as error:
+            return CheckResult(None, expected=expected, error=clean_line(str(error)))
+        if len(found.rows) != 1 or not found.rows[0]:
+            error_text = f"the query gave {len(found.rows)} rows; an assertion needs exactly one"
+            return CheckResult(False, expected=expected, error=error_text)
+        observed = found.rows[0][0]
+        passed, warning = compare(observed, expected)
+        return CheckResult(passed, observed, expected, warning=warning)
+
+
+def check_expression(text: str, view: AssertionView) -> CheckResult:
+    """Evaluate a condition; anything but true or false is an error, as it would be in Kotlin."""
+    try:
+        context = dict(view.object_context) if view.object_context is not None else None
+        value = evaluate(parsed(text), scope(context, dict(view.evaluation)))
+    except ExpressionError as error:
+        return CheckResult(False, error=_said(error))
+    if not isinstance(value, bool):
+        return CheckResult(
+            False, value, error="the expression is not true or false; compare it with something"
+        )
+    return CheckResult(value, value, True)
+
+
+def holds_on_nothing(assertion: Assertion) -> bool:
+    """Say whether an assertion is an invariant: declared as one, or true of an empty state too.
+
+    Of a Cypher assertion only its expectation can tell: 0, false, null, an empty text or list.
+    """
+    if assertion.invariant:
+        return True
+    if isinstance(assertion, CypherAssertion):
+        return not assertion.expected
+    if isinstance(assertion, ExpressionAssertion):
+        return bool(check_expression(assertion.expression, _NOTHING).passed)
+    return False
+
+
+_NOTHING = AssertionView(
+    {"context": "", "resources": [], "functions": []},
+    {
+        "transcript": [],
+        "functionCalls": [],
+        "events": [],
+        "failureCount": 0,
+        "done": False,
+        "model": "",
+        "sessionId": "",
+        "job": {},
+    },
+)
+
+
+@lru_cache(maxsize=512)
+def parsed(text: str) -> Expression:
+    """Parse once; a job's expressions are evaluated after every turn."""
+    return parse(text)
+
+
+def _said(error: BioevalError) -> str:
+    column = getattr(error, "column", 0)
+    return clean_line(str(error)) + (f" (column {column})" if column else "")

@@ -1,0 +1,73 @@
+"""Assertion expressions: a safe subset of Kotlin over the state of an evaluation.
+
+    expression = parse('objectContext.entities.any { it.type == "Reminder" }')
+    evaluate(expression, scope(object_context, evaluation))  # True or False, or any JSON value
+
+The text is cut into tokens (`lexer`), read into a small tree (`parser`, `tree`), checked for names
+and calls that do not exist (`checks`), and walked (`evaluator`) within bounds of steps, time, memory and
+depth (`limits`). What can be called is declared in `stdlib`, by Kotlin signatures. There is no
+`eval`, no attribute of a Python object can be reached, and values never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluate.assertions.expressions import stdlib
+from bioeval_tui.evaluate.assertions.expressions.checks import check
+from bioeval_tui.evaluate.assertions.expressions.evaluator import Evaluation
+from bioeval_tui.evaluate.assertions.expressions.explain import Part, explain
+from bioeval_tui.evaluate.assertions.expressions.limits import LimitError, Limits
+from bioeval_tui.evaluate.assertions.expressions.parser import parse_tree
+from bioeval_tui.evaluate.assertions.expressions.results import caret, to_json
+from bioeval_tui.evaluate.assertions.expressions.scope import Scope, scope, shaped
+from bioeval_tui.evaluate.assertions.expressions.tree import Expression
+
+__all__ = [
+    "Expression",
+    "LimitError",
+    "Limits",
+    "Part",
+    "Scope",
+    "caret",
+    "evaluate",
+    "explain",
+    "parse",
+    "scope",
+    "stdlib",
+]
+
+
+def parse(text: str, limits: Limits | None = None) -> Expression:
+    """Return `text` parsed and checked.
+
+    Raises:
+        ExpressionError: the text is no expression, or names what does not exist; `column` counts from 1.
+    """
+    limits = limits or Limits()
+    expression = parse_tree(text, limits)
+    check(expression, limits)
+    return expression
+
+
+def evaluate(expression: Expression, names: Mapping[str, Any], limits: Limits | None = None) -> Any:
+    """Return the value of `expression` as JSON.
+
+    Args:
+        expression: what `parse` gave.
+        names: what `scope` gave, or `{"objectContext": …, "evaluation": …}` as JSON.
+        limits: bounds on the work.
+
+    Raises:
+        ExpressionError: with the column of what failed: null where a value is needed, values of unlike
+            types, an index out of bounds. `LimitError` if it is the work that went out of bounds.
+    """
+    try:
+        known = shaped(names)
+    except ExpressionError as error:
+        error.text = expression.text
+        raise
+    evaluation = Evaluation(expression, known, limits or Limits())
+    return evaluation.run(lambda value: to_json(value, evaluation.budget))

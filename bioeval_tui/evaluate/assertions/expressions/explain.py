@@ -1,0 +1,105 @@
+"""Why an expression has the value it has: the values of both sides of its comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluate.assertions.expressions.evaluator import Evaluation
+from bioeval_tui.evaluate.assertions.expressions.limits import Limits
+from bioeval_tui.evaluate.assertions.expressions.results import to_json
+from bioeval_tui.evaluate.assertions.expressions.scope import shaped
+from bioeval_tui.evaluate.assertions.expressions.tree import Binary, Call, Expression, Literal, Node, Unary
+from bioeval_tui.evaluate.assertions.expressions.values import Value
+
+COMPARISONS = frozenset({"==", "!=", "===", "!==", "<", "<=", ">", ">=", "in", "!in"})
+JOINED = frozenset({"&&", "||"})
+MOST_PARTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One condition of an expression: its text, its value, and the values that it was made of, by their text.
+
+    What is written out, such as `3`, is no side of it. A value that cannot be had (a side that `&&` would have skipped, say) is the sentence that says why.
+    """
+
+    text: str
+    value: Any
+    sides: tuple[tuple[str, Any], ...]
+
+
+def explain(expression: Expression, names: Mapping[str, Any], limits: Limits | None = None) -> list[Part]:
+    """Return the conditions that `&&` and `||` join, in order, each with what it compared.
+
+    A comparison gives both sides' values; a call such as `list.any { … }` the value that it was asked of.
+    """
+
+    def value_of(node: Node) -> Any:
+        evaluation = Evaluation(Expression(expression.text, node), known, limits or Limits())
+
+        def finish(value: Value) -> Value:
+            return to_json(value, evaluation.budget)
+
+        try:
+            return evaluation.run(finish)
+        except ExpressionError as error:
+            return error.message
+
+    known = shaped(names)
+    text = expression.text
+    parts = []
+    for node, start, end in _conditions(expression.root, 0, len(text)):
+        sides = tuple(
+            (_tidy(text[a:b]), value_of(side))
+            for side, a, b in _sides(node, start, end, text)
+            if not _is_constant(side)
+        )
+        parts.append(Part(_tidy(text[start:end]), value_of(node), sides))
+        if len(parts) == MOST_PARTS:
+            break
+    return parts
+
+
+def _conditions(node: Node, start: int, end: int) -> Iterator[tuple[Node, int, int]]:
+    """Yield the joined conditions, each with where its text begins and ends."""
+    if isinstance(node, Binary) and node.operator in JOINED:
+        at = node.column - 1
+        yield from _conditions(node.left, start, at)
+        yield from _conditions(node.right, at + len(node.operator), end)
+    else:
+        yield node, start, end
+
+
+def _sides(node: Node, start: int, end: int, text: str) -> list[tuple[Node, int, int]]:
+    while isinstance(node, Unary) and node.operator == "!":
+        node, start = node.operand, node.column
+    if isinstance(node, Binary) and node.operator in COMPARISONS:
+        at = node.column - 1
+        return [(node.left, start, at), (node.right, at + len(node.operator), end)]
+    if isinstance(node, Call) and node.target is not None:
+        return [(node.target, start, len(text[: node.column - 1].rstrip(" .?")))]
+    return []
+
+
+def _is_constant(node: Node) -> bool:
+    match node:
+        case Literal():
+            return True
+        case Unary():
+            return _is_constant(node.operand)
+        case Binary():
+            return _is_constant(node.left) and _is_constant(node.right)
+    return False
+
+
+def _tidy(text: str) -> str:
+    """Return a piece of an expression on one line, without the parentheses whose partners are outside."""
+    text = " ".join(text.split())
+    while text.startswith("(") and text.count("(") > text.count(")"):
+        text = text[1:].lstrip()
+    while text.endswith(")") and text.count(")") > text.count("("):
+        text = text[:-1].rstrip()
+    return text

@@ -1,0 +1,227 @@
+"""Arithmetic, comparison and membership as Kotlin defines them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluate.assertions.expressions.comparison import (
+    alike,
+    equal,
+    key_of,
+    order,
+    require_alike,
+    set_of,
+    to_text,
+)
+from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluate.assertions.expressions.values import (
+    INT_MAX,
+    INT_MIN,
+    LONG_MAX,
+    LONG_MIN,
+    Char,
+    Interval,
+    Long,
+    OrderedSet,
+    Pair,
+    Value,
+    integer,
+    type_name,
+    value_of,
+    whole_range,
+)
+
+NUMBERS = (int, Long, float)
+
+_FLOAT: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
+
+
+def arithmetic(symbol: str, left: Value, right: Value, budget: Budget) -> Value:
+    """Return `left symbol right` for `+ - * / %`."""
+    if type(left) in NUMBERS and type(right) in NUMBERS:
+        return _numbers(symbol, left, right)
+    if symbol == "+":
+        return _plus(left, right, budget)
+    if symbol == "-":
+        return _minus(left, right, budget)
+    raise _unfit(symbol, left, right)
+
+
+def compare(symbol: str, left: Value, right: Value, budget: Budget) -> bool:
+    """Return `left symbol right` for `< > <= >=`."""
+    if type(left) is float or type(right) is float:
+        if type(left) in NUMBERS and type(right) in NUMBERS:
+            return _BY_VALUE[symbol](left, right)  # NaN is neither less nor greater
+        if None not in (left, right):
+            require_alike(left, right)
+    return _BY_VALUE[symbol](order(left, right, budget), 0)
+
+
+_BY_VALUE: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
+
+
+def equals(left: Value, right: Value, budget: Budget) -> bool:
+    """Return `left == right`; values of unlike types are an error."""
+    require_alike(left, right)
+    return equal(left, right, budget)
+
+
+def contains(container: Value, value: Value, budget: Budget) -> bool:
+    """Return `value in container`."""
+    match container:
+        case str():
+            if type(value) not in (str, Char):
+                raise ExpressionError(f"a String contains texts, not {type_name(value)}")
+            budget.read_text(len(container))
+            return str(value) in str(container)
+        case range():
+            if type(value) not in (int, Long):
+                raise ExpressionError(f"a range of whole numbers does not contain {type_name(value)}")
+            return int(value) in container
+        case Interval(start, end):
+            if type(value) is not type(start):
+                raise ExpressionError(f"this range does not contain {type_name(value)}")
+            return compare("<=", start, value, budget) and compare("<=", value, end, budget)
+        case OrderedSet(keys) | dict(keys) if type(container) in (OrderedSet, dict):
+            found = key_of(value, budget) in keys
+            return found or _none_alike(container, value, budget)
+        case list():
+            found = any(alike(item, value) and equal(item, value, budget) for item in container)
+            return found or _none_alike(container, value, budget)
+    raise ExpressionError(f"`in` works on collections, maps, ranges and texts, not on {type_name(container)}")
+
+
+def span(symbol: str, start: Value, end: Value) -> Value:
+    """Return `start..end`, or `start..<end`."""
+    if type(start) in (int, Long) and type(end) in (int, Long):
+        return whole_range(start, int(end) + (symbol == ".."))
+    if type(start) is type(end) and type(start) in (float, str, Char) and symbol == "..":
+        return Interval(start, end)
+    raise _unfit(symbol, start, end)
+
+
+def negate(value: Value) -> Value:
+    """Return `-value`."""
+    if type(value) is float:
+        return -value
+    if type(value) in (int, Long):
+        # 2147483648 is a Long, -2147483648 an Int: the smallest one can be written.
+        if type(value) is Long and value == -INT_MIN:
+            return INT_MIN
+        return integer(-value, long=type(value) is Long)
+    raise ExpressionError(f"- works on numbers, not on {type_name(value)}")
+
+
+def to_integer(value: Value, *, long: bool) -> int:
+    """Return a number as Int or Long: doubles are cut and stay in range, whole numbers wrap round."""
+    if type(value) is not float:
+        return integer(value, long=long)
+    if math.isnan(value):
+        return integer(0, long=long)
+    low, high = (LONG_MIN, LONG_MAX) if long else (INT_MIN, INT_MAX)
+    return integer(
+        int(min(max(value, float(low)), float(high)))
+        if abs(value) < 2.0**62
+        else (high if value > 0 else low),
+        long=long,
+    )
+
+
+def _numbers(symbol: str, left: Value, right: Value) -> Value:
+    if float in (type(left), type(right)):
+        left, right = float(left), float(right)
+        if symbol in _FLOAT:
+            return _FLOAT[symbol](left, right)
+        return _divide(left, right) if symbol == "/" else _remainder(left, right)
+    long = Long in (type(left), type(right))
+    if symbol in _FLOAT:
+        return integer(int(_FLOAT[symbol](int(left), int(right))), long=long)
+    if right == 0:
+        raise ExpressionError("division by zero")
+    quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+    return integer(quotient if symbol == "/" else left - quotient * right, long=long)
+
+
+def _divide(left: float, right: float) -> float:
+    if right != 0:
+        return left / right
+    if left == 0 or left != left:
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1.0, right)
+
+
+def _remainder(left: float, right: float) -> float:
+    if right == 0 or math.isinf(left) or left != left or right != right:
+        return math.nan
+    return math.fmod(left, right)
+
+
+def _plus(left: Value, right: Value, budget: Budget) -> Value:
+    if type(left) is str or (left is None and type(right) is str):
+        first, second = to_text(left, budget), to_text(right, budget)
+        budget.build_text(len(first) + len(second))
+        return first + second
+    if type(left) is Char and type(right) is str:
+        return str(left) + right
+    if type(left) is dict:
+        return _merged(left, right, budget)
+    if type(left) in (list, OrderedSet, range):
+        added = list(right) if type(right) in (list, OrderedSet, range) else [right]
+        budget.hold(CELL * (len(left) + len(added)))
+        budget.step(len(left) + len(added))
+        return set_of([*left, *added], budget) if type(left) is OrderedSet else [*left, *added]
+    raise _unfit("+", left, right)
+
+
+def _merged(left: dict[object, Value], right: Value, budget: Budget) -> Value:
+    if type(right) is Pair:
+        right = {key_of(right.first, budget): right.second}
+    if type(right) is not dict:
+        raise _unfit("+", left, right)
+    budget.hold(2 * CELL * (len(left) + len(right)))
+    budget.step(len(left) + len(right))
+    return {**left, **right}
+
+
+def _minus(left: Value, right: Value, budget: Budget) -> Value:
+    if type(left) not in (list, OrderedSet, range, dict):
+        raise _unfit("-", left, right)
+    taken = right if type(right) in (list, OrderedSet, range) else [right]
+    if type(left) is list and taken is not right:  # list - element takes the first one only
+        for place, item in enumerate(left):
+            if alike(item, right) and equal(item, right, budget):
+                budget.collect(left)
+                return left[:place] + left[place + 1 :]
+        return left
+    keys = {key_of(item, budget) for item in budget.each(taken)}
+    if type(left) is dict:
+        budget.hold(2 * CELL * len(left))
+        return {key: item for key, item in left.items() if key not in keys}
+    kept = budget.collect(item for item in left if key_of(item, budget) not in keys)
+    return set_of(kept, budget) if type(left) is OrderedSet else kept
+
+
+def _none_alike(container: Value, value: Value, budget: Budget) -> bool:
+    """Return False, or raise if nothing in the container could ever be equal to `value`."""
+    items = [value_of(key) for key in container] if type(container) is dict else list(container)
+    budget.step(len(items))
+    if items and value is not None and not any(alike(item, value) for item in items):
+        require_alike(items[0], value)
+    return False
+
+
+def _unfit(symbol: str, left: Value, right: Value) -> ExpressionError:
+    missing = "; null is not allowed here, give a default with ?:" if None in (left, right) else ""
+    return ExpressionError(f"{symbol} does not work on {type_name(left)} and {type_name(right)}{missing}")

@@ -1,0 +1,25 @@
+"""The part of Kotlin's standard library that conditions use. Importing this declares all of it."""
+
+from bioeval_tui.evaluate.assertions.expressions.stdlib import (
+    building,
+    elements,
+    lists,
+    maps,
+    numbers,
+    ordering,
+    patterns,
+    strings,
+    transforming,
+)
+
+__all__ = [
+    "building",
+    "elements",
+    "lists",
+    "maps",
+    "numbers",
+    "ordering",
+    "patterns",
+    "strings",
+    "transforming",
+]

@@ -1,0 +1,320 @@
+"""Texts and characters."""
+
+from __future__ import annotations
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
+from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, not_negative
+from bioeval_tui.evaluate.assertions.expressions.values import Char, Value
+
+
+def _folded(budget: Budget, text: Value, ignore_case: bool) -> str:
+    budget.read_text(len(text))
+    if not ignore_case:
+        return str(text)
+    budget.build_text(len(text))
+    # One character becomes one: `ß`.upper() is two, and places must stay what they are.
+    upper = text.upper()
+    folded = upper.lower() if len(upper) == len(text) else text.lower()
+    return str(folded) if len(folded) == len(text) else str(text)
+
+
+@kotlin("String.length: Int")
+def length(_: Budget, text: str) -> int:
+    return len(text)
+
+
+@kotlin("String|Char.lowercase(): String")
+def lowercase(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    return str(text).lower()
+
+
+@kotlin("String|Char.uppercase(): String")
+def uppercase(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    return str(text).upper()
+
+
+@kotlin("String.startsWith(prefix: String|Char, ignoreCase: Boolean = _): Boolean")
+def starts_with(budget: Budget, text: str, prefix: str, ignore_case: bool = False) -> bool:
+    head = text[: len(prefix)]
+    return _folded(budget, head, ignore_case) == _folded(budget, prefix, ignore_case)
+
+
+@kotlin("String.endsWith(suffix: String|Char, ignoreCase: Boolean = _): Boolean")
+def ends_with(budget: Budget, text: str, suffix: str, ignore_case: bool = False) -> bool:
+    tail = text[max(0, len(text) - len(suffix)) :]
+    return _folded(budget, tail, ignore_case) == _folded(budget, suffix, ignore_case)
+
+
+@kotlin("String.contains(other: String|Char, ignoreCase: Boolean = _): Boolean")
+def contains(budget: Budget, text: str, other: str, ignore_case: bool = False) -> bool:
+    return _folded(budget, other, ignore_case) in _folded(budget, text, ignore_case)
+
+
+@kotlin("String|Char.equals(other: String?|Char?, ignoreCase: Boolean = _): Boolean")
+def equals(budget: Budget, text: str, other: str | None, ignore_case: bool = False) -> bool:
+    if other is None or type(other) is not type(text):
+        return False
+    return _folded(budget, text, ignore_case) == _folded(budget, other, ignore_case)
+
+
+@kotlin("String.compareTo(other: String, ignoreCase: Boolean = _): Int")
+def compare_to(budget: Budget, text: str, other: str, ignore_case: bool = False) -> int:
+    left, right = _folded(budget, text, ignore_case), _folded(budget, other, ignore_case)
+    return (left > right) - (left < right)
+
+
+@kotlin("String.indexOf(string: String|Char, startIndex: Int = _, ignoreCase: Boolean = _): Int")
+def index_of(budget: Budget, text: str, other: str, start: int = 0, ignore_case: bool = False) -> int:
+    return _folded(budget, text, ignore_case).find(_folded(budget, other, ignore_case), max(0, start))
+
+
+@kotlin("String.lastIndexOf(string: String|Char): Int")
+def last_index_of(budget: Budget, text: str, other: str) -> int:
+    budget.read_text(len(text))
+    return str(text).rfind(str(other))
+
+
+@kotlin("String.trim(): String")
+def trim(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    return text.strip()
+
+
+@kotlin("String.trimStart(): String")
+def trim_start(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    return text.lstrip()
+
+
+@kotlin("String.trimEnd(): String")
+def trim_end(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    return text.rstrip()
+
+
+@kotlin("String.isBlank(): Boolean")
+def is_blank(budget: Budget, text: str) -> bool:
+    budget.read_text(len(text))
+    return not text or text.isspace()
+
+
+@kotlin("String.isNotBlank(): Boolean")
+def is_not_blank(budget: Budget, text: str) -> bool:
+    return not is_blank(budget, text)
+
+
+@kotlin("String?.isNullOrBlank(): Boolean")
+def is_null_or_blank(budget: Budget, text: str | None) -> bool:
+    return text is None or is_blank(budget, text)
+
+
+@kotlin("String?.orEmpty(): String")
+def or_empty(_: Budget, text: str | None) -> str:
+    return text or ""
+
+
+@kotlin("String.ifBlank(defaultValue: Fn0): T")
+def if_blank(budget: Budget, text: str, default: Function) -> Value:
+    return default() if is_blank(budget, text) else text
+
+
+@kotlin("String.split(vararg delimiters: String|Char, ignoreCase: Boolean = _, limit: Int = _): List")
+def split(
+    budget: Budget, text: str, delimiters: tuple[str, ...], ignore_case: bool = False, limit: int = 0
+) -> list[str]:
+    if not delimiters:
+        raise ExpressionError('split needs a delimiter, such as split(",")')
+    not_negative(limit, "limit")
+    folded = _folded(budget, text, ignore_case)
+    wanted = [_folded(budget, delimiter, ignore_case) for delimiter in delimiters]
+    parts: list[str] = []
+    start = at = 0
+    while limit == 0 or len(parts) < limit - 1:
+        found = [(place, order) for order, mark in enumerate(wanted) if (place := folded.find(mark, at)) >= 0]
+        budget.step(1 + len(wanted))
+        if not found:
+            break
+        place, order = min(found)
+        size = len(wanted[order])
+        parts.append(text[start:place])
+        budget.hold(CELL + 2 * (place - start))
+        start, at = place + size, place + max(size, 1)
+        if at > len(text):
+            break
+    parts.append(text[start:])
+    return parts
+
+
+@kotlin("String.lines(): List")
+def lines(budget: Budget, text: str) -> list[str]:
+    budget.build_text(len(text))
+    return budget.collect(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+
+
+@kotlin("String.replace(oldValue: String|Char, newValue: String|Char, ignoreCase: Boolean = _): String")
+def replace(budget: Budget, text: str, old: str, new: str, ignore_case: bool = False) -> str:
+    folded, wanted = _folded(budget, text, ignore_case), _folded(budget, old, ignore_case)
+    count = folded.count(wanted)
+    budget.build_text(len(text) + count * len(new))
+    if not ignore_case:
+        return str(text).replace(str(old), str(new))
+    budget.hold(2 * CELL * count)
+    return str(new).join(split(budget, text, (old,), True))
+
+
+@kotlin("String.replaceFirst(oldValue: String, newValue: String): String")
+def replace_first(budget: Budget, text: str, old: str, new: str) -> str:
+    budget.build_text(len(text) + len(new))
+    return text.replace(old, new, 1)
+
+
+@kotlin("String.substring(startIndex: Int, endIndex: Int = _): String")
+def substring(budget: Budget, text: str, start: int, end: int | None = None) -> str:
+    stop = len(text) if end is None else end
+    if not 0 <= start <= stop <= len(text):
+        raise ExpressionError(f"substring({start}, {stop}) does not fit a text of length {len(text)}")
+    budget.build_text(stop - start)
+    return text[start:stop]
+
+
+@kotlin("String.substring(range: Range): String", "String.slice(indices: Range): String")
+def substring_range(budget: Budget, text: str, places: range) -> str:
+    return substring(budget, text, places.start, max(places.stop, places.start))
+
+
+def _cut(text: str, mark: str, missing: str | None, last: bool, after: bool) -> str:
+    place = text.rfind(mark) if last else text.find(mark)
+    if place < 0:
+        return text if missing is None else missing
+    return text[place + len(mark) :] if after else text[:place]
+
+
+@kotlin("String.substringBefore(delimiter: String|Char, missingDelimiterValue: String = _): String")
+def substring_before(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
+    budget.build_text(len(text))
+    return _cut(text, mark, missing, last=False, after=False)
+
+
+@kotlin("String.substringAfter(delimiter: String|Char, missingDelimiterValue: String = _): String")
+def substring_after(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
+    budget.build_text(len(text))
+    return _cut(text, mark, missing, last=False, after=True)
+
+
+@kotlin("String.substringBeforeLast(delimiter: String|Char, missingDelimiterValue: String = _): String")
+def substring_before_last(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
+    budget.build_text(len(text))
+    return _cut(text, mark, missing, last=True, after=False)
+
+
+@kotlin("String.substringAfterLast(delimiter: String|Char, missingDelimiterValue: String = _): String")
+def substring_after_last(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
+    budget.build_text(len(text))
+    return _cut(text, mark, missing, last=True, after=True)
+
+
+@kotlin("String.removePrefix(prefix: String): String")
+def remove_prefix(budget: Budget, text: str, prefix: str) -> str:
+    budget.build_text(len(text))
+    return text.removeprefix(prefix)
+
+
+@kotlin("String.removeSuffix(suffix: String): String")
+def remove_suffix(budget: Budget, text: str, suffix: str) -> str:
+    budget.build_text(len(text))
+    return text.removesuffix(suffix)
+
+
+@kotlin("String.removeSurrounding(delimiter: String): String")
+def remove_surrounding(budget: Budget, text: str, mark: str) -> str:
+    budget.build_text(len(text))
+    wrapped = len(text) >= 2 * len(mark) and text.startswith(mark) and text.endswith(mark)
+    return text[len(mark) : len(text) - len(mark)] if wrapped else text
+
+
+@kotlin("String.repeat(n: Int): String")
+def repeat(budget: Budget, text: str, n: int) -> str:
+    budget.build_text(len(text) * not_negative(n, "n"))
+    return text * n
+
+
+@kotlin("String.padStart(length: Int, padChar: Char = _): String")
+def pad_start(budget: Budget, text: str, size: int, pad: str = " ") -> str:
+    budget.build_text(max(len(text), not_negative(size, "length")))
+    return text.rjust(size, pad)
+
+
+@kotlin("String.padEnd(length: Int, padChar: Char = _): String")
+def pad_end(budget: Budget, text: str, size: int, pad: str = " ") -> str:
+    budget.build_text(max(len(text), not_negative(size, "length")))
+    return text.ljust(size, pad)
+
+
+@kotlin("String.toBoolean(): Boolean", "String?.toBoolean(): Boolean")
+def to_boolean(_: Budget, text: str | None) -> bool:
+    return text is not None and text.lower() == "true"
+
+
+@kotlin("String.toBooleanStrict(): Boolean")
+def to_boolean_strict(_: Budget, text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ExpressionError("this text is neither true nor false")
+    return text == "true"
+
+
+@kotlin("String.toBooleanStrictOrNull(): Boolean?")
+def to_boolean_strict_or_null(_: Budget, text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text)
+
+
+@kotlin("Char.isDigit(): Boolean")
+def is_digit(_: Budget, char: Char) -> bool:
+    return char.isdecimal()
+
+
+@kotlin("Char.isLetter(): Boolean")
+def is_letter(_: Budget, char: Char) -> bool:
+    return char.isalpha()
+
+
+@kotlin("Char.isLetterOrDigit(): Boolean")
+def is_letter_or_digit(_: Budget, char: Char) -> bool:
+    return char.isalpha() or char.isdecimal()
+
+
+@kotlin("Char.isWhitespace(): Boolean")
+def is_whitespace(_: Budget, char: Char) -> bool:
+    return char.isspace()
+
+
+@kotlin("Char.isUpperCase(): Boolean")
+def is_upper_case(_: Budget, char: Char) -> bool:
+    return char.isupper()
+
+
+@kotlin("Char.isLowerCase(): Boolean")
+def is_lower_case(_: Budget, char: Char) -> bool:
+    return char.islower()
+
+
+@kotlin("Char.uppercaseChar(): Char")
+def uppercase_char(_: Budget, char: Char) -> Char:
+    upper = str(char).upper()
+    return Char(upper) if len(upper) == 1 else char
+
+
+@kotlin("Char.lowercaseChar(): Char")
+def lowercase_char(_: Budget, char: Char) -> Char:
+    lower = str(char).lower()
+    return Char(lower) if len(lower) == 1 else char
+
+
+@kotlin("Char.digitToInt(): Int")
+def digit_to_int(_: Budget, char: Char) -> int:
+    if not char.isdecimal():
+        raise ExpressionError("this character is not a digit")
+    return int(char)

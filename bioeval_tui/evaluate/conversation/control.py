@@ -1,0 +1,128 @@
+"""What a person watching can do to a run: pause, step, take over, say, give back, cancel.
+
+Every gate is at a turn, never inside a stream: a paused reader would get a burst afterwards, and its
+latency would be a lie.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from bioeval_tui.evaluate.seams import Condition
+from bioeval_tui.text import clean
+
+INTENTS = ("pause", "resume", "step", "take_over", "say", "give_back", "cancel")
+
+
+@dataclass
+class ConversationControl:
+    """The gate of one condition."""
+
+    paused: bool = False
+    steps: int = 0
+    taken_over: bool = False
+    said: list[str] = field(default_factory=list)
+    cancelled: bool = False
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    person: Callable[[str], None] | None = None
+    """Takes what is said where a person plays the user by the job's own wish: no operator, but the evaluator."""
+
+    async def gate(self) -> None:
+        """Return when the next turn may begin; a step lets exactly one through."""
+        while self.paused and not self.cancelled and not self.taken_over:
+            if self.steps:
+                self.steps -= 1
+                return
+            self.changed.clear()
+            await self.changed.wait()
+
+    async def operator_text(self) -> str | None:
+        """Return what the person who took over says; None once the conversation was given back."""
+        while self.taken_over and not self.cancelled:
+            if self.said:
+                return self.said.pop(0)
+            self.changed.clear()
+            await self.changed.wait()
+        return None
+
+
+class Control:
+    """The controls of a run, by condition. Not thread-safe: lives in the engine's loop."""
+
+    def __init__(self, conditions: tuple[Condition, ...] = ("withheld", "supplied")) -> None:
+        self._by_condition = {condition: ConversationControl() for condition in conditions}
+        self._tasks: dict[Condition, set[asyncio.Task[Any]]] = {condition: set() for condition in conditions}
+        self.on_action: Callable[[str, Condition | None, str, str], None] = lambda *_: None
+
+    def of(self, condition: Condition) -> ConversationControl:
+        """Return the control of a condition."""
+        return self._by_condition[condition]
+
+    def register(self, condition: Condition, task: asyncio.Task[Any]) -> None:
+        """Name the task that a cancel ends."""
+        self._tasks[condition].add(task)
+        task.add_done_callback(self._tasks[condition].discard)
+
+    def act(
+        self, kind: str, condition: Condition | None = None, text: str = "", sender: str = ""
+    ) -> str | None:
+        """Carry out an intent; return None, or one sentence saying why it was refused."""
+        if kind not in INTENTS:
+            return f"unknown intent; known are {', '.join(INTENTS)}"
+        if condition is not None and condition not in self._by_condition:
+            return "this run has no such condition"
+        if kind in ("take_over", "say", "give_back") and condition is None:
+            return f"{kind} needs a condition"
+        if kind == "say":
+            refusal = self._cannot_say(condition, text)
+            if refusal:
+                return refusal
+        if kind == "give_back" and condition is not None and self._by_condition[condition].person:
+            return "a person plays the user in this job; say the sign-off to end"
+        targets = [condition] if condition else list(self._by_condition)
+        for name in targets:
+            self._act_on(name, self._by_condition[name], kind, clean(text, 20_000))
+        self.on_action(kind, condition, clean(text, 20_000), sender)
+        return None
+
+    @property
+    def all_cancelled(self) -> bool:
+        """Say whether every condition was cancelled."""
+        return all(control.cancelled for control in self._by_condition.values())
+
+    def _cannot_say(self, condition: Condition | None, text: str) -> str | None:
+        if condition is not None and not self._takes_words(self._by_condition[condition]):
+            return "take over first, then say"
+        return None if text.strip() else "there is nothing to say"
+
+    @staticmethod
+    def _takes_words(control: ConversationControl) -> bool:
+        return control.taken_over or control.person is not None
+
+    def _act_on(self, name: Condition, control: ConversationControl, kind: str, text: str) -> None:
+        match kind:
+            case "pause":
+                control.paused = True
+            case "resume":
+                control.paused = False
+                control.steps = 0
+            case "step":
+                control.paused = True
+                control.steps += 1
+            case "take_over":
+                control.taken_over = control.person is None
+            case "say" if control.person is not None:
+                control.person(text)
+            case "say":
+                control.said.append(text)
+            case "give_back":
+                control.taken_over = False
+                control.said.clear()
+            case "cancel":
+                control.cancelled = True
+                for task in list(self._tasks[name]):
+                    task.cancel()
+        control.changed.set()

@@ -1,0 +1,240 @@
+"""What can be seen of the agent after a turn: its object context, its graph, and how the assertions stand."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bioeval_tui.errors import QueryError
+from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
+from bioeval_tui.evaluate.conversation.plan import Limits, Parts
+from bioeval_tui.evaluate.conversation.retry import with_retries
+from bioeval_tui.evaluate.conversation.transcript import Transcript
+from bioeval_tui.evaluate.job.models import Assertion, ExpressionAssertion, MedalAssertion
+from bioeval_tui.evaluate.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
+from bioeval_tui.record import events
+from bioeval_tui.text import clean_line, clean_value, compact_json, is_large
+
+MAX_STATE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The state seen at one moment; `error` says what could not be seen.
+
+    `unseen` is true when the object context was asked for and not got: that is not the same as an agent
+    that has none. `digest` tells two states apart.
+    """
+
+    object_context: dict[str, Any] | None
+    graph: GraphSnapshot | None
+    error: str | None = None
+    unseen: bool = False
+    digest: str = ""
+
+
+class Observer:
+    """Observes one conversation. Nothing that it does is in any latency, its own or another conversation's:
+    large states are cleaned and checked in threads.
+    """
+
+    def __init__(self, agent: Agent, parts: Parts, emitter: ConversationEmitter, limits: Limits) -> None:
+        self._agent = agent
+        self._parts = parts
+        self._emitter = emitter
+        self._limits = limits
+
+    async def start(self) -> Observation:
+        """Observe the state that the conversation begins from; worth trying again."""
+        return await self._within(self._limits.final_check_s, 0, persistently=True)
+
+    async def after_turn(self, transcript: Transcript, turn: int) -> Observation:
+        """Observe and check the timeline's assertions within one budget; say what it did not suffice for."""
+        until = asyncio.get_running_loop().time() + self._limits.observe_s
+        observation = await self._within(self._limits.observe_s, turn)
+        left = until - asyncio.get_running_loop().time()
+        await self._check_all(transcript, observation, turn, final=False, within_s=left)
+        return observation
+
+    async def final(
+        self, transcript: Transcript, turn: int, *, agent_gone: bool = False
+    ) -> dict[int, CheckResult]:
+        """Observe once more, persistently, and check every assertion; these results count.
+
+        With `agent_gone` a state that cannot be seen is the agent's doing: what asks for it has failed.
+        """
+        seen = await self._within(self._limits.final_check_s, turn, persistently=not agent_gone)
+        within = self._limits.final_check_s
+        return await self._check_all(
+            transcript, seen, turn, final=True, within_s=within, agent_gone=agent_gone
+        )
+
+    def not_observed(self, transcript: Transcript, why: str) -> None:
+        """Record every assertion as not measured: there was no conversation to check."""
+        for index, assertion in enumerate(transcript.job.assertions):
+            self._emit_check(index, assertion, CheckResult(None, error=why), 0, final=True)
+
+    async def already_holding(self, transcript: Transcript, start: Observation) -> list[str]:
+        """Return the titles of assertions that hold before a word was said, invariants left out."""
+        found = []
+        view = AssertionView(start.object_context, transcript.as_evaluation())
+        for assertion in transcript.job.assertions:
+            if self._parts.holds_on_nothing(assertion):
+                continue
+            if not _needs_what_is_unseen(assertion, start):
+                result = await self._check(assertion, view, self._limits.final_check_s)
+                if result.passed:
+                    found.append(assertion.title)
+        return found
+
+    async def _within(self, budget_s: float, turn: int, *, persistently: bool = False) -> Observation:
+        """Observe within a budget, and record what was seen or that nothing was."""
+        began = time.monotonic()
+        kept: dict[str, Any] | None = None
+        try:
+            async with asyncio.timeout(budget_s):
+                observation, kept = await self._observe(persistently=persistently)
+        except TimeoutError:
+            observation = Observation(None, None, f"not observed within {budget_s:g} s", unseen=True)
+        too_large = observation.object_context is not None and kept is None
+        note = (
+            f"the object context is larger than {MAX_STATE:,} characters and is not kept"
+            if too_large
+            else None
+        )
+        self._emitter.emit(
+            events.StateObserved,
+            after_turn=turn,
+            object_context=kept,
+            graph=asdict(observation.graph) if observation.graph else None,
+            digest=observation.digest or None,
+            elapsed_ms=(time.monotonic() - began) * 1000,
+            error=observation.error or note,
+        )
+        return observation
+
+    async def _observe(self, *, persistently: bool) -> tuple[Observation, dict[str, Any] | None]:
+        """Return what is seen now, and the object context as far as it is kept."""
+        found, graph = await asyncio.gather(
+            self._context(persistently), self._graph(), return_exceptions=True
+        )
+        for item in (found, graph):
+            if isinstance(item, BaseException) and not isinstance(item, PeerError | QueryError):
+                raise item
+        errors = [clean_line(str(item)) for item in (found, graph) if isinstance(item, BaseException)]
+        context = found if isinstance(found, dict) else None
+        snapshot = graph if isinstance(graph, GraphSnapshot) else None
+        # The event loop, and every other conversation's clock, must not wait for a large state.
+        large = is_large(context)
+        taken_in = (
+            await asyncio.to_thread(_taken_in, context, snapshot) if large else _taken_in(context, snapshot)
+        )
+        cleaned, kept, digest = taken_in
+        unseen = isinstance(found, BaseException)
+        return Observation(cleaned, snapshot, "; ".join(errors) or None, unseen, digest), kept
+
+    async def _context(self, persistently: bool) -> dict[str, Any] | None:
+        if not persistently:
+            return await self._agent.observe()
+        never: Callable[[PeerError], bool] = lambda error: False  # noqa: E731
+        return await with_retries(self._agent.observe, self._emitter, self._limits, counts=never)
+
+    async def _graph(self) -> GraphSnapshot | None:
+        return None if self._parts.graph is None else await self._parts.graph.snapshot()
+
+    async def _check_all(
+        self,
+        transcript: Transcript,
+        seen: Observation,
+        turn: int,
+        *,
+        final: bool,
+        within_s: float,
+        agent_gone: bool = False,
+    ) -> dict[int, CheckResult]:
+        results: dict[int, CheckResult] = {}
+        due = [
+            (index, assertion)
+            for index, assertion in enumerate(transcript.job.assertions)
+            if final or (assertion.timeline and not isinstance(assertion, MedalAssertion))
+        ]
+        if not due:
+            return results
+        view = AssertionView(seen.object_context, transcript.as_evaluation())
+        until = asyncio.get_running_loop().time() + within_s
+        for index, assertion in due:
+            if _needs_what_is_unseen(assertion, seen):
+                result = CheckResult(False if agent_gone else None, error=seen.error)
+            else:
+                left = within_s if final else until - asyncio.get_running_loop().time()
+                result = await self._check(assertion, view, left)
+            results[index] = result
+            self._emit_check(index, assertion, result, turn, final=final)
+        return results
+
+    async def _check(self, assertion: Assertion, view: AssertionView, within_s: float) -> CheckResult:
+        if isinstance(assertion, MedalAssertion):
+            return await self._parts.check(assertion, view)  # the grader has a limit of its own
+        try:
+            async with asyncio.timeout(within_s):
+                return await self._parts.check(assertion, view)
+        except TimeoutError:
+            return CheckResult(None, error="not checked within the time that was left")
+
+    def _emit_check(
+        self, index: int, assertion: Assertion, result: CheckResult, turn: int, *, final: bool
+    ) -> None:
+        status = "not_measured" if result.passed is None else "passed" if result.passed else "failed"
+        self._emitter.emit(
+            events.AssertionChecked,
+            index=index,
+            title=clean_line(assertion.title),
+            weight=assertion.weight,
+            after_turn=turn,
+            final=final,
+            status=status,
+            observed=_bounded_value(result.observed),
+            expected=_bounded_value(result.expected),
+            error=result.error,
+            warning=result.warning,
+        )
+        if final and isinstance(assertion, MedalAssertion):
+            report = dict(result.report) if result.report is not None else None
+            self._emitter.emit(events.SubmissionGraded, assertion=index, report=report, error=result.error)
+
+
+def _needs_what_is_unseen(assertion: Assertion, seen: Observation) -> bool:
+    """Say whether an expression asks for an object context that could not be got."""
+    return (
+        seen.unseen and isinstance(assertion, ExpressionAssertion) and "objectContext" in assertion.expression
+    )
+
+
+def _taken_in(
+    context: dict[str, Any] | None, graph: GraphSnapshot | None
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None, str]:
+    """Return the context cleaned, the context as it is kept (None when too large), and the state's digest."""
+    cleaned: dict[str, Any] | None = None if context is None else clean_value(context, 100_000)
+    parts = {
+        "resources": sorted(compact_json(item) for item in _items((cleaned or {}).get("resources"))),
+        "functions": sorted(compact_json(item) for item in _items((cleaned or {}).get("functions"))),
+        "graph": graph.digest if graph else None,
+    }
+    digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    small = cleaned is None or len(compact_json(cleaned)) <= MAX_STATE
+    return cleaned, cleaned if small else None, digest
+
+
+def _items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _bounded_value(value: Any) -> Any:
+    """Return a value as it is kept in an event: JSON-like, cleaned and not too long."""
+    text = compact_json(clean_value(value, 2_000))
+    return json.loads(text) if len(text) <= 10_000 else text[:10_000] + "…"

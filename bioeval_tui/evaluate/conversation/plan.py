@@ -1,0 +1,118 @@
+"""What a run is to do, and the parts it is given to do it with."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from bioeval_tui.evaluate.job.models import Assertion, EvaluationJob
+from bioeval_tui.evaluate.seams import (
+    Agent,
+    AssertionView,
+    CheckResult,
+    Condition,
+    Evaluator,
+    EvaluatorView,
+    Judge,
+    KnowledgeGraph,
+    Violation,
+)
+
+CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
+Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
+FindFacts = Callable[[str, Sequence[str], Collection[int], str], Sequence[int]]
+"""(message, facts, numbers already disclosed, text known before) -> numbers of the facts it gives away."""
+AskedFor = Callable[[str, str], bool]
+"""(the agent's last message, a fact) -> whether the agent had asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of a conversation. Times are in seconds."""
+
+    request_attempts: int = 4
+    retry_wait_s: float = 0.1
+    longest_retry_wait_s: float = 30.0
+    throttled_s: float = 600.0
+    """How long one request may be put off because our own conversations ask too often."""
+    observe_s: float = 2.0
+    final_check_s: float = 20.0
+    evaluator_s: float = 120.0
+    judge_s: float = 300.0
+    setup_s: float = 30.0
+    conversation_s: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """One run: a job against one model, its conditions in order, its trials."""
+
+    run_id: str
+    job: EvaluationJob
+    job_name: str
+    job_path: str
+    job_sha256: str
+    seed: int
+    conditions: tuple[Condition, ...] = ("withheld", "supplied")
+    trials: int = 1
+    model: str | None = None
+    parallel: bool = False
+    shared_agent: int = 1
+    """How many conversations use the agent at the same time: beside every timing figure."""
+    rehearsal: bool = False
+    random_order: bool = False
+    hosts: tuple[str, ...] = ()
+    prompts: dict[str, str] = field(default_factory=dict)
+    batch_id: str | None = None
+    git_revision: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    """How the run was asked for, kept in `RunStarted` so that it can be resumed."""
+    limits: Limits = Limits()
+
+    def greeting(self, trial: int) -> str:
+        """Return the trial's greeting: drawn with the seed, the same for both conditions."""
+        return random.Random(f"{self.seed}/{trial}/greeting").choice(self.job.greetings)  # noqa: S311
+
+    def order(self, trial: int) -> tuple[Condition, ...]:
+        """Return the order of the trial's conditions."""
+        if self.random_order:
+            shuffled = list(self.conditions)
+            random.Random(f"{self.seed}/{trial}/order").shuffle(shuffled)  # noqa: S311
+            return tuple(shuffled)
+        return self.conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """Who takes part, as screens and reports name them."""
+
+    agent: str
+    evaluator: str
+    judge: str
+    graph: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a run is given. Agents and evaluators are made for each conversation; the rest is shared."""
+
+    open_agent: Callable[[Condition, int], Agent]
+    open_evaluator: Callable[[Condition, int], Evaluator]
+    judge: Judge
+    check: CheckAssertion
+    graph: KnowledgeGraph | None = None
+    no_graph: str = "no knowledge graph is configured"
+    guard: Guard | None = None
+    find_facts: FindFacts = lambda message, facts, already, known: ()
+    asked_for: AskedFor = lambda message, fact: "?" in message
+    holds_on_nothing: Callable[[Assertion], bool] = lambda assertion: False
+    """Says whether an assertion is an invariant, one that holds of an empty state too."""
+    slot: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
+    """Entered for the length of each conversation: the batch bounds how many go on at once."""
+    stood_still: Callable[[float], float] = lambda moment: 0.0
+    """Returns for how many seconds this process did not run since a moment (monotonic seconds)."""
+    may_begin: Callable[[], str | None] = lambda: None
+    """Returns why no further conversation may begin (calls or cost spent), None while one may."""

@@ -1,0 +1,100 @@
+"""Before a word is said: setups, the session, seeds, and the state that everything later is compared with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+
+from bioeval_tui.errors import BioevalError, NotMeasuredError, QueryError
+from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
+from bioeval_tui.evaluate.conversation.plan import Parts, RunPlan
+from bioeval_tui.evaluate.conversation.retry import stream_whole, with_retries
+from bioeval_tui.evaluate.job.models import ConversationSeed, Seed, TextSeed
+from bioeval_tui.evaluate.seams import Agent, PeerError
+from bioeval_tui.record import events
+from bioeval_tui.text import clean_line, plural
+
+
+async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter) -> None:
+    """Run the job's setups. Without a graph they are skipped and said so.
+
+    Raises:
+        NotMeasuredError: a setup failed; the condition cannot begin from a known state.
+    """
+    if plan.job.setups and parts.graph is None:
+        message = f"{plural(len(plan.job.setups), 'setup')} not applied: {parts.no_graph}"
+        emitter.emit(events.Warned, code="setup_skipped", message=message)
+        return
+    for index, setup in enumerate(plan.job.setups):
+        began = time.monotonic()
+        error: str | None = None
+        try:
+            assert parts.graph is not None
+            await parts.graph.execute(setup.cypher, timeout_s=plan.limits.setup_s)
+        except (QueryError, PeerError) as failure:
+            error = clean_line(str(failure))
+        emitter.emit(
+            events.SetupApplied,
+            index=index,
+            cypher=setup.cypher,
+            elapsed_ms=(time.monotonic() - began) * 1000,
+            error=error,
+        )
+        if error is not None:
+            raise NotMeasuredError(f"setup {index + 1} failed: {error}")
+
+
+async def apply_seeds(
+    plan: RunPlan, agent: Agent, emitter: ConversationEmitter, ours: Callable[[PeerError], bool]
+) -> None:
+    """Hand the seeds to the agent. What cannot be applied is said, never silent.
+
+    `ours` tells refusals that our own concurrency brought about; none of a seed's failures counts.
+    """
+    skipped = 0
+    for index, seed in enumerate(plan.job.seeds):
+        try:
+            detail = await _apply_seed(seed, agent, emitter, plan, ours)
+            applied = not detail
+        except BioevalError as error:
+            applied, detail = False, clean_line(str(error))
+        skipped += not applied
+        what = "text" if isinstance(seed, TextSeed) else "conversation"
+        emitter.emit(events.SeedApplied, index=index, what=what, applied=applied, detail=detail)
+    if skipped:
+        message = f"{skipped} of {plural(len(plan.job.seeds), 'seed')} not applied; the agent knows less than the job means it to"
+        emitter.emit(events.Warned, code="seed_not_applied", message=message)
+
+
+async def _apply_seed(
+    seed: Seed, agent: Agent, emitter: ConversationEmitter, plan: RunPlan, ours: Callable[[PeerError], bool]
+) -> str:
+    """Apply one seed; return what could not be applied, empty when all was."""
+
+    async def persistently(attempt: Callable[[], Awaitable[None]]) -> None:
+        await with_retries(attempt, emitter, plan.limits, counts=lambda error: False, ours=ours)
+
+    if isinstance(seed, TextSeed):
+        await persistently(lambda: agent.seed_text(seed.text))
+        return ""
+    return await _replay(seed, agent, persistently)
+
+
+async def _replay(
+    seed: ConversationSeed,
+    agent: Agent,
+    persistently: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]],
+) -> str:
+    left_out = 0
+    for message in seed.conversation:
+        if await agent.seed_history(message.role, message.content):
+            continue
+        if message.role == "assistant":
+            left_out += 1
+            continue
+
+        async def ask(content: str = message.content) -> None:
+            await stream_whole(agent.send(content), None)
+
+        await persistently(ask)
+    return f"{left_out} given assistant messages could not be recorded as history" if left_out else ""

@@ -1,0 +1,154 @@
+"""One request to a peer, tried again where that can help, its pieces joined into few events."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
+
+from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
+from bioeval_tui.evaluate.conversation.plan import Limits
+from bioeval_tui.evaluate.seams import Delta, Generation, Peer, PeerError, Reply, Utterance
+from bioeval_tui.record import events
+from bioeval_tui.text import clean, clean_line, clean_value
+
+JOIN_S = 0.033
+MAX_RECEIVED = 500
+Answer = TypeVar("Answer")
+
+
+class DeltaJoiner:
+    """Joins what streams in: the first piece at once, then one event per 33 ms."""
+
+    def __init__(self, emitter: ConversationEmitter, message: int) -> None:
+        self._emitter = emitter
+        self._message = message
+        self._text: list[str] = []
+        self._generation: list[dict[str, Any]] = []
+        self._next = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, piece: Delta | Generation) -> None:
+        """Take a piece; an event goes out now, or with the pieces of the next 33 ms."""
+        if isinstance(piece, Delta):
+            self._text.append(piece.text)
+        else:
+            self._generation.append(clean_value(dict(piece.data), 100_000))
+        now = time.monotonic()
+        if now >= self._next:
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._next - now, self.flush)
+
+    def flush(self) -> None:
+        """Emit what is waiting."""
+        self._cancel_timer()
+        if not self._text and not self._generation:
+            return
+        self._emitter.emit(
+            events.MessageDelta,
+            message=self._message,
+            text=clean("".join(self._text)),
+            generation=tuple(self._generation),
+        )
+        self._text.clear()
+        self._generation.clear()
+        self._next = time.monotonic() + JOIN_S
+
+    def drop(self) -> None:
+        """Forget what is waiting: the attempt failed."""
+        self._cancel_timer()
+        self._text.clear()
+        self._generation.clear()
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+async def stream_whole(
+    pieces: AsyncIterator[Delta | Generation | Reply] | AsyncIterator[Delta | Utterance],
+    joiner: DeltaJoiner | None,
+    peer: Peer = "agent",
+) -> Reply | Utterance:
+    """Read a stream to its end marker; hand its pieces to `joiner`. Closes the stream however it ends.
+
+    Raises:
+        PeerError: `peer`'s stream ended without its end marker: it was cut off.
+    """
+    last: Reply | Utterance | None = None
+    try:
+        async for piece in pieces:
+            if isinstance(piece, Reply | Utterance):
+                last = piece
+                break
+            if joiner is not None:
+                joiner.add(piece)
+    except BaseException:
+        if joiner is not None:
+            joiner.drop()
+        raise
+    finally:
+        close = getattr(pieces, "aclose", None)
+        if close is not None:
+            await close()
+    if last is None:
+        raise PeerError(peer, "the answer ended without its end marker", retryable=True)
+    if joiner is not None:
+        joiner.flush()
+    return last
+
+
+async def with_retries(
+    attempt: Callable[[], Awaitable[Answer]],
+    emitter: ConversationEmitter,
+    limits: Limits,
+    *,
+    message: int | None = None,
+    counts: Callable[[PeerError], bool] = lambda error: error.peer == "agent",
+    ours: Callable[[PeerError], bool] = lambda error: False,
+    before_again: Callable[[], None] = lambda: None,
+) -> Answer:
+    """Run `attempt`, up to `limits.request_attempts` times; each failure is an event.
+
+    `counts` says which failures count against the agent. Those that are `ours` (too many requests of our
+    own at once) use up no attempt; they are waited for, `limits.throttled_s` in all. Raises the last `PeerError`.
+    """
+    tried = spent = throttled = 0
+    until = time.monotonic() + limits.throttled_s
+    while True:
+        tried += 1
+        try:
+            return await attempt()
+        except PeerError as error:
+            free = ours(error)
+            throttled = throttled + 1 if free else 0
+            spent += not free
+            again = error.retryable and (
+                time.monotonic() < until if free else spent < limits.request_attempts
+            )
+            wait_s = _wait_s(error, limits, throttled)
+            emitter.emit(
+                events.RequestFailed,
+                peer=error.peer,
+                request_attempt=tried,
+                error=clean_line(str(error)),
+                received=clean(error.received, MAX_RECEIVED) or None,
+                status=error.status,
+                wait_ms=wait_s * 1000 if again else None,
+                counted=counts(error),
+                message=message,
+            )
+            if not again:
+                raise
+            before_again()
+        await asyncio.sleep(wait_s)
+
+
+def _wait_s(error: PeerError, limits: Limits, throttled: int = 0) -> float:
+    """Return how long to wait: as asked, else longer each time that we were too many."""
+    asked = error.retry_after_s or 0.0
+    own = limits.retry_wait_s * 2.0 ** min(throttled, 10)
+    return min(max(own, asked), limits.longest_retry_wait_s)

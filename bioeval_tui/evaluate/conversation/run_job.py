@@ -1,0 +1,366 @@
+"""run_job: the conditions of every trial, each prepared, held, checked, judged and scored."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bioeval_tui import __version__
+from bioeval_tui import score as composite
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.evaluate.conversation import verdicts as scoring
+from bioeval_tui.evaluate.conversation.control import Control
+from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter, Emitter
+from bioeval_tui.evaluate.conversation.observe import Observation
+from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
+from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups
+from bioeval_tui.evaluate.conversation.retry import with_retries
+from bioeval_tui.evaluate.conversation.transcript import Transcript
+from bioeval_tui.evaluate.conversation.turns import Outcome, Talk
+from bioeval_tui.evaluate.job.loading import job_snapshot
+from bioeval_tui.evaluate.seams import Condition, JudgeView, PeerError
+from bioeval_tui.record import events
+from bioeval_tui.record.events import Fault, TaskScored
+from bioeval_tui.text import clean_line
+
+
+@dataclass
+class Held:
+    """What one conversation left for the run: the state it began from, and its score."""
+
+    start: Observation | None = None
+    score: float | None = None
+    cancelled: bool = False
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a resumed run has already: conversations that are finished, and how often others were begun."""
+
+    finished: Mapping[tuple[Condition, int], Held]
+    attempts: Mapping[tuple[Condition, int], int]
+    clean: bool = True
+
+
+async def run_job(
+    plan: RunPlan,
+    parts: Parts,
+    emitter: Emitter,
+    control: Control,
+    *,
+    earlier: Earlier | None = None,
+) -> events.RunEnded:
+    """Hold every conversation of the plan and emit everything that happens; return the last event.
+
+    `earlier` says what a resumed run need not hold again. A failing conversation never ends the rest.
+    """
+    return await _Run(plan, parts, emitter, control, earlier or Earlier({}, {})).run()
+
+
+def started_fields(plan: RunPlan, who: Identities) -> dict[str, Any]:
+    """Return the fields of `RunStarted`."""
+    return {
+        "job_name": plan.job_name,
+        "job_path": plan.job_path,
+        "job": job_snapshot(plan.job),
+        "job_sha256": plan.job_sha256,
+        "program_version": __version__,
+        "agent": who.agent,
+        "evaluator": who.evaluator,
+        "judge": who.judge,
+        "graph": who.graph,
+        "rehearsal": plan.rehearsal,
+        "hosts": plan.hosts,
+        "prompts": plan.prompts,
+        "model": plan.model,
+        "seed": plan.seed,
+        "trials": plan.trials,
+        "conditions": plan.conditions,
+        "concurrency": plan.shared_agent,
+        "batch_id": plan.batch_id,
+        "git_revision": plan.git_revision,
+        "options": plan.options,
+    }
+
+
+class _Run:
+    def __init__(
+        self,
+        plan: RunPlan,
+        parts: Parts,
+        emitter: Emitter,
+        control: Control,
+        earlier: Earlier,
+    ) -> None:
+        self.plan = plan
+        self.parts = parts
+        self.emitter = emitter
+        self.control = control
+        self.attempts = earlier.attempts
+        self.clean = earlier.clean
+        self.held: dict[tuple[Condition, int], Held] = dict(earlier.finished)
+        self.stopped = ""
+
+    async def run(self) -> events.RunEnded:
+        trials = range(1, self.plan.trials + 1)
+        if self.plan.shared_agent > 1:
+            await asyncio.gather(*map(self._trial, trials))
+        else:
+            for trial in trials:
+                await self._trial(trial)
+        await self.emitter.written()
+        return self._end()
+
+    async def _trial(self, trial: int) -> None:
+        todo = [condition for condition in self.plan.order(trial) if (condition, trial) not in self.held]
+        if self.plan.parallel:
+            await asyncio.gather(*(self._condition(condition, trial) for condition in todo))
+        else:
+            for condition in todo:
+                await self._condition(condition, trial)
+        if todo:
+            self._compare_starts(trial)
+
+    async def _condition(self, condition: Condition, trial: int) -> None:
+        async with self.parts.slot():
+            why_not = self.parts.may_begin()
+            if why_not is not None:
+                self.stopped = why_not
+                return
+            if self.control.of(condition).cancelled:
+                self.held[condition, trial] = Held(cancelled=True)
+                return
+            await self._hold(condition, trial)
+
+    async def _hold(self, condition: Condition, trial: int) -> None:
+        """Hold one conversation from its setups to its score, and close it however it ends."""
+        key = (condition, trial)
+        emitter = self.emitter.of(condition, trial, self.attempts.get(key, 0) + 1)
+        held = self.held[key] = Held()
+        transcript = Transcript(self.plan.job, condition, trial, self.plan.model)
+        async with contextlib.AsyncExitStack() as closing:
+            conversation = _Conversation(self, emitter, held, transcript, closing)
+            began = time.monotonic()
+            outcome = await self._guarded(held, condition, conversation.prepare_and_talk())
+            emitter.emit(
+                events.ConversationEnded,
+                reason=outcome.reason,
+                fault=outcome.fault,
+                detail=outcome.detail,
+                duration_ms=(time.monotonic() - began) * 1000,
+            )
+            last = await self._guarded(held, condition, conversation.conclude(outcome))
+            if last is not outcome:
+                fields = scoring.unscored_fields(transcript, last.detail, last.fault)
+                emitter.emit(events.ConversationScored, **fields, cancelled=held.cancelled)
+        await emitter.written()
+
+    async def _guarded(self, held: Held, condition: Condition, work: Coroutine[Any, Any, Outcome]) -> Outcome:
+        """Do a part of a conversation; what interrupts it becomes an outcome. A cancelled run stays cancelled."""
+        control = self.control.of(condition)
+        task = asyncio.create_task(work)
+        self.control.register(condition, task)
+        if control.cancelled and not held.cancelled:
+            task.cancel()
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        if task.cancelled():
+            held.cancelled = True
+            return Outcome("cancelled", detail="cancelled by the operator")
+        error = task.exception()
+        if error is None:
+            return task.result()
+        if isinstance(error, NotMeasuredError):
+            return Outcome("cancelled", "infrastructure", clean_line(str(error)))
+        if isinstance(error, Exception):
+            # A conversation is a worker: its defect must not take the others of a batch with it.
+            return Outcome("cancelled", "infrastructure", _defect(error))
+        raise error
+
+    def _compare_starts(self, trial: int) -> None:
+        both = [held for (_, number), held in self.held.items() if number == trial]
+        starts = [held.start for held in both if held.start is not None]
+        for held in both:
+            held.start = None  # it can be large, and nobody asks for it again
+        unseen = next((start.error for start in starts if start.error is not None), None)
+        if unseen is not None and len(self.plan.conditions) > 1:
+            self.not_clean(f"a starting state could not be observed: {unseen}")
+        elif len({start.digest for start in starts}) > 1:
+            self.not_clean(
+                "the conditions did not start from the same state; a setup that clears the graph makes them"
+            )
+
+    def not_clean(self, message: str) -> None:
+        """Mark the run: the conditions cannot be compared."""
+        self.clean = False
+        self.emitter.emit(events.Warned, code="not_clean", message=message)
+
+    def _end(self) -> events.RunEnded:
+        scores: dict[str, float | None] = {}
+        for condition in self.plan.conditions:
+            found = [
+                held.score if (held := self.held.get((condition, trial))) else None
+                for trial in range(1, self.plan.trials + 1)
+            ]
+            scores[condition] = composite.mean_of(found)
+        cancelled = bool(self.stopped) or any(held.cancelled for held in self.held.values())
+        return self.emitter.emit(
+            events.RunEnded,
+            status="cancelled" if cancelled else "completed",
+            detail=self.stopped,
+            scores=scores,
+            mean=composite.published_mean(scores),
+            clean=self.clean,
+        )
+
+
+def _defect(error: Exception) -> str:
+    return clean_line(f"a defect of this program: {type(error).__name__}: {error}")
+
+
+class _Conversation:
+    """One conversation from its setups to its score."""
+
+    def __init__(
+        self,
+        run: _Run,
+        emitter: ConversationEmitter,
+        held: Held,
+        transcript: Transcript,
+        closing: contextlib.AsyncExitStack,
+    ) -> None:
+        self.run = run
+        self.plan = run.plan
+        self.parts = run.parts
+        self.emitter = emitter
+        self.held = held
+        self.transcript = transcript
+        self._closing = closing
+        self._talk: Talk | None = None
+
+    def _open(self) -> Talk:
+        """Make agent and evaluator; both are closed at the end, each whatever becomes of the other."""
+        condition, trial = self.transcript.condition, self.transcript.trial
+        agent = self.parts.open_agent(condition, trial)
+        self._closing.push_async_callback(_close, agent.aclose)
+        evaluator = self.parts.open_evaluator(condition, trial)
+        self._closing.push_async_callback(_close, evaluator.aclose)
+        control = self.run.control.of(condition)
+        return Talk(self.plan, self.parts, self.emitter, control, agent, evaluator, self.transcript)
+
+    async def prepare_and_talk(self) -> Outcome:
+        """Set up, open the session, seed, observe the start, and talk; return why it ended."""
+        talk = self._talk = self._open()
+        await apply_setups(self.plan, self.parts, self.emitter)
+        try:
+            self.transcript.session_id = await with_retries(
+                talk.agent.open,
+                self.emitter,
+                self.plan.limits,
+                counts=talk.counts_against_agent,
+                ours=talk.is_our_doing,
+            )
+        except PeerError as error:
+            return talk.outcome_of(error)
+        await apply_seeds(self.plan, talk.agent, self.emitter, talk.is_our_doing)
+        greeting = self.plan.greeting(self.transcript.trial)
+        self.emitter.emit(
+            events.ConversationStarted,
+            session_id=clean_line(self.transcript.session_id),
+            greeting=greeting,
+            max_messages=self.plan.job.max_messages,
+        )
+        self.held.start = await talk.observer.start()
+        for title in await talk.observer.already_holding(self.transcript, self.held.start):
+            self.run.not_clean(f"an assertion holds before the greeting: {clean_line(title, 200)}")
+        return await talk.hold(greeting)
+
+    async def conclude(self, outcome: Outcome) -> Outcome:
+        """Check, judge and score; return the outcome as it was given."""
+        self.transcript.done = outcome.reason == "signed_off"
+        if outcome.reason not in events.RESULT_REASONS:
+            reason = (
+                f"{outcome.reason.replace('_', ' ')}: {outcome.detail}" if outcome.detail else outcome.reason
+            )
+            fields = scoring.unscored_fields(self.transcript, reason, outcome.fault)
+            self.emitter.emit(events.ConversationScored, **fields, cancelled=self.held.cancelled)
+            return outcome
+        assert self._talk is not None
+        if outcome.never_held:
+            return self._not_measured(outcome, self._talk)
+        checks = await self._talk.observer.final(
+            self.transcript, self._talk.answered_turn, agent_gone=outcome.reason == "agent_failed"
+        )
+        await self.emitter.written()
+        tasks, error, fault = await self._judge()
+        fields = scoring.score_fields(self.transcript, tasks, error, checks, fault)
+        self.held.score = self.emitter.emit(events.ConversationScored, **fields).score
+        return outcome
+
+    def _not_measured(self, outcome: Outcome, talk: Talk) -> Outcome:
+        """Say that no conversation took place: every check of it would hold or fail on nothing."""
+        why = f"no conversation took place: {outcome.detail}"
+        talk.observer.not_observed(self.transcript, why)
+        fields = scoring.unscored_fields(self.transcript, why, outcome.fault)
+        self.emitter.emit(events.ConversationScored, **fields)
+        return outcome
+
+    async def _judge(self) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:
+        """Return the tasks' scores, or None with the reason and whose fault it is."""
+        job, judge = self.plan.job, self.parts.judge
+        if not job.tasks:
+            return None, "", "none"
+        if not any(message.role == "assistant" for message in self.transcript.messages):
+            tasks = tuple(
+                TaskScored(task=number, title=task.task, score=0.0, reason="the agent never answered")
+                for number, task in enumerate(job.tasks, start=1)
+            )
+            self.emitter.emit(events.TranscriptScored, judge="no judge needed", tasks=tasks)
+            return tasks, "", "none"
+        view = JudgeView(job, self.transcript.condition, tuple(self.transcript.messages))
+        try:
+            async with asyncio.timeout(self.plan.limits.judge_s):
+                found = await judge.score(view)
+        except TimeoutError:
+            return self._not_judged(
+                f"the judge gave no verdict within {self.plan.limits.judge_s:g} s", "infrastructure"
+            )
+        except PeerError as error:
+            return self._not_judged(clean_line(str(error)), "infrastructure")
+        except NotMeasuredError as error:
+            return self._not_judged(clean_line(str(error)), "judge")
+        for message in scoring.missing(found):
+            self.emitter.emit(events.Warned, code="verdict_missing", message=message)
+        verdicts = scoring.given(found)
+        if (wrong := scoring.unusable(job, verdicts)) is not None:
+            return self._not_judged(wrong, "judge")
+        tasks = scoring.combine_verdicts(job, verdicts)
+        tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
+        self.emitter.emit(
+            events.TranscriptScored,
+            judge=judge.identity,
+            tone=sum(tones) / len(tones) if tones else None,
+            tasks=tasks,
+            verdicts=tuple(scoring.verdict_dict(verdict) for verdict in verdicts),
+            tokens_in=sum(verdict.tokens_in or 0 for verdict in found) or None,
+            tokens_out=sum(verdict.tokens_out or 0 for verdict in found) or None,
+        )
+        return tasks, "", "none"
+
+    def _not_judged(self, reason: str, fault: Fault) -> tuple[None, str, Fault]:
+        self.emitter.emit(events.TranscriptScored, judge=self.parts.judge.identity, error=reason)
+        return None, reason, fault
+
+
+async def _close(aclose: Callable[[], Awaitable[None]]) -> None:
+    """Close a peer; that this fails changes nothing of what was measured."""
+    with contextlib.suppress(Exception):
+        await aclose()

@@ -1,0 +1,91 @@
+"""What has been said in one conversation, and how assertions see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bioeval_tui.evaluate.job.loading import job_snapshot
+from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.job.signoff import without_signoff
+from bioeval_tui.evaluate.seams import Condition, TranscriptMessage
+from bioeval_tui.record.state import ConversationState
+
+
+@dataclass
+class Transcript:
+    """The messages of one conversation and what is counted over them."""
+
+    job: EvaluationJob
+    condition: Condition
+    trial: int
+    model: str | None
+    session_id: str = ""
+    messages: list[TranscriptMessage] = field(default_factory=list)
+    disclosed: set[int] = field(default_factory=set)
+    failures: int = 0
+    done: bool = False
+    _job: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The facts that the evaluator may know."""
+        return self.job.facts if self.condition == "supplied" else ()
+
+    @property
+    def latencies_ms(self) -> list[float]:
+        """The agent's latencies, in order."""
+        return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]
+
+    @property
+    def last_agent_message(self) -> str:
+        """What the agent said last; empty at the start."""
+        return next((m.content for m in reversed(self.messages) if m.role == "assistant"), "")
+
+    def known_text(self) -> str:
+        """Everything that stands in the tasks or was said before: saying it again discloses nothing."""
+        tasks = "\n".join(task.task for task in self.job.tasks)
+        return tasks + "\n" + "\n".join(message.content for message in self.messages)
+
+    def as_evaluation(self) -> dict[str, Any]:
+        """Return `evaluation` as assertions see it (protocols.md 4); seeds and the sign-off are not in it."""
+        if not self._job:
+            self._job = job_snapshot(self.job)
+        events = [dict(event) for message in self.messages for event in message.generation]
+        return {
+            "transcript": [
+                {
+                    "content": message.content,
+                    "role": message.role,
+                    "timeTakenMillis": round(message.latency_ms or 0.0),
+                    "events": [dict(event) for event in message.generation],
+                }
+                for message in self.messages
+            ],
+            "functionCalls": [call for event in events if (call := _function_call(event)) is not None],
+            "events": events,
+            "failureCount": self.failures,
+            "done": self.done,
+            "model": self.model or "",
+            "sessionId": self.session_id,
+            "job": self._job,
+        }
+
+
+def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMessage, ...]:
+    """Return a recorded conversation as judge and assertions see it: what was sent, never the sign-off."""
+    found = []
+    for m in talk.messages:
+        words = without_signoff(m.text, signoff) if m.signs_off else m.text
+        if m.done and words:
+            found.append(
+                TranscriptMessage(m.message, m.role, words, m.latency_ms, m.operator, tuple(m.generation))
+            )
+    return tuple(found)
+
+
+def _function_call(event: dict[str, Any]) -> dict[str, Any] | None:
+    request = event.get("request")
+    if not isinstance(request, dict) or not isinstance(request.get("function"), dict):
+        return None
+    return {"function": request["function"].get("name", ""), "args": request.get("arguments") or {}}

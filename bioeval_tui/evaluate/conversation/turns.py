@@ -1,0 +1,342 @@
+"""The loop: greeting, answer, evaluator's message, answer, … until something ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+
+from bioeval_tui.evaluate.conversation.control import ConversationControl
+from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
+from bioeval_tui.evaluate.conversation.observe import Observation, Observer
+from bioeval_tui.evaluate.conversation.plan import Parts, RunPlan
+from bioeval_tui.evaluate.conversation.retry import DeltaJoiner, stream_whole, with_retries
+from bioeval_tui.evaluate.conversation.transcript import Transcript
+from bioeval_tui.evaluate.job.signoff import without_signoff
+from bioeval_tui.evaluate.job.withholding import for_evaluator
+from bioeval_tui.evaluate.seams import (
+    Agent,
+    Evaluator,
+    EvaluatorView,
+    PeerError,
+    Reply,
+    TranscriptMessage,
+    Utterance,
+    Violation,
+)
+from bioeval_tui.record import events
+from bioeval_tui.record.events import EndReason, Fault
+from bioeval_tui.text import clean, clean_line, clean_value, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Why a conversation ended, and whose fault it was. `never_held`: not one word reached the agent."""
+
+    reason: EndReason
+    fault: Fault = "none"
+    detail: str = ""
+    never_held: bool = False
+
+
+class _EvaluatorSpoilt(Exception):
+    """The evaluator misbehaved twice in a row."""
+
+
+class Talk:
+    """One conversation under one condition."""
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        parts: Parts,
+        emitter: ConversationEmitter,
+        control: ConversationControl,
+        agent: Agent,
+        evaluator: Evaluator,
+        transcript: Transcript,
+    ) -> None:
+        self.plan = plan
+        self.parts = parts
+        self.emitter = emitter
+        self.control = control
+        self.agent = agent
+        self.evaluator = evaluator
+        self.transcript = transcript
+        self.observer = Observer(agent, parts, emitter, plan.limits)
+        self.turn = 0
+        self.answered_turn = 0
+        self._job_for_evaluator = for_evaluator(plan.job, transcript.facts)
+        self._observing: asyncio.Task[Observation] | None = None
+        self._active_s = 0.0
+        self._asked_at = time.monotonic()
+
+    async def hold(self, greeting: str) -> Outcome:
+        """Hold the conversation; return why it ended. Cancelling the task cancels the conversation."""
+        try:
+            await self.control.gate()
+            self._user_message(greeting)
+            await self._answer(greeting)
+            while True:
+                outcome = await self._one_turn()
+                if outcome is not None:
+                    return outcome
+        except PeerError as error:
+            return self.outcome_of(error)
+        except _EvaluatorSpoilt as error:
+            return Outcome("evaluator_failed", "evaluator", str(error))
+        finally:
+            await self._end_observing()
+
+    async def _one_turn(self) -> Outcome | None:
+        """Let the evaluator (or the operator) speak and the agent answer; return an outcome when it ended."""
+        # Nobody's fault: an agent that stalls and a user that rambles both end here. The tasks' scores tell them apart.
+        if len(self.transcript.messages) >= self.plan.job.max_messages:
+            return Outcome("max_turns", detail=f"{self.plan.job.max_messages} messages without a sign-off")
+        if self._active_s > self.plan.limits.conversation_s:
+            return Outcome("timed_out", "agent", f"longer than {self.plan.limits.conversation_s:g} s")
+        await self.control.gate()
+        said = await self._next_words()
+        if said is None:
+            return None
+        to_send, signs_off = said
+        if not to_send:
+            return Outcome("signed_off")
+        if len(self.transcript.messages) >= self.plan.job.max_messages:
+            detail = f"{self.plan.job.max_messages} messages; the last had no room for an answer"
+            return Outcome("signed_off" if signs_off else "max_turns", detail=detail)
+        began = time.monotonic()
+        await self._answer(to_send)
+        self._active_s += time.monotonic() - began
+        return Outcome("signed_off") if signs_off else None
+
+    async def _next_words(self) -> tuple[str, bool] | None:
+        """Return what to send to the agent and whether it is the end; None when nothing was said."""
+        if self.control.taken_over:
+            text = await self.control.operator_text()
+            await self._end_observing()
+            if text is None:
+                return None
+            return self._user_message(text, operator=True)
+        utterance = await self._evaluator_speaks()
+        await self._end_observing()
+        return self._user_message(utterance.content, utterance=utterance)
+
+    async def _evaluator_speaks(self) -> Utterance:
+        """Return the evaluator's next message; one that a guard voids is said again, once."""
+        utterance, found = await self._try_to_speak("")
+        void = [violation for violation in found if violation.effect == "void"]
+        if void:
+            again, found_again = await self._try_to_speak(void[0].note)
+            still = [violation for violation in found_again if violation.effect == "void"]
+            for violation in void:
+                self._violated(violation, utterance.content, mended=not still)
+            if still:
+                self._violated(still[0], again.content)
+                raise _EvaluatorSpoilt(f"{still[0].rule}: {still[0].detail}")
+            utterance, found = again, found_again
+        for mark in found:
+            self._violated(mark, utterance.content)
+        return utterance
+
+    async def _try_to_speak(self, note: str) -> tuple[Utterance, list[Violation]]:
+        number = len(self.transcript.messages) + 1
+        transcript = self.transcript
+        messages = tuple(transcript.messages)
+        view = EvaluatorView(
+            self._job_for_evaluator,
+            transcript.condition,
+            transcript.trial,
+            transcript.facts,
+            messages,
+            note,
+        )
+
+        async def attempt() -> Utterance:
+            self._message_starts(number, "user", self.plan.job.evaluator.name)
+            joiner = DeltaJoiner(self.emitter, number)
+            try:
+                async with asyncio.timeout(self.plan.limits.evaluator_s):
+                    spoken = await stream_whole(self.evaluator.speak(view), joiner, "evaluator")
+            except TimeoutError:
+                joiner.drop()
+                message = f"no message within {self.plan.limits.evaluator_s:g} s"
+                raise PeerError("evaluator", message, retryable=True) from None
+            assert isinstance(spoken, Utterance)
+            return replace(spoken, content=clean(spoken.content))
+
+        self.turn += 1
+        try:
+            utterance = await with_retries(
+                attempt, self.emitter, self.plan.limits, message=number, counts=lambda _: False
+            )
+        finally:
+            self.turn -= 1
+        guard = self.parts.guard
+        # Only the guard sees the whole job: it must know what was not to be said.
+        whole = replace(view, job=self.plan.job)
+        return utterance, list(guard(whole, utterance.content)) if guard else []
+
+    async def _answer(self, content: str) -> None:
+        """Send `content`, record the answer, and start observing."""
+        number = len(self.transcript.messages) + 1
+        speaker = "agent"
+        # Nothing reaches the agent before all that led to it is safe.
+        await self.emitter.written()
+        began = time.monotonic()
+
+        async def attempt() -> Reply:
+            self._message_starts(number, "assistant", speaker)
+            self._asked_at = time.monotonic()
+            reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
+            assert isinstance(reply, Reply)
+            return reply
+
+        reply = await with_retries(
+            attempt,
+            self.emitter,
+            self.plan.limits,
+            message=number,
+            counts=self.counts_against_agent,
+            ours=self.is_our_doing,
+        )
+        if still_s := self.parts.stood_still(reply.started):
+            self._stood_still(f"answer {number} came meanwhile, sooner than its latency says", still_s)
+        answer = clean(reply.content)
+        generation = tuple(clean_value(dict(event), 100_000) for event in reply.generation)
+        self.transcript.messages.append(
+            TranscriptMessage(number, "assistant", answer, reply.latency_ms, generation=generation)
+        )
+        self.emitter.emit(
+            events.MessageCompleted,
+            message=number,
+            turn=self.turn,
+            role="assistant",
+            speaker=speaker,
+            content=answer,
+            latency_ms=reply.latency_ms,
+            waited_ms=max(0.0, (reply.started - began) * 1000),
+            first_token_ms=None if reply.first_token is None else (reply.first_token - reply.started) * 1000,
+            tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out,
+            generation=generation,
+        )
+        self.answered_turn = self.turn
+        self._observing = asyncio.create_task(self.observer.after_turn(self.transcript, self.turn))
+
+    def _user_message(
+        self,
+        content: str,
+        *,
+        operator: bool = False,
+        utterance: Utterance | None = None,
+    ) -> tuple[str, bool]:
+        """Record what the user says; return what is to be sent of it, and whether it is the end.
+
+        The transcript that judge and assertions see holds only what is sent: never the sign-off.
+        """
+        number = len(self.transcript.messages) + 1
+        self.turn += 1
+        speaker = "operator" if operator else self.plan.job.evaluator.name
+        if utterance is None:
+            self._message_starts(number, "user", speaker)
+        words = without_signoff(content, self.plan.job.evaluator.signoff)
+        to_send, signs_off = (content, False) if words is None else (words, True)
+        given = self._disclosed(content, utterance)
+        if to_send:
+            self.transcript.messages.append(TranscriptMessage(number, "user", to_send, operator=operator))
+        self.emitter.emit(
+            events.MessageCompleted,
+            message=number,
+            turn=self.turn,
+            role="user",
+            speaker=speaker,
+            content=content,
+            operator=operator,
+            signs_off=signs_off,
+            tokens_in=utterance.tokens_in if utterance else None,
+            tokens_out=utterance.tokens_out if utterance else None,
+        )
+        for fact, asked in given:
+            self.transcript.disclosed.add(fact)
+            text = self.plan.job.facts[fact - 1]
+            self.emitter.emit(
+                events.FactDisclosed, fact=fact, text=text, message=number, turn=self.turn, asked=asked
+            )
+        return to_send, signs_off
+
+    def _disclosed(self, content: str, utterance: Utterance | None) -> list[tuple[int, bool]]:
+        """Return the facts that a user message gives away for the first time, and whether the agent asked."""
+        facts, already = self.plan.job.facts, self.transcript.disclosed
+        found = set(self.parts.find_facts(content, facts, already, self.transcript.known_text()))
+        found |= set(utterance.facts if utterance else ())
+        asked_by = self.transcript.last_agent_message
+        return [
+            (number, self.parts.asked_for(asked_by, facts[number - 1]))
+            for number in sorted(found - already)
+            if 1 <= number <= len(facts)
+        ]
+
+    def _message_starts(self, number: int, role: events.RoleName, speaker: str) -> None:
+        self.emitter.emit(events.MessageStarted, message=number, turn=self.turn, role=role, speaker=speaker)
+
+    def _violated(self, violation: Violation, content: str, *, mended: bool = False) -> None:
+        self.emitter.emit(
+            events.EvaluatorViolated,
+            rule=violation.rule,
+            detail=clean_line(violation.detail),
+            message=len(self.transcript.messages) + 1,
+            content=content,
+            mended=mended,
+            effect=violation.effect,
+        )
+
+    def counts_against_agent(self, error: PeerError) -> bool:
+        """Count a failed attempt, but not a 429 of our own making, or what happened while we stood still."""
+        counted = error.peer == "agent" and not self.is_our_doing(error)
+        if counted and (still_s := self.parts.stood_still(self._asked_at)):
+            self._stood_still("a failure of the agent meanwhile does not count", still_s)
+            counted = False
+        self.transcript.failures += counted
+        return counted
+
+    def _stood_still(self, what: str, seconds: float) -> None:
+        message = f"this program stood still for {seconds:.1f} s (stopped, or the machine asleep); {what}"
+        self.emitter.emit(events.Warned, code="stood_still", message=message)
+
+    def is_our_doing(self, error: PeerError) -> bool:
+        """Say whether the agent refused because several conversations of ours ask at once."""
+        return error.peer == "agent" and error.status == 429 and self.plan.shared_agent > 1
+
+    def outcome_of(self, error: PeerError) -> Outcome:
+        """Return what a peer's last failure makes of the conversation."""
+        detail = _with_received(error)
+        if self.is_our_doing(error):
+            return Outcome("cancelled", "infrastructure", detail)
+        if error.peer == "agent":
+            never_held = error.unreachable and not self.transcript.latencies_ms
+            return Outcome("agent_failed", "agent", detail, never_held)
+        return Outcome("evaluator_failed", "evaluator" if error.unusable else "infrastructure", detail)
+
+    async def _end_observing(self) -> None:
+        """Wait for the observation of the last turn, so that no check ever sees the next one's state."""
+        task, self._observing = self._observing, None
+        if task is None:
+            return
+        current = asyncio.current_task()
+        if current is not None and current.cancelling():
+            task.cancel()
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        if not task.cancelled():
+            task.result()
+
+
+def _with_received(error: PeerError) -> str:
+    """Return what went wrong and, where the sentence does not say it, what came instead of an answer."""
+    said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
+    return f"{said}; it sent: {came}" if came and came.rstrip("…") not in said else said

@@ -1,0 +1,247 @@
+"""A run as screens see it: followed while an engine writes it, or replayed from its file."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic, time
+from typing import Literal
+
+from bioeval_tui.evaluate.engine.intents import HOW_IS_IT, NO_ANSWER, send_intent, what_helps
+from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
+from bioeval_tui.record.live import is_live, read_live
+from bioeval_tui.record.reading import follow, read_recording
+from bioeval_tui.record.replay import (
+    Player,
+    after_next_failure,
+    after_next_message,
+    before_last_message,
+    turn_ends,
+)
+from bioeval_tui.text import clean_line
+from bioeval_tui.tui.items import TurnMark
+from bioeval_tui.tui.services import Intent
+
+QUIET_S = 2.0
+"""After so long without a word the engine is asked whether it can write."""
+
+
+class FollowedRun:
+    """A run that goes on in an engine of its own. `process` is the engine when it was started from here."""
+
+    mode: Literal["live", "replay"] = "live"
+    batch_id: str | None = None
+
+    def __init__(
+        self,
+        path: Path,
+        process: subprocess.Popen[bytes] | None = None,
+        log: Path | None = None,
+        *,
+        ends: int = 0,
+    ) -> None:
+        """`ends` is how often a resumed run had ended before: those ends are passed over."""
+        self.path = path
+        self.run_id = path.stem
+        self.process = process
+        self.log = log
+        self._ends = ends
+        self.late_s = 0.0 if process else _age_s(path)
+        self.ended: RunEnded | None = None
+
+    async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield what is written, until the run has ended or its engine is gone (then a last `Warned`)."""
+        async for batch in self._written_or_troubled():
+            for event in batch:
+                if isinstance(event, RunEnded):
+                    self.ended = event
+                elif isinstance(event, RunResumed):
+                    self.ended = None
+            yield batch
+        if self.ended is None:
+            yield [self._interrupted()]
+
+    async def _written_or_troubled(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield what is written; where that stays out, ask the engine why: a full disk can tell nobody itself."""
+        batches = follow(self.path, ends=self._ends, still_written=self.engine_runs)
+        waiting: asyncio.Task[Sequence[RunEvent] | None] | None = None
+        said: str | None = None
+        try:
+            while True:
+                waiting = waiting or asyncio.create_task(anext(batches, None))
+                if not (await asyncio.wait({waiting}, timeout=QUIET_S))[0]:
+                    trouble = await self._trouble()
+                    if trouble != said and trouble is not None:
+                        yield [self._warned("disk", f"{trouble}; {what_helps(self.run_id)}")]
+                    said = trouble
+                    continue
+                batch, waiting = waiting.result(), None
+                if batch is None:
+                    return
+                yield batch
+        finally:
+            if waiting is not None:
+                waiting.cancel()
+                await asyncio.wait({waiting})
+
+    async def _trouble(self) -> str | None:
+        """Return what keeps the engine from writing, None when nothing does or nobody answers."""
+        info = read_live(self.path)
+        if info is None or not info.alive():
+            return None
+        answer = await send_intent(info, HOW_IS_IT)
+        return None if answer == NO_ANSWER else answer
+
+    async def send(self, intent: Intent) -> str | None:
+        """Send an intent to the engine; return None when it was taken, else why not."""
+        info = read_live(self.path)
+        if info is None or not info.alive():
+            return "the run is not live any more"
+        return await send_intent(info, intent.kind, intent.condition, intent.text, sender_name())
+
+    async def aclose(self) -> None:
+        """Detach; the engine goes on."""
+
+    def engine_runs(self) -> bool:
+        """Say whether the engine that writes the recording still runs."""
+        if self.process is not None and self.process.poll() is None:
+            return True
+        return is_live(self.path)
+
+    def _interrupted(self) -> Warned:
+        detail = last_line(self.log) if self.log else ""
+        message = "the engine is gone; the run was interrupted" + (f": {detail}" if detail else "")
+        return self._warned("interrupted", message)
+
+    def _warned(self, code: str, message: str) -> Warned:
+        return Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code=code, message=message)
+
+
+class ReplayedRun:
+    """A recording played again, with the controls of `tui.services.Playback`. `events` starts it anew."""
+
+    mode: Literal["live", "replay"] = "replay"
+    batch_id: str | None = None
+    late_s = 0.0
+
+    def __init__(self, path: Path, speed: float | None, *, clock: Callable[[], float] = monotonic) -> None:
+        self.path = path
+        self.run_id = path.stem
+        self.speed = speed
+        self.marks: Sequence[TurnMark] = ()
+        self._clock = clock
+        self._events: Sequence[RunEvent] = ()
+        self._player: Player | None = None
+        self._begin = 0
+        self._paused = False
+
+    async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield the events at their recorded pace; an interrupted run ends with a `Warned`."""
+        recording = await asyncio.to_thread(read_recording, self.path)
+        self._events = recording.events
+        self.marks = [TurnMark(*place) for place in turn_ends(self._events)]
+        self._player = Player(
+            self._events, self.speed, begin=self._begin, paused=self._paused, clock=self._clock
+        )
+        self._begin = 0
+        async for batch in self._player.play():
+            yield batch
+        if not isinstance(recording.events[-1], RunEnded):
+            message = "the recording ends here; the run was interrupted"
+            yield [
+                Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code="interrupted", message=message)
+            ]
+
+    @property
+    def paused(self) -> bool:
+        """Whether the replay waits."""
+        return self._player.paused if self._player else self._paused
+
+    def set_paused(self, paused: bool) -> None:
+        """Wait, or go on."""
+        self._paused = paused
+        if self._player is not None:
+            self._player.paused = paused
+
+    def set_speed(self, speed: float) -> None:
+        """Play faster or slower from here on."""
+        self.speed = speed
+        if self._player is not None:
+            self._player.speed = speed
+
+    def step(self) -> bool:
+        """Play to the end of the next message and wait there; False when there is none."""
+        return self._go_to(after_next_message)
+
+    def to_next_failure(self) -> bool:
+        """Play to the next assertion that fails and wait there; False when there is none."""
+        return self._go_to(after_next_failure)
+
+    def begin_before_last(self) -> None:
+        """Let the next `events` begin, waiting, one message before the newest."""
+        self._begin = before_last_message(self._events, self._player.at if self._player else 0)
+        self._paused = True
+
+    @property
+    def given(self) -> int:
+        """How many events were given so far."""
+        return self._player.at if self._player else 0
+
+    @property
+    def now_s(self) -> float:
+        """How far the replay is, in recorded seconds."""
+        return self._player.now_s if self._player else 0.0
+
+    def seek(self, count: int) -> bool:
+        """Go to where `count` events are given, and wait there; False when `events` must begin anew for that."""
+        self._paused = True
+        if self._player is not None and count >= self._player.at < len(self._events):
+            self._player.go_to(count)
+            return True
+        self._begin = count
+        return False
+
+    def _go_to(self, find: Callable[[Sequence[RunEvent], int], int | None]) -> bool:
+        player = self._player
+        place = find(self._events, player.at) if player is not None else None
+        if player is not None and place is not None:
+            player.go_to(place)
+            self._paused = True
+        return place is not None
+
+    async def send(self, intent: Intent) -> str | None:
+        """Refuse: what has happened cannot be changed."""
+        return "this is a replay"
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def _age_s(path: Path) -> float:
+    """Return how long ago a file was written to, in seconds."""
+    try:
+        return max(0.0, time() - path.stat().st_mtime)
+    except OSError:
+        return 0.0
+
+
+def sender_name() -> str:
+    """Return how this viewer is named in the recording: user and host."""
+    try:
+        return clean_line(f"{getpass.getuser()}@{socket.gethostname()}", 80)
+    except (OSError, KeyError):
+        return "viewer"
+
+
+def last_line(log: Path) -> str:
+    """Return the last line of a log file, cleaned; empty when there is none."""
+    try:
+        lines = log.read_bytes()[-20_000:].decode("utf-8", "replace").strip().splitlines()
+    except OSError:
+        return ""
+    return clean_line(lines[-1], 300) if lines else ""

@@ -1,0 +1,242 @@
+"""Run a batch: for each run a recording, a file that says who owns it, a port for intents, and the job.
+
+At most so many runs are open, and so many conversations go on, as the batch may hold at once. Runs whose
+conversations share a knowledge graph are held one after another: each would see what the others leave.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from bioeval_tui import __version__
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.evaluate.conversation.control import Control
+from bioeval_tui.evaluate.conversation.emitter import Emitter
+from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
+from bioeval_tui.evaluate.conversation.run_job import run_job, started_fields
+from bioeval_tui.evaluate.conversation.standstill import Standstill
+from bioeval_tui.evaluate.engine.budget import Budget, Rates
+from bioeval_tui.evaluate.engine.intents import listen, what_helps
+from bioeval_tui.evaluate.engine.limited import LimitedAgent, LimitedEvaluator, LimitedJudge
+from bioeval_tui.evaluate.engine.pace import LONGEST_PAUSE_S, Cut, Pace
+from bioeval_tui.evaluate.engine.resume import Resumption
+from bioeval_tui.evaluate.engine.sink import EngineSink
+from bioeval_tui.evaluate.seams import Condition
+from bioeval_tui.record import events
+from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.recorder import Recorder
+from bioeval_tui.text import clean_line
+
+ONE_AT_A_TIME = (
+    "the conversations share one knowledge graph, so they are held one after another; "
+    "--parallel says that the target keeps them apart"
+)
+
+
+async def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """One run ready to go. `open_parts` is entered once the recording exists: a failure in it is recorded."""
+
+    plan: RunPlan
+    identities: Identities
+    open_parts: Callable[[Control], AbstractAsyncContextManager[Parts]]
+    warnings: tuple[str, ...] = ()
+    keep_prompts: bool = True
+    rates: Rates = field(default_factory=Rates)
+    resume: Resumption | None = None
+    shares_graph: Callable[[], Awaitable[bool]] = _never
+    """Asked only where conversations would go on at once: whether they would see each other's graph."""
+
+
+@dataclass(frozen=True)
+class BatchTerms:
+    """What holds for all runs of a batch together."""
+
+    at_once: int = 1
+    requests_per_minute: float | None = None
+    max_calls: int | None = None
+    max_cost: float | None = None
+    longest_wait_s: float = LONGEST_PAUSE_S
+    """Longest pause after a 429."""
+
+
+@dataclass
+class _Batch:
+    """What the runs share. Exists inside one event loop."""
+
+    terms: BatchTerms
+    runs_dir: Path
+    stop: asyncio.Event
+    budget: Budget
+    open_runs: asyncio.Semaphore
+    talks: asyncio.Semaphore
+    graph: asyncio.Lock = field(default_factory=asyncio.Lock)
+    beginning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    paces: dict[str, Pace] = field(default_factory=dict)
+    still: Standstill = field(default_factory=Standstill)
+
+    @contextlib.asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        async with self.talks:
+            async with self.beginning:  # one in each round of the loop: a beginning takes some milliseconds
+                await asyncio.sleep(0)
+            yield
+
+
+async def run_batch(
+    runs: Sequence[PreparedRun],
+    runs_dir: Path,
+    *,
+    stop: asyncio.Event | None = None,
+    terms: BatchTerms | None = None,
+) -> list[events.RunEnded]:
+    """Run them all and return how each ended that began; no run ends another.
+
+    Setting `stop` cancels what goes on; what has not begun then never does.
+
+    Raises:
+        RecordingError: a recording cannot be written (after the other runs have ended).
+    """
+    terms = terms or BatchTerms()
+    batch = _Batch(
+        terms,
+        runs_dir,
+        stop or asyncio.Event(),
+        Budget(terms.max_calls, terms.max_cost),
+        asyncio.Semaphore(terms.at_once),
+        asyncio.Semaphore(terms.at_once),
+    )
+    if terms.at_once > 1 or terms.requests_per_minute:
+        batch.paces["agent"], models = (
+            Pace(terms.at_once, terms.requests_per_minute, longest_pause_s=terms.longest_wait_s)
+            for _ in range(2)
+        )
+        batch.paces |= {"evaluator": models, "judge": models}
+    watching = asyncio.create_task(batch.still.watch())
+    try:
+        found = await asyncio.gather(*(_turn(run, batch) for run in runs), return_exceptions=True)
+    finally:
+        watching.cancel()
+    problems = [item for item in found if isinstance(item, BaseException)]
+    if problems:
+        raise problems[0]
+    return [item for item in found if isinstance(item, events.RunEnded)]
+
+
+async def _turn(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
+    """Wait until the run may be opened, and run it."""
+    apart = run.plan.parallel or batch.terms.at_once == 1
+    if not apart and await run.shares_graph():
+        plan = replace(run.plan, shared_agent=1)
+        run = replace(run, plan=plan, warnings=(*run.warnings, ONE_AT_A_TIME))
+        async with batch.graph, batch.open_runs:
+            return None if batch.stop.is_set() else await _run(run, batch)
+    async with batch.open_runs:
+        return None if batch.stop.is_set() else await _run(run, batch)
+
+
+async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
+    path = recording_path(batch.runs_dir, run.plan.run_id)
+    control = Control(run.plan.conditions)
+    loop = asyncio.get_running_loop()
+
+    def disk(trouble: str | None) -> None:
+        loop.call_soon_threadsafe(_say_of_disk, emitter, path, trouble)
+
+    recorder = Recorder(path, resume=run.resume is not None, on_trouble=disk)
+    sink = EngineSink(
+        recorder,
+        keep_prompts=run.keep_prompts,
+        paces=batch.paces,
+        count=lambda event: batch.budget.take(event, run.rates),
+    )
+    emitter = Emitter(run.plan.run_id, sink, after_seq=run.resume.after_seq if run.resume else 0)
+    sink.on_cut = lambda peer, cut: _slowed(emitter, peer, cut)
+
+    def acted(action: str, condition: Condition | None, text: str, sender: str) -> None:
+        emitter.emit(events.OperatorActed, condition=condition, action=action, text=text, sender=sender)
+
+    control.on_action = acted
+    try:
+        async with listen(control, recorder) as (port, token):
+            write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), port, token))
+            _begin(run, emitter)
+            stopping = asyncio.create_task(_cancel_when(batch.stop, control))
+            try:
+                return await _hold(run, emitter, control, batch)
+            finally:
+                stopping.cancel()
+                # The writer must have everything before the file that says "live" goes.
+                await recorder.aclose()
+    finally:
+        remove_live(path)
+
+
+def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
+    """Tell who reads the log at once, and who reads the recording as soon as it can be written again."""
+    message = f"{trouble}; {what_helps(path.stem)}" if trouble else "the disk takes the recording again"
+    print(message, file=sys.stderr, flush=True)  # noqa: T201 - the engine's own log
+    emitter.emit(events.Warned, code="disk", message=message)
+
+
+def _begin(run: PreparedRun, emitter: Emitter) -> None:
+    if run.resume is None:
+        emitter.emit(events.RunStarted, **started_fields(run.plan, run.identities))
+    else:
+        emitter.emit(events.RunResumed, program_version=__version__, trials=run.plan.trials)
+    for message in run.warnings:
+        emitter.emit(events.Warned, code="job", message=message)
+
+
+async def _hold(run: PreparedRun, emitter: Emitter, control: Control, batch: _Batch) -> events.RunEnded:
+    try:
+        async with run.open_parts(control) as parts:
+            earlier = run.resume.earlier if run.resume else None
+            return await run_job(run.plan, _bounded(parts, run, batch), emitter, control, earlier=earlier)
+    except BioevalError as error:
+        return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
+    except Exception as error:
+        # A defect must not look like a kill: whoever watches learns why it stopped.
+        detail = f"a defect of this program stopped the run: {type(error).__name__}: {error}"
+        emitter.emit(events.RunEnded, status="failed", detail=clean_line(detail))
+        raise
+
+
+def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
+    """Return the parts with the batch's bounds around them."""
+    parts = replace(parts, slot=batch.slot, may_begin=batch.budget.stop_reason, stood_still=batch.still.since)
+    if not batch.paces:
+        return parts
+    open_agent, open_evaluator = parts.open_agent, parts.open_evaluator
+    agents, models = batch.paces["agent"], batch.paces["evaluator"]
+    parts = replace(parts, open_agent=lambda c, t: LimitedAgent(open_agent(c, t), agents))
+    if run.rates.evaluator_is_model:
+        parts = replace(parts, open_evaluator=lambda c, t: LimitedEvaluator(open_evaluator(c, t), models))
+    if run.rates.judge_calls:
+        parts = replace(parts, judge=LimitedJudge(parts.judge, models, run.rates.judge_calls))
+    return parts
+
+
+def _slowed(emitter: Emitter, peer: str, cut: Cut) -> None:
+    message = (
+        f"the {peer} says that it is asked too often (429): from {cut.before} to {cut.after} requests at once, "
+        f"after a pause of {cut.pause_s:g} s"
+    )
+    emitter.emit(events.Warned, code="slowed", message=message)
+
+
+async def _cancel_when(stop: asyncio.Event, control: Control) -> None:
+    await stop.wait()
+    control.act("cancel", sender="signal")

@@ -1,0 +1,86 @@
+"""What a batch has spent, counted from its events, and whether another conversation may begin."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from bioeval_tui.evaluate.prices import Price
+from bioeval_tui.record import events
+from bioeval_tui.record.events import RunEvent
+from bioeval_tui.text import plural
+
+CHARACTERS_PER_TOKEN = 4
+PROMPT_TOKENS = 1000
+"""What a prompt adds to the transcript, roughly, where an endpoint does not say how many tokens it took."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What one run's calls cost. A role that is no model, or that somebody else pays for, is None."""
+
+    agent: Price | None = None
+    evaluator: Price | None = None
+    judge: Price | None = None
+    judge_calls: int = 0
+    """Calls for one transcript: judges times repeats; 0 when the judge is no model."""
+    evaluator_is_model: bool = False
+
+
+@dataclass
+class Budget:
+    """Calls and cost of a whole batch. The agent's calls count like the models'."""
+
+    max_calls: int | None = None
+    max_cost: float | None = None
+    calls: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    cost: float = 0.0
+    _said: dict[tuple[str, str | None, int | None, int | None], int] = field(
+        default_factory=lambda: defaultdict(int)
+    )
+
+    def stop_reason(self) -> str | None:
+        """Return why no further conversation may begin, None while one may."""
+        made = sum(self.calls.values())
+        if self.max_calls is not None and made >= self.max_calls:
+            return f"stopped before a further conversation: {plural(made, 'call')} made, the most is {self.max_calls:,}"
+        if self.max_cost is not None and self.cost >= self.max_cost:
+            return (
+                f"stopped before a further conversation: about ${self.cost:.4f} spent, the most is "
+                f"${self.max_cost:g}"
+            )
+        return None
+
+    def take(self, event: RunEvent, rates: Rates) -> None:
+        """Count what an event says was asked and answered."""
+        match event:
+            case events.MessageStarted(role="assistant"):
+                self.calls["agent"] += 1
+            case events.MessageStarted(role="user") if rates.evaluator_is_model and event.message > 1:
+                self.calls["evaluator"] += event.speaker != "operator"
+            case events.MessageCompleted():
+                self._completed(event, rates)
+            case events.TranscriptScored() if rates.judge_calls:
+                self.calls["judge"] += rates.judge_calls
+                self._add(rates.judge, event, event.tokens_in, event.tokens_out, 200)
+            case _:
+                pass
+
+    def _completed(self, event: events.MessageCompleted, rates: Rates) -> None:
+        price = rates.agent if event.role == "assistant" else rates.evaluator
+        asked_a_model = event.role == "assistant" or (event.message > 1 and not event.operator)
+        out = len(event.content) // CHARACTERS_PER_TOKEN + 1
+        if asked_a_model:
+            self._add(price, event, event.tokens_in, event.tokens_out, out)
+        self._said[_key(event)] += out
+
+    def _add(
+        self, price: Price | None, event: RunEvent, tokens_in: int | None, tokens_out: int | None, guess: int
+    ) -> None:
+        if price is not None:
+            known_in = PROMPT_TOKENS + self._said[_key(event)] if tokens_in is None else tokens_in
+            self.cost += price.cost(known_in, guess if tokens_out is None else tokens_out)
+
+
+def _key(event: RunEvent) -> tuple[str, str | None, int | None, int | None]:
+    return event.run_id, event.condition, event.trial, event.attempt

@@ -1,0 +1,80 @@
+"""From a recording to what a resumed run need not do again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bioeval_tui.evaluate.conversation.observe import Observation
+from bioeval_tui.evaluate.conversation.run_job import Earlier, Held
+from bioeval_tui.evaluate.seams import Condition, GraphSnapshot
+from bioeval_tui.record import events
+from bioeval_tui.record.state import ConversationState, RunState
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """Where a run goes on: what it has, and the number of its last event."""
+
+    earlier: Earlier
+    after_seq: int
+
+
+def resumption_of(state: RunState) -> Resumption:
+    """Return where the run that was folded into `state` goes on."""
+    finished: dict[tuple[Condition, int], Held] = {}
+    attempts: dict[tuple[Condition, int], int] = {}
+    for key, talk in state.conversations.items():
+        attempts[key.condition, key.trial] = talk.attempt
+        if is_finished(talk):
+            score = talk.score.score if talk.score else None
+            finished[key.condition, key.trial] = Held(_start_of(talk), score)
+    return Resumption(Earlier(finished, attempts, state.clean), state.last_seq)
+
+
+def is_finished(talk: ConversationState) -> bool:
+    """Say whether a conversation has its result: it ended by itself and was scored, even if without a number.
+
+    A cancelled one is held again; so is one whose judge was interrupted.
+    """
+    if talk.ended is None or talk.score is None:
+        return False
+    return talk.ended.reason != "cancelled" and not talk.score.cancelled
+
+
+def missing(state: RunState, trials: int | None = None) -> list[tuple[Condition, int]]:
+    """Return the conversations that a run still owes, in order; `trials` when there are to be more."""
+    if state.started is None:
+        return []
+    return [
+        (condition, trial)
+        for trial in range(1, (trials or state.started.trials) + 1)
+        for condition in state.started.conditions
+        if (talk := state.conversation(condition, trial)) is None or not is_finished(talk)
+    ]
+
+
+def excluded_trials(state: RunState) -> list[int]:
+    """Return the trials in which a conversation was spoilt by evaluator, judge or infrastructure."""
+    return sorted(
+        {
+            key.trial
+            for key, talk in state.conversations.items()
+            if is_finished(talk) and talk.score is not None and talk.score.score is None
+        }
+    )
+
+
+def _start_of(talk: ConversationState) -> Observation | None:
+    first = next((seen for seen in talk.observations if seen.after_turn == 0), None)
+    return _observation(first) if first is not None else None
+
+
+def _observation(seen: events.StateObserved) -> Observation:
+    graph = None
+    if seen.graph is not None:
+        graph = GraphSnapshot(
+            seen.graph.get("labels", {}),
+            seen.graph.get("relationships", {}),
+            str(seen.graph.get("digest", "")),
+        )
+    return Observation(seen.object_context, graph, seen.error, digest=seen.digest or "")

@@ -1,0 +1,80 @@
+"""Between a run and its recording: leaves prompts out where asked, counts what is spent, and notices 429s."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bioeval_tui.evaluate.conversation.emitter import Sink
+from bioeval_tui.evaluate.engine.pace import Cut, Pace
+from bioeval_tui.record import events
+from bioeval_tui.record.events import RunEvent
+
+
+class EngineSink:
+    """Hands events on to the recording, and to whoever counts them."""
+
+    def __init__(
+        self,
+        inner: Sink,
+        *,
+        keep_prompts: bool = True,
+        paces: Mapping[str, Pace] | None = None,
+        count: Callable[[RunEvent], None] = lambda event: None,
+    ) -> None:
+        """`paces` are by peer; `count` sees every event as it was made."""
+        self._inner = inner
+        self._keep_prompts = keep_prompts
+        self._paces = paces or {}
+        self._count = count
+        self.on_cut: Callable[[str, Cut], None] = lambda peer, cut: None
+
+    def append(self, event: RunEvent) -> None:
+        """Take one event."""
+        kept = event if self._keep_prompts else without_prompts(event)
+        if kept is not None:
+            self._inner.append(kept)
+        self._count(event)
+        self._notice(event)
+
+    async def written(self) -> None:
+        """Return when everything appended is safe in the file."""
+        await self._inner.written()
+
+    def _notice(self, event: RunEvent) -> None:
+        match event:
+            case events.MessageCompleted():
+                pace = self._paces.get("agent" if event.role == "assistant" else "evaluator")
+                if pace is not None:
+                    pace.answered()
+            case events.RequestFailed(status=429):
+                pace = self._paces.get(event.peer)
+                asked = event.wait_ms / 1000 if event.wait_ms is not None else None
+                cut = pace.refused(asked) if pace is not None else None
+                if cut is not None and cut.after < cut.before:
+                    self.on_cut(event.peer, cut)
+            case _:
+                pass
+
+
+def without_prompts(event: RunEvent) -> RunEvent | None:
+    """Return the event without prompts, retrieved contexts and outputs; None when nothing is left of it.
+
+    Function calls stay: assertions are about them.
+    """
+    if not isinstance(event, events.MessageDelta | events.MessageCompleted):
+        return event
+    kept = tuple(call for item in event.generation if (call := _bare_call(item)) is not None)
+    if isinstance(event, events.MessageDelta) and not event.text and not kept:
+        return None
+    if kept == event.generation:
+        return event
+    return event.model_copy(update={"generation": kept})
+
+
+def _bare_call(item: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a function call without its `context`, which may quote a prompt; None for anything else."""
+    request = item.get("request")
+    if not isinstance(request, dict):
+        return None
+    return {"request": {key: value for key, value in request.items() if key != "context"}}

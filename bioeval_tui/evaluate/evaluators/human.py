@@ -1,0 +1,61 @@
+"""The evaluator that is a person: whoever sits at the keyboard types the user's messages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.seams import Delta, EvaluatorView, Utterance
+from bioeval_tui.text import clean
+
+AskPerson = Callable[[EvaluatorView], Awaitable[str | None]]
+"""Shows a person the conversation and returns what they typed, None when they want to end it."""
+
+
+class HumanEvaluator:
+    """Says what a person types. It waits as long as they need; ending is the sign-off."""
+
+    identity = "a person"
+
+    def __init__(self, job: EvaluationJob, ask: AskPerson) -> None:
+        """`ask` is called for each message; `TypedLines` is one that is fed from elsewhere."""
+        self._signoff = job.evaluator.signoff
+        self._ask = ask
+
+    async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
+        """Yield what the person typed. Blank messages are asked for again."""
+        content = ""
+        while not content:
+            typed = await self._ask(view)
+            content = self._signoff if typed is None else clean(typed).strip()
+        yield Delta(content)
+        yield Utterance(content)
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+class TypedLines:
+    """A queue between a prompt and a `HumanEvaluator`: `say` and `end` on one side, the evaluator on the other."""
+
+    def __init__(self) -> None:
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self.waiting_for = asyncio.Event()
+        """Set while the conversation waits for a message."""
+
+    def say(self, text: str) -> None:
+        """Hand over a message."""
+        self._lines.put_nowait(text)
+
+    def end(self) -> None:
+        """End the conversation with the sign-off."""
+        self._lines.put_nowait(None)
+
+    async def __call__(self, view: EvaluatorView) -> str | None:
+        """Return the next message; wait for one if there is none."""
+        self.waiting_for.set()
+        try:
+            return await self._lines.get()
+        finally:
+            self.waiting_for.clear()

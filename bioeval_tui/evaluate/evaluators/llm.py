@@ -1,0 +1,111 @@
+"""The evaluator that is a language model, on any OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.models.answer import ChatAnswer, text_of
+from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
+from bioeval_tui.evaluate.models.prompting import Prompt, evaluator_prompt, find_prompt
+from bioeval_tui.evaluate.seams import Delta, EvaluatorView, PeerError, Utterance
+from bioeval_tui.text import clean_line
+
+_REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
+_OPENS_REASONING = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_LONGEST_MARK = len("<reasoning>")
+
+
+class LLMEvaluator:
+    """Plays the user. One request a message; the conversation asks again where that can help."""
+
+    def __init__(
+        self,
+        job: EvaluationJob,
+        *,
+        model: str,
+        job_dir: Path | None,
+        chat: ChatModel,
+    ) -> None:
+        """`job_dir` is where the job's prompt is looked for first. Raises `UsageError` when there is none.
+
+        `chat` may serve other conversations too: whoever made it closes it.
+        """
+        self.identity = clean_line(model)
+        self._name = job.evaluator.name
+        self._temperature = job.evaluator.temperature
+        self._model = model
+        self._prompt: Prompt = find_prompt(job.evaluator.prompt, job_dir)
+        self._chat = chat
+
+    async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
+        """Yield pieces of the next message and, last, the whole of it. Raises `PeerError`."""
+        try:
+            told = evaluator_prompt(self._prompt, view)
+        except UsageError as problem:
+            raise PeerError("evaluator", str(problem)) from problem
+        messages = [
+            {"role": "system", "content": told},
+            {
+                "role": "user",
+                "content": f"Write the next message of {clean_line(view.job.target.user, 100)}.",
+            },
+        ]
+        gate = _Gate()
+        request = ChatRequest(self._model, messages, self._temperature)
+        async with aclosing(self._chat.stream(request)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, ChatAnswer):
+                    content = self._spoken(text_of(piece, "evaluator"))
+                    yield Utterance(content, piece.tokens_in, piece.tokens_out, piece.model or self._model)
+                elif shown := gate.take(piece):
+                    yield Delta(shown)
+
+    async def aclose(self) -> None:
+        """Do nothing: the connections are not its own."""
+
+    def _spoken(self, text: str) -> str:
+        """Return the words alone: no reasoning block in front, no name as in a script, no quotes around."""
+        words = _REASONING.sub("", text, count=1) if _REASONING.match(text) else text
+        words = re.sub(
+            rf"^\s*(?:{re.escape(self._name)}|user)\s*:\s*", "", words, flags=re.IGNORECASE
+        ).strip()
+        if (
+            len(words) > 1
+            and (words[0], words[-1]) in (('"', '"'), ("“", "”"))
+            and words[0] not in words[1:-1]
+        ):
+            words = words[1:-1].strip()
+        if not words:
+            message = "the model's answer was empty but for its reasoning"
+            raise PeerError("evaluator", message, retryable=True, unusable=True)
+        return words
+
+
+class _Gate:
+    """Holds back a reasoning block that some servers leave in front of the words."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._open = False
+
+    def take(self, piece: str) -> str:
+        if self._open:
+            return piece
+        self._held += piece
+        start = self._held.lstrip()
+        if start[:1] == "<":
+            if _OPENS_REASONING.match(start):
+                if not _REASONING.match(start):
+                    return ""
+                start = _REASONING.sub("", start, count=1)
+            elif len(start) < _LONGEST_MARK:
+                return ""
+        if not start:
+            return ""
+        self._open = True
+        return start

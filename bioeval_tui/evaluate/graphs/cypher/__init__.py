@@ -1,0 +1,46 @@
+"""Cypher looked at before it reaches a graph: what only reads, and what the embedded graph answers rightly.
+
+This is the first of two lines of defence. The second is the graph's own: a read-only transaction in
+Neo4j, `PRAGMA query_only` in the embedded one. Here a query is cut into tokens, every word is told apart
+as a keyword or a name (`roles`), and whatever is not understood is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bioeval_tui.evaluate.graphs.cypher import embedded, statements
+from bioeval_tui.evaluate.graphs.cypher.roles import read
+
+__all__ = ["check_embedded", "check_read_only", "check_setup"]
+
+
+def check_read_only(query: str) -> None:
+    """Raise `QueryError`, with its column, unless `query` is one statement that only reads.
+
+    Refused: writing clauses, schema and administration commands, LOAD CSV, USE, FOREACH, subqueries IN
+    TRANSACTIONS, procedures that are not on a short list of reading ones, several statements, empty text,
+    brackets and quotes that are not closed. Keywords in texts, comments, quoted names, labels, property
+    names, map keys and variables are left alone.
+    """
+    statements.check_reading(read(query))
+
+
+def check_setup(query: str) -> None:
+    """Raise `QueryError`, with its column, unless `query` is one statement that reads or writes data.
+
+    Setups may create and delete nodes and relationships; schema and administration commands, LOAD CSV,
+    USE, subqueries IN TRANSACTIONS and procedures (but the reading ones) are refused.
+    """
+    statements.check_writing(read(query))
+
+
+def check_embedded(query: str, parameters: Mapping[str, Any] | None = None) -> None:
+    """Raise `QueryError`, with its column, for what the embedded graph would answer silently wrong.
+
+    Each rule of `embedded` was found by asking graphqlite 0.12 and comparing with what Neo4j documents.
+    What it refuses by itself, with a message of its own, is not repeated here. Says nothing about whether
+    the query writes.
+    """
+    embedded.check(read(query), parameters or {})

@@ -1,0 +1,249 @@
+"""Load a job file; report every problem in it at once, each with its line, column and field."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from bioeval_tui.errors import JobError, Problem
+from bioeval_tui.evaluate.job import models
+from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.text import clean_line, clean_value
+from bioeval_tui.yaml_positions import Document, Place, read_yaml, show_path
+from bioeval_tui.yaml_positions import Path as FieldPath
+
+MAX_BYTES = 2_000_000
+MAX_PROBLEMS = 500
+"""Most problems of one file that are told."""
+
+
+@dataclass(frozen=True)
+class LoadedJob:
+    """A job with the file that it came from; `problems` holds warnings only."""
+
+    job: EvaluationJob
+    path: Path
+    sha256: str
+    document: Document
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending: how the job is called on screen."""
+        return clean_line(self.path.stem, 80)
+
+    def place(self, path: FieldPath) -> Place:
+        """Return where a field's value stands in the file."""
+        return self.document.place(path)
+
+
+def load_job(path: Path) -> LoadedJob:
+    """Read and validate a job file.
+
+    Raises:
+        JobError: with every problem found in the file.
+    """
+    shown = str(path)
+    try:
+        if not path.is_file():
+            what = "is a folder" if path.is_dir() else "does not exist or is not a file"
+            raise JobError(
+                f"{clean_line(shown)} {what}", (Problem(f"{what}; give a YAML job file", clean_line(shown)),)
+            )
+        if path.stat().st_size > MAX_BYTES:
+            raise JobError("too large", (Problem(f"larger than {MAX_BYTES:,} bytes", clean_line(shown)),))
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise JobError("not UTF-8", (Problem("not UTF-8 text", clean_line(shown), line),)) from None
+    except OSError as error:
+        raise JobError(
+            "cannot be read", (Problem(f"cannot be read: {error.strerror}", clean_line(shown)),)
+        ) from None
+    return parse_job(text, path, hashlib.sha256(data).hexdigest())
+
+
+def parse_job(text: str, path: Path, sha256: str = "") -> LoadedJob:
+    """Validate a job's text; `path` is used for messages and to find files beside it. Raises `JobError`."""
+    file = clean_line(str(path))
+    document = read_yaml(text, file)
+    problems = list(document.problems)
+    job: EvaluationJob | None = None
+    if document.value is not None or not problems:
+        try:
+            job = job_from_data(document.value)
+        except ValidationError as error:
+            problems += _problems_of(error, document, file)
+    if job is None or any(problem.severity == "error" for problem in problems):
+        problems.sort(key=lambda problem: (problem.line, problem.column))
+        if len(problems) > MAX_PROBLEMS:
+            problems[MAX_PROBLEMS:] = [
+                Problem(f"more than {MAX_PROBLEMS} problems; the rest is not listed", file)
+            ]
+        raise JobError("\n".join(map(str, problems)), tuple(problems))
+    return LoadedJob(job, path, sha256, document, tuple(_warnings(job, document, file)))
+
+
+def job_from_data(data: Any) -> EvaluationJob:
+    """Build a job from JSON-like data, its texts cleaned. Raises pydantic's `ValidationError`."""
+    return EvaluationJob.model_validate_json(
+        json.dumps(clean_value(data), default=str), by_alias=True, by_name=False
+    )
+
+
+def job_snapshot(job: EvaluationJob) -> dict[str, Any]:
+    """Return the job as JSON-like data under its published keys; `job_from_data` reads it back.
+
+    Users, passwords and queries of URLs are left out: a snapshot is written down.
+    """
+    snapshot = job.model_dump(mode="json", by_alias=True)
+    target = snapshot["target"]
+    for name in ("url", "knowledgeUrl", "objectContextUrl"):
+        if target.get(name):
+            target[name] = bare_url(target[name])
+    return snapshot
+
+
+def bare_url(url: str) -> str:
+    """Return a URL without user, password, query and fragment; what is no URL without all before an `@`."""
+    try:
+        parts = urlsplit(url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    except ValueError:
+        return url.rpartition("@")[2]
+
+
+def _warnings(job: EvaluationJob, document: Document, file: str) -> list[Problem]:
+    found = []
+    if not job.tasks:
+        place = document.place(("tasks",))
+        found.append(
+            Problem(
+                "no tasks: the score leaves its task part out",
+                file,
+                place.line,
+                place.column,
+                "tasks",
+                "warning",
+            )
+        )
+    least = 2 * len(job.tasks) + 2
+    if job.max_turns < least:
+        place = document.place(("maxTurns",))
+        message = (
+            f"{job.max_turns} messages are few for {len(job.tasks)} tasks: it counts messages of both sides, "
+            f"so at least {least} are needed"
+        )
+        found.append(Problem(message, file, place.line, place.column, "maxTurns", "warning"))
+    return found
+
+
+def _problems_of(error: ValidationError, document: Document, file: str) -> list[Problem]:
+    problems: dict[FieldPath, Problem] = {}
+    for detail in error.errors(include_url=False):
+        path = _path_of(detail, document)
+        if path in problems:
+            continue
+        if len(problems) > MAX_PROBLEMS:
+            break
+        place = document.place(path, key=detail["type"] == "extra_forbidden")
+        if detail["type"] == "missing":
+            place = document.place(path[:-1])
+        problems[path] = Problem(_message(detail, path), file, place.line, place.column, show_path(path))
+    return list(problems.values())
+
+
+def _path_of(detail: ErrorDetails, document: Document) -> FieldPath:
+    path: FieldPath = tuple(detail["loc"])
+    if len(path) > 2 and path[0] in ("seeds", "assertions"):
+        path = (*path[:2], *path[3:])  # pydantic names the kind of a union's member after the index
+    # A key that is missing, or has been cleaned, stands nowhere in the file; where it belongs does.
+    has_no_value = detail["type"] in ("missing", "extra_forbidden")
+    known = path[:-1] if has_no_value else path
+    while known and known not in document.values:
+        known = known[:-1]
+    return (*known, path[-1]) if has_no_value else known
+
+
+def _message(detail: ErrorDetails, path: FieldPath) -> str:
+    value = detail.get("input")
+    match detail["type"]:
+        case "missing":
+            return "required key is missing"
+        case "extra_forbidden":
+            return _unknown_key(path)
+        case "string_type":
+            return f"must be text, not {_describe(value)}" + (
+                "; put it in quotes" if _is_scalar(value) else ""
+            )
+        case "float_type" | "int_type" | "float_parsing" | "int_parsing" | "int_from_float":
+            kind = "a whole number" if detail["type"].startswith("int") else "a number"
+            return f"must be {kind}, not {_describe(value)}"
+        case "bool_type":
+            return f"must be true or false, not {_describe(value)}"
+        case "tuple_type" | "list_type":
+            return f"must be a list, not {_describe(value)}"
+        case "model_type" | "dict_type" | "model_attributes_type":
+            return f"must be a mapping of keys, not {_describe(value)}"
+        case "literal_error":
+            return f"must be {detail.get('ctx', {}).get('expected', '')}, not {_describe(value)}"
+        case "string_too_short":
+            return "must not be empty"
+        case _:
+            message = clean_line(detail["msg"])
+            return message[:1].lower() + message[1:]
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, bool | int | float)
+
+
+def _describe(value: object) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "the yes/no value " + ("true" if value else "false")
+        case int() | float():
+            return f"the number {value}"
+        case str():
+            return f"'{clean_line(value, 60)}'"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+_PARTS: dict[str, tuple[type[BaseModel], ...]] = {
+    "target": (models.TargetConfig,),
+    "evaluator": (models.EvaluatorConfig,),
+    "scorer": (models.ScorerConfig,),
+    "tasks": (models.JobTask,),
+    "setups": (models.Setup,),
+    "seeds": (models.TextSeed, models.ConversationSeed),
+    "assertions": (models.ExpressionAssertion, models.CypherAssertion, models.MedalAssertion),
+}
+_NESTED: dict[str, type[BaseModel]] = {
+    "lines": models.ScriptLine,
+    "rules": models.RuleConfig,
+    "conversation": models.SeedMessage,
+}
+
+
+def _unknown_key(path: FieldPath) -> str:
+    parts = _PARTS.get(str(path[0]), (EvaluationJob,)) if len(path) > 1 else (EvaluationJob,)
+    for name in path[1:-1]:
+        if name in _NESTED:
+            parts = (_NESTED[str(name)],)
+    known = sorted({field.alias or name for part in parts for name, field in part.model_fields.items()})
+    near = difflib.get_close_matches(str(path[-1]), known, 1, 0.5)
+    return f"unknown key, did you mean {near[0]}?" if near else f"unknown key; known are {', '.join(known)}"

@@ -1,0 +1,27 @@
+"""What the simulated user may know of a job: the one place that withholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bioeval_tui.evaluate.job.models import EvaluationJob, ScorerConfig
+
+
+def for_evaluator(job: EvaluationJob, facts: Sequence[str]) -> EvaluationJob:
+    """Return the job as an evaluator may see it, with the given facts and no others.
+
+    Acceptance criteria, rules, assertions, setups, seeds, the judge's settings and the lines of a script, each of
+    which may say what is withheld, are there but empty.
+    """
+    tasks = tuple(task.model_copy(update={"acceptance_criteria": "", "rules": ()}) for task in job.tasks)
+    return job.model_copy(
+        update={
+            "tasks": tasks,
+            "facts": tuple(facts),
+            "evaluator": job.evaluator.model_copy(update={"lines": ()}),
+            "scorer": ScorerConfig(),
+            "assertions": (),
+            "setups": (),
+            "seeds": (),
+        }
+    )

@@ -1,0 +1,160 @@
+"""What a judge model answered, checked and turned into a verdict."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bioeval_tui.evaluate.job.models import JobTask
+from bioeval_tui.evaluate.seams import Evidence, TaskVerdict, TranscriptMessage
+from bioeval_tui.text import clean, clean_line, shorten
+
+MAX_EVIDENCE = 10
+MAX_REASON = 2000
+_FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
+_ELLIPSIS = re.compile(r"\s*(?:\.{3}|…|\[\s*(?:\.{3}|…)\s*\])\s*")
+_QUOTES = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u00a0": " ", "–": "-", "—": "-"})
+
+
+class MalformedAnswerError(Exception):
+    """The answer is no usable verdict; the message says what is wrong, for the judge and for the user."""
+
+
+def answer_schema() -> dict[str, Any]:
+    """Return the JSON Schema of an answer, in the strict subset that providers support."""
+    task = {
+        "task": {"type": "integer", "description": "The task's number."},
+        "scored": {"type": "string", "description": "The task, in its own words."},
+        "score": {"type": "number", "description": "From 0 to 1."},
+        "reason": {"type": "string"},
+        "evidence": {"type": "array", "items": {"type": "string"}},
+    }
+    return _object(
+        {
+            "tone": {"type": "number", "description": "From 0 to 1."},
+            "tasks": {"type": "array", "items": _object(task)},
+        }
+    )
+
+
+def read_verdict(
+    text: str, tasks: Sequence[JobTask], transcript: Sequence[TranscriptMessage]
+) -> tuple[tuple[TaskVerdict, ...], float | None]:
+    """Return the verdict of each task, in order, and the tone.
+
+    Raises `MalformedAnswerError` unless every task is scored exactly once, with a score in [0, 1], a reason,
+    and quotations where the score is above 0.
+    """
+    answer = _json_object(text)
+    given = answer.get("tasks")
+    if not isinstance(given, list):
+        raise MalformedAnswerError("`tasks` is not a list")
+    verdicts: dict[int, TaskVerdict] = {}
+    for entry in given:
+        number = _task_number(entry, tasks)
+        if number in verdicts:
+            raise MalformedAnswerError(f"task {number} is scored twice")
+        verdicts[number] = _task_verdict(number, entry, transcript)
+    missing = [str(number) for number in range(1, len(tasks) + 1) if number not in verdicts]
+    if missing:
+        raise MalformedAnswerError(f"no score for task {', '.join(missing)} of {len(tasks)}")
+    tone = answer.get("tone")
+    return tuple(verdicts[n] for n in sorted(verdicts)), None if tone is None else _unit("tone", tone)
+
+
+def locate(quote: str, transcript: Sequence[TranscriptMessage]) -> int | None:
+    """Return the message in which a quotation stands (the agent's first), whatever its case, spaces and dashes."""
+    parts = [part for part in map(_plain, _ELLIPSIS.split(quote)) if part]
+    if not parts:
+        return None
+    for role in ("assistant", "user"):
+        for message in transcript:
+            if message.role == role and _stands_in(parts, _plain(message.content)):
+                return message.message
+    return None
+
+
+def _stands_in(parts: Sequence[str], text: str) -> bool:
+    """Say whether the parts stand in `text` in their order."""
+    at = 0
+    for part in parts:
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.translate(_QUOTES).casefold().split()).strip("\"' ")
+
+
+def _json_object(text: str) -> Mapping[str, Any]:
+    fenced = _FENCE.search(text)
+    body = fenced.group(1) if fenced else text[text.find("{") : text.rfind("}") + 1] or text
+    try:
+        answer = json.loads(body, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise MalformedAnswerError(f"it is not JSON: {shorten(clean_line(text), 80)}") from None
+    if not isinstance(answer, dict):
+        raise MalformedAnswerError("it is not a JSON object")
+    return answer
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(name)
+
+
+def _task_number(entry: Any, tasks: Sequence[JobTask]) -> int:
+    if not isinstance(entry, dict):
+        raise MalformedAnswerError("an entry of `tasks` is not an object")
+    number = entry.get("task")
+    if isinstance(number, int) and not isinstance(number, bool):
+        if not 1 <= number <= len(tasks):
+            raise MalformedAnswerError(f"there is no task {number}: they are numbered from 1 to {len(tasks)}")
+        return number
+    scored = _plain(str(entry.get("scored", "")))
+    named = [n for n, task in enumerate(tasks, start=1) if scored and _plain(task.task) == scored]
+    if len(named) != 1:
+        raise MalformedAnswerError(
+            "an entry of `tasks` does not say which task it scores: `task` must be its number"
+        )
+    return named[0]
+
+
+def _task_verdict(
+    number: int, entry: Mapping[str, Any], transcript: Sequence[TranscriptMessage]
+) -> TaskVerdict:
+    score = _unit(f"the score of task {number}", entry.get("score"))
+    reason = entry.get("reason")
+    if not isinstance(reason, str) or not reason.strip():
+        raise MalformedAnswerError(f"task {number} has no reason")
+    evidence = entry.get("evidence")
+    quotes = [evidence] if isinstance(evidence, str) else evidence
+    if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
+        raise MalformedAnswerError(f"the evidence of task {number} is not a list of quotations")
+    quotes = [clean(quote.strip(), MAX_REASON) for quote in quotes if quote.strip()][:MAX_EVIDENCE]
+    if score > 0 and not quotes:
+        raise MalformedAnswerError(f"task {number} has a score above 0 and no evidence")
+    found = tuple(Evidence(quote, locate(quote, transcript)) for quote in quotes)
+    return TaskVerdict(number, score, clean(reason.strip(), MAX_REASON), found)
+
+
+def _unit(what: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise MalformedAnswerError(f"{what} is not a number")
+    if not 0 <= value <= 1:
+        raise MalformedAnswerError(f"{what} is {value:g}; it must be from 0 to 1")
+    return float(value)
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,83 @@
+"""What a chat endpoint's refusal means, in one sentence that never holds the key."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from bioeval_tui.evaluate.http.retrying import may_retry, retry_after
+from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.text import clean_line
+
+_REFUSING_STATUS = frozenset({400, 422, 501})
+_MEANINGS = {
+    400: "did not understand the request",
+    401: "refused the API key",
+    402: "asks for payment",
+    403: "does not allow this request",
+    404: "does not know this address or model",
+    413: "found the request too large",
+    422: "did not understand the request",
+    429: "is asked too often",
+}
+_KEY_LIKE = re.compile(r"\b(?:sk|key|bearer)[-_ ][\w*.-]{4,}", re.IGNORECASE)
+_LONGEST_RECEIVED = 300
+
+
+class Refused(PeerError):
+    """The server refused the request as it is; without some option it might take it."""
+
+    @property
+    def error(self) -> PeerError:
+        """The same failure, for whoever asked."""
+        return PeerError(self.peer, str(self), status=self.status, received=self.received)
+
+
+def refusal(
+    peer: Peer, host: str, status: int, headers: Mapping[str, str], body: str, key: str | None
+) -> PeerError:
+    """Return what a status other than success means: `Refused` where leaving out an option may help."""
+    if 300 <= status < 400:
+        return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
+    told = _told(body)
+    said = hidden(str(told.get("message") or body), key)
+    code = str(told.get("code") or "")
+    meaning = _MEANINGS.get(status, "failed" if status >= 500 else "refused the request")
+    message = f"{host} {meaning} ({status})" + (f": {said}" if said else "")
+    if status in _REFUSING_STATUS and code not in ("context_length_exceeded", "model_not_found"):
+        return Refused(peer, message, status=status, received=said)
+    retryable = may_retry(status) and code != "insufficient_quota"
+    after = retry_after(headers.get("Retry-After"), time.time()) if retryable else None
+    return PeerError(peer, message, retryable=retryable, status=status, retry_after_s=after, received=said)
+
+
+def refused_options(problem: Refused, sent: Mapping[str, Any]) -> set[str]:
+    """Return which of the options that were sent to leave out, the one that the server names first."""
+    said = f"{problem} {problem.received}".lower()
+    shape = (sent.get("response_format") or {}).get("type")
+    for option in ("temperature", "stream_options"):
+        if option in sent and option in said:
+            return {option}
+    if shape:
+        return {str(shape)}
+    return {"stream_options"} & set(sent) if problem.status in (400, 422) else set()
+
+
+def hidden(text: str, key: str | None) -> str:
+    """Return `text` on one line, with the key and whatever looks like one taken out."""
+    if key:
+        text = text.replace(key, "[key]")
+    return clean_line(_KEY_LIKE.sub("[key]", text), _LONGEST_RECEIVED)
+
+
+def _told(body: str) -> Mapping[str, Any]:
+    """Return the error object of a body: under `error` as OpenAI has it, or the whole."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    error = value.get("error", value) if isinstance(value, dict) else {}
+    return error if isinstance(error, dict) else {"message": error}

@@ -1,0 +1,229 @@
+"""Check a job whole: its shape, and that every expression, query and pattern in it can be understood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui import plugins
+from bioeval_tui.errors import ExpressionError, JobError, Problem, QueryError, UsageError
+from bioeval_tui.evaluate.assertions.expressions import parse
+from bioeval_tui.evaluate.graphs import cypher
+from bioeval_tui.evaluate.guards.language import is_english
+from bioeval_tui.evaluate.job.loading import MAX_BYTES, LoadedJob, load_job
+from bioeval_tui.evaluate.models.prompting import find_prompt
+from bioeval_tui.patterns import pattern_problem
+from bioeval_tui.text import clean_line, clean_value
+from bioeval_tui.yaml_positions import Document, read_yaml, show_path
+from bioeval_tui.yaml_positions import Path as FieldPath
+
+MAX_PROBLEMS = 500
+"""Most problems of one file's texts that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedJob:
+    """A job file and everything that is wrong with it; `loaded` is None when it cannot be run."""
+
+    path: Path
+    loaded: LoadedJob | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """The problems that keep it from running."""
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+
+def check_job(path: Path, *, embedded: bool = False) -> CheckedJob:
+    """Load and check a job; every problem is listed, with file, line, column and field.
+
+    Where Cypher would be asked of the `embedded` graph, what that refuses is a warning. A key that is missing or of the wrong kind hides no problem of an expression elsewhere in the file.
+    """
+    try:
+        loaded = load_job(path)
+    except JobError as error:
+        source = _unloaded(path)
+        found = _problems_in(source, embedded) if source is not None else []
+        return CheckedJob(path, None, _in_order([*error.problems, *found]))
+    source = _Source(loaded.path, loaded.document)
+    return CheckedJob(path, loaded, _in_order([*loaded.problems, *_problems_in(source, embedded)]))
+
+
+def require_job(path: Path) -> LoadedJob:
+    """Return the job, or raise `JobError` with every problem that keeps it from running."""
+    checked = check_job(path)
+    if checked.loaded is None or checked.errors:
+        raise JobError("\n".join(map(str, checked.errors)), checked.errors)
+    return checked.loaded
+
+
+class _Source:
+    """What stands in a job file, whether or not it makes a job. What is of the wrong kind reads as absent."""
+
+    def __init__(self, path: Path, document: Document) -> None:
+        self.path = path
+        self.document = document
+        value = clean_value(document.value)
+        self.data: dict[str, Any] = value if isinstance(value, dict) else {}
+
+    def part(self, name: str) -> dict[str, Any]:
+        """Return the mapping of that name."""
+        found = self.data.get(name)
+        return found if isinstance(found, dict) else {}
+
+    def problem(self, path: FieldPath, text: str, message: str, column: int = 0) -> Problem:
+        """Return a problem of the field; `column` counts in its `text`, from 1."""
+        place = self.document.place(path)
+        line, at = place.inside(text, column) if column else (place.line, place.column)
+        return Problem(clean_line(message), clean_line(str(self.path)), line, at, show_path(path))
+
+
+def _items(value: object) -> list[tuple[int, dict[str, Any]]]:
+    """Return the mappings of a list, each with its index."""
+    listed = value if isinstance(value, list) else []
+    return [(index, item) for index, item in enumerate(listed) if isinstance(item, dict)]
+
+
+def _unloaded(path: Path) -> _Source | None:
+    """Return what can be read of a file that makes no job; None when it is no YAML text."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return None
+        document = read_yaml(path.read_text("utf-8-sig"), clean_line(str(path)))
+    except (OSError, UnicodeDecodeError):
+        return None
+    return _Source(path, document)
+
+
+def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
+
+
+def _problems_in(source: _Source, embedded: bool) -> list[Problem]:
+    return [
+        *_query_problems(source),
+        *(_refused_by_embedded(source) if embedded else ()),
+        *_evaluator_problems(source),
+        *_language_problems(source),
+        *_pattern_problems(source),
+        *_name_problems(source),
+    ][:MAX_PROBLEMS]
+
+
+def _language_problems(source: _Source) -> list[Problem]:
+    """Return a warning where a model plays a user whose language most guards do not know."""
+    evaluator = source.part("evaluator")
+    if evaluator.get("kind", "llm") != "llm" or evaluator.get("guards", "mark") in ("off", False):
+        return []
+    texts = [item.get("task") for _, item in _items(source.data.get("tasks"))]
+    if is_english("\n".join(text for text in texts if isinstance(text, str))):
+        return []
+    message = (
+        "the tasks are not in English: what the simulated user says is checked only for what shows in any language, "
+        "and for English phrases (docs/guards.md)"
+    )
+    return [replace(source.problem(("tasks",), "", message), severity="warning")]
+
+
+def _query_problems(source: _Source) -> list[Problem]:
+    """Return what is wrong with expressions and Cypher."""
+    readers: list[tuple[str, str, Callable[[str], object]]] = [
+        ("assertions", "expression", parse),
+        ("assertions", "cypher", cypher.check_read_only),
+        ("setups", "cypher", cypher.check_setup),
+    ]
+    found = []
+    for part, key, read in readers:
+        for index, item in _items(source.data.get(part)):
+            text = item.get(key)
+            if not isinstance(text, str):
+                continue
+            try:
+                read(text)
+            except (ExpressionError, QueryError) as error:
+                found.append(source.problem((part, index, key), text, error.message, error.column))
+    return found
+
+
+def _refused_by_embedded(source: _Source) -> list[Problem]:
+    """Return what Neo4j would answer and the embedded graph refuses, as warnings."""
+    found = []
+    for part in ("setups", "assertions"):
+        for index, item in _items(source.data.get(part)):
+            text = item.get("cypher")
+            if not isinstance(text, str):
+                continue
+            try:
+                cypher.check_setup(text)
+            except QueryError:
+                continue  # what is refused everywhere has been said
+            try:
+                cypher.check_embedded(text)
+            except QueryError as error:
+                message = f"refused unless Neo4j is set: {error.message}"
+                problem = source.problem((part, index, "cypher"), text, message, error.column)
+                found.append(replace(problem, severity="warning"))
+    return found
+
+
+def _evaluator_problems(source: _Source) -> list[Problem]:
+    evaluator, found = source.part("evaluator"), []
+    facts, lines = source.data.get("facts"), evaluator.get("lines")
+    if evaluator.get("kind") == "scripted" and not lines:
+        message = "a scripted evaluator needs lines to say"
+        found.append(source.problem(("evaluator", "kind"), "", message))
+    for index, line in _items(lines):
+        fact = line.get("fact")
+        if isinstance(fact, int) and isinstance(facts, list) and fact > len(facts):
+            message = f"there is no fact {fact}; the job has {len(facts)}"
+            found.append(source.problem(("evaluator", "lines", index, "fact"), "", message))
+    if source.part("scorer").get("kind") == "rules":
+        for index, task in _items(source.data.get("tasks")):
+            if not task.get("rules"):
+                message = "the rules judge needs rules for every task"
+                found.append(source.problem(("tasks", index), "", message))
+    return found
+
+
+def _pattern_problems(source: _Source) -> list[Problem]:
+    patterns: list[tuple[FieldPath, object]] = [
+        (("evaluator", "lines", index, "when"), line.get("when"))
+        for index, line in _items(source.part("evaluator").get("lines"))
+    ]
+    for number, task in _items(source.data.get("tasks")):
+        patterns += [
+            (("tasks", number, "rules", index, "pattern"), rule.get("pattern"))
+            for index, rule in _items(task.get("rules"))
+        ]
+    return [
+        source.problem(path, pattern, problem)
+        for path, pattern in patterns
+        if isinstance(pattern, str) and (problem := pattern_problem(pattern)) is not None
+    ]
+
+
+def _name_problems(source: _Source) -> list[Problem]:
+    """Return what is wrong with the names of prompts, kinds and the agent's protocol."""
+    found = []
+    for part in ("evaluator", "scorer"):
+        name = source.part(part).get("prompt")
+        try:
+            if isinstance(name, str) and source.part(part).get("kind", "llm") == "llm":
+                find_prompt(name, source.path.parent)
+        except UsageError as error:
+            found.append(source.problem((part, "prompt"), "", str(error)))
+    named: tuple[tuple[plugins.Group, str, str, str], ...] = (
+        ("agents", "target", "protocol", "protocol"),
+        ("evaluators", "evaluator", "kind", "kind of evaluator"),
+        ("judges", "scorer", "kind", "kind of judge"),
+    )
+    for group, part, key, what in named:
+        name = source.part(part).get(key)
+        known = (*plugins.BUILT_IN[group], *(plugin.name for plugin in plugins.installed(group)))
+        if isinstance(name, str) and name not in known:
+            message = f"there is no {what} `{name}`; known are: {', '.join(known)}"
+            found.append(source.problem((part, key), "", message))
+    return found

@@ -1,0 +1,126 @@
+"""Which knowledge graph a run asks: the user's Neo4j, the embedded one of the sample agent, or a plug-in's."""
+
+from __future__ import annotations
+
+from bioeval_tui import plugins
+from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.evaluate.seams import KnowledgeGraph
+from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.text import clean_line
+
+CHOICES = ("auto", "embedded", "neo4j", "none")
+
+
+def require_name(name: str) -> None:
+    """Raise `UsageError`, naming the others, unless `name` is a choice or a plug-in. Imports no plug-in."""
+    if name not in CHOICES:
+        plugins.require("graphs", name)
+
+
+async def open_graph(
+    spec: EngineSpec, settings: Settings, agent_url: str
+) -> tuple[KnowledgeGraph | None, str]:
+    """Return the graph, or None with one sentence saying why Cypher is not measured.
+
+    `auto` takes Neo4j when NEO_URI or NEO_PASSWORD is set, and the embedded graph for the sample agent
+    only: asking an empty graph of our own about somebody else's agent would measure nothing.
+    """
+    choice = await _choose(spec, settings, agent_url)
+    if choice == "none":
+        return None, "no knowledge graph is configured; set NEO_URI and NEO_PASSWORD"
+    if choice == "neo4j":
+        from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph
+
+        password = settings.neo_password.get_secret_value() if settings.neo_password else ""
+        return Neo4jGraph(settings.neo_uri, settings.neo_username, password), ""
+    if choice != "embedded":
+        make: plugins.MakeGraph = plugins.load("graphs", choice)
+        return make(settings.graph_uri.get_secret_value() if settings.graph_uri else ""), ""
+    from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
+
+    why_not = available()
+    if why_not:
+        return None, why_not
+    private_dir(settings.data_dir)
+    return EmbeddedGraph(settings.graph_file), ""
+
+
+async def require_reachable(spec: EngineSpec, settings: Settings) -> None:
+    """Ask the Neo4j that the sample agent is to use: it says better what is wrong than an agent that does not start.
+
+    Raises:
+        PeerError: it cannot be reached, or refuses the password.
+    """
+    if await _choose(spec, settings, "") == "neo4j":
+        graph, _ = await open_graph(spec, settings, "")
+        assert graph is not None
+        try:
+            await graph.query("RETURN 1 AS reached", timeout_s=5.0)
+        finally:
+            await graph.aclose()
+
+
+def describe(spec: EngineSpec, settings: Settings) -> str | None:
+    """Return how the graph is named before it is opened."""
+    if spec.graph == "neo4j" or (spec.graph == "auto" and _neo4j_is_set(settings)):
+        from bioeval_tui.evaluate.wiring.hosts import host_of
+
+        return f"Neo4j at {host_of('http://' + settings.neo_uri.partition('://')[2].rpartition('@')[2])}"
+    if spec.graph not in CHOICES:
+        return clean_line(spec.graph, 100)
+    if spec.graph == "embedded" or spec.sample_agent:
+        return "embedded graph"
+    return None
+
+
+def is_embedded(settings: Settings, spec: EngineSpec | None = None) -> bool:
+    """Say whether Cypher is asked of the embedded graph, without a spec: if of any."""
+    if spec is None:
+        return not _neo4j_is_set(settings)
+    return spec.graph == "embedded" or (
+        spec.graph == "auto" and spec.sample_agent and not _neo4j_is_set(settings)
+    )
+
+
+def sample_agent_arguments(spec: EngineSpec, settings: Settings) -> list[str]:
+    """Return how the sample agent is told to use the same graph."""
+    if spec.graph == "neo4j" or (spec.graph == "auto" and _neo4j_is_set(settings)):
+        return ["--neo4j"]
+    return ["--graph", str(settings.graph_file)]
+
+
+async def _choose(spec: EngineSpec, settings: Settings, agent_url: str) -> str:
+    if spec.graph != "auto":
+        return spec.graph
+    if _neo4j_is_set(settings):
+        return "neo4j"
+    if spec.sample_agent or await _uses_our_graph(settings, agent_url):
+        return "embedded"
+    return "none"
+
+
+def _neo4j_is_set(settings: Settings) -> bool:
+    return settings.neo_uri_is_set or settings.neo_password is not None
+
+
+async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
+    """Say whether the agent is this program's sample agent on this very graph file."""
+    import httpx
+
+    from bioeval_tui.evaluate.graphs.embedded import available
+    from bioeval_tui.evaluate.graphs.identity import graph_id
+
+    if available() is not None or not settings.graph_file.is_file():
+        return False
+    try:
+        async with httpx.AsyncClient(timeout=2.0) as client:
+            answer = await client.get(f"{agent_url}/api/v1/about")
+            claimed = answer.json().get("graphId") if answer.status_code == 200 else None
+    except (httpx.HTTPError, ValueError, AttributeError):
+        return False
+    return isinstance(claimed, str) and clean_line(claimed) == graph_id(settings.graph_file)
+
+
+async def is_shared(spec: EngineSpec, settings: Settings, agent_url: str) -> bool:
+    """Say whether the run's conversations would all see one knowledge graph."""
+    return spec.sample_agent or await _choose(spec, settings, agent_url) != "none"

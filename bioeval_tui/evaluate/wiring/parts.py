@@ -1,0 +1,234 @@
+"""From what an engine is told to the parts of each run."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import secrets
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.conversation.control import Control
+from bioeval_tui.evaluate.conversation.plan import Identities, Limits, Parts, RunPlan
+from bioeval_tui.evaluate.engine.batch import BatchTerms, PreparedRun
+from bioeval_tui.evaluate.engine.processes import sample_agent
+from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.seams import Judge
+from bioeval_tui.evaluate.wiring import graphs
+from bioeval_tui.evaluate.wiring.check_job import check_job, require_job
+from bioeval_tui.evaluate.wiring.hosts import is_loopback, without_credentials
+from bioeval_tui.evaluate.wiring.makers import Makers
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.settings import Settings, plain_environment
+from bioeval_tui.text import clean_line
+
+SAMPLE_AGENT = "sample agent"
+A_DAY_S = 86_400.0
+
+
+def terms_of(spec: EngineSpec, settings: Settings) -> BatchTerms:
+    """Return what holds for all runs of the batch together."""
+    return BatchTerms(
+        spec.at_once, spec.requests_per_minute, spec.max_calls, spec.max_cost, settings.longest_wait_s
+    )
+
+
+def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
+    """Check the job and build everything that needs no connection.
+
+    Raises:
+        JobError, UsageError: with everything that is wrong.
+    """
+    if spec.resume and recording_path(settings.runs_dir, run.run_id).exists():
+        from bioeval_tui.evaluate.wiring.resume import prepare_resumed
+
+        return prepare_resumed(spec, run, settings)
+    loaded = require_job(Path(run.job_path))
+    job = with_mode(loaded.job, spec)
+    makers = Makers(job, loaded.path.parent, spec, run.model, settings)
+    order = spec.order or job.order
+    plan = RunPlan(
+        run_id=run.run_id,
+        job=job,
+        job_name=loaded.name,
+        job_path=clean_line(str(loaded.path)),
+        job_sha256=loaded.sha256,
+        seed=_seed(spec, job),
+        conditions=spec.conditions[::-1] if order == "supplied-first" else spec.conditions,
+        random_order=order == "random",
+        trials=spec.trials,
+        git_revision=_git_revision(loaded.path.parent),
+    )
+    warnings = tuple(
+        problem.message
+        for problem in check_job(loaded.path, embedded=graphs.is_embedded(settings, spec)).problems
+        if problem.severity == "warning"
+    )
+    return assemble(spec, makers, plan, warnings, settings)
+
+
+def assemble(
+    spec: EngineSpec, makers: Makers, plan: RunPlan, warnings: tuple[str, ...], settings: Settings
+) -> PreparedRun:
+    """Return the run with its parts; `plan` says what, this adds with whom and how.
+
+    Raises:
+        UsageError: a part cannot be made, or the job is sensitive and a host is not this machine.
+    """
+    job, hosts = plan.job, makers.hosts()
+    graphs.require_name(spec.graph)
+    if job.sensitive and not all(map(is_loopback, hosts)):
+        raise UsageError(
+            f"the job is sensitive, and its transcripts would go to {', '.join(hosts)}; only loopback is allowed"
+        )
+    if job.evaluator.kind == "human" and not spec.plays:
+        raise UsageError("evaluator.kind human needs somebody who types: run it on a terminal, not headless")
+    evaluator, judge = makers.evaluator("withheld", 1), makers.judge()
+    plan = replace(
+        plan,
+        model=makers.model,
+        parallel=spec.parallel,
+        shared_agent=spec.at_once,
+        rehearsal=job.evaluator.kind == "scripted" or job.scorer.kind == "rules",
+        hosts=hosts,
+        prompts=makers.prompt_hashes(),
+        batch_id=spec.batch_id,
+        options=_options(spec, makers, plan),
+        limits=_limits(spec, job, settings),
+    )
+    identities = Identities(
+        agent=SAMPLE_AGENT if spec.sample_agent else makers.agent_host(),
+        evaluator=evaluator.identity,
+        judge=judge.identity,
+        graph=graphs.describe(spec, settings),
+    )
+    if plan.model in makers.judge_models() and not spec.sample_agent:
+        shown = clean_line(plan.model or "")
+        warnings += (
+            f"the judge is the agent's own model, {shown}: models tend to favour what they wrote themselves",
+        )
+    return PreparedRun(
+        plan,
+        identities,
+        lambda control: _open_parts(spec, makers, judge, settings, control),
+        warnings,
+        keep_prompts=spec.keep_prompts,
+        rates=makers.rates(),
+        shares_graph=lambda: graphs.is_shared(spec, settings, makers.agent_url),
+    )
+
+
+@contextlib.asynccontextmanager
+async def _open_parts(
+    spec: EngineSpec, makers: Makers, judge: Judge, settings: Settings, control: Control
+) -> AsyncIterator[Parts]:
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(judge.aclose)
+        stack.push_async_callback(makers.aclose)
+        if spec.sample_agent:
+            await graphs.require_reachable(spec, settings)
+            makers.agent_url = await stack.enter_async_context(
+                sample_agent(graphs.sample_agent_arguments(spec, settings))
+            )
+        graph, why_not = await graphs.open_graph(spec, settings, makers.agent_url)
+        if graph is not None:
+            stack.push_async_callback(graph.aclose)
+        if makers.job.evaluator.kind == "human":
+            _hand_over(makers, spec, control)
+        yield makers.parts(judge, graph, why_not)
+
+
+def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
+    """Let a person play the user from the beginning: the screen opens its line for what they say."""
+    makers.control = control
+    for condition in spec.conditions:
+        control.of(condition).person = lambda text: None  # until the conversation has its evaluator
+        control.act("take_over", condition, sender="the job: evaluator.kind human")
+
+
+def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
+    """Return how the run was asked for, as `evaluate.wiring.resume` reads it back."""
+    return {
+        "job_file": str(makers.job_dir.absolute() / Path(plan.job_path).name),
+        "agent_url": None if spec.sample_agent else without_credentials(makers.agent_url),
+        "sample_agent": spec.sample_agent,
+        "mode": spec.mode,
+        "evaluator_model": makers.evaluator_model() if makers.job.evaluator.kind == "llm" else None,
+        "judge_model": list(makers.judge_models()) or None,
+        "models_host": makers.models_host() if makers.uses_models() else None,
+        "order": spec.order,
+        "parallel": spec.parallel,
+        "concurrency": spec.concurrency,
+        "requests_per_minute": spec.requests_per_minute,
+        "graph": spec.graph,
+        "keep_prompts": spec.keep_prompts,
+    }
+
+
+def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> Limits:
+    """Return the usual limits, wider where a person types or requests wait for their turn."""
+    # A moment longer than the model's own limit, whose sentence names the host.
+    answer_s = settings.model_timeout_s + 1.0
+    usual = Limits(evaluator_s=answer_s, longest_retry_wait_s=settings.longest_wait_s)
+    usual = replace(usual, judge_s=max(usual.judge_s, 2.5 * answer_s))
+    if job.evaluator.kind == "human":
+        return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)
+    rate = spec.requests_per_minute
+    queue_s = 60.0 * spec.at_once * 4 / rate if rate else 0.0
+    if spec.at_once > 1:
+        queue_s += 60.0
+    return replace(
+        usual,
+        evaluator_s=usual.evaluator_s + queue_s,
+        judge_s=usual.judge_s + queue_s,
+        conversation_s=usual.conversation_s + queue_s * job.max_messages,
+    )
+
+
+def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
+    """Return the job with the evaluator and judge that were asked for.
+
+    Raises:
+        UsageError: a rehearsal is asked for, and the job has no script or rules.
+    """
+    if spec.mode == "job":
+        return job
+    evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
+    if spec.mode == "rehearsal" and (not job.evaluator.lines or not all(task.rules for task in job.tasks)):
+        raise UsageError(
+            "a rehearsal needs evaluator.lines to say and rules for every task, and the job file has not both; "
+            "the files in sample_jobs/ have them, and `bioeval-tui new JOB.yml --offline` writes some"
+        )
+    return job.model_copy(
+        update={
+            "evaluator": job.evaluator.model_copy(update={"kind": evaluator}),
+            "scorer": job.scorer.model_copy(update={"kind": judge}),
+        }
+    )
+
+
+def _seed(spec: EngineSpec, job: EvaluationJob) -> int:
+    for seed in (spec.seed, job.seed):
+        if seed is not None:
+            return seed
+    return secrets.randbits(31)
+
+
+@functools.cache
+def _git_revision(folder: Path) -> str | None:
+    try:
+        found = subprocess.run(  # noqa: S603
+            ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"],  # noqa: S607 - git wherever it is installed
+            capture_output=True,
+            timeout=2,
+            check=False,
+            env=plain_environment(),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return found.stdout.decode("ascii", "replace").strip() or None if found.returncode == 0 else None

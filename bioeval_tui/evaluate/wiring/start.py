@@ -1,0 +1,138 @@
+"""Start engines: in a process of their own for screens, in the foreground for headless runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.engine.attach import FollowedRun
+from bioeval_tui.evaluate.engine.batch import PreparedRun, run_batch
+from bioeval_tui.evaluate.engine.loop import run_fairly
+from bioeval_tui.evaluate.engine.processes import spawn_engine
+from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.evaluate.wiring.parts import prepare_run, terms_of
+from bioeval_tui.record import events
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.tui.services import Intent
+
+STOP_S = 8.0
+
+
+def start_engine(spec: EngineSpec, settings: Settings) -> FollowedRun:
+    """Start an engine process for the batch and return a view of its first run.
+
+    Raises:
+        BioevalError: what is wrong with the jobs or settings, before anything was started.
+    """
+    return start_batch(spec, settings)[0]
+
+
+def start_batch(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
+    """Start one engine process for the batch and return a view of each of its runs, in order.
+
+    Raises:
+        BioevalError: what is wrong with the jobs or settings, before anything was started.
+    """
+    spec = replace(spec, plays=True)
+    prepared = prepare_batch(spec, settings)
+    first = spec.runs[0].run_id
+    _make_dir(settings.runs_dir)
+    _make_dir(settings.logs_dir)
+    spec_path = settings.logs_dir / f"{first}.spec.json"
+    log = settings.logs_dir / f"{first}.log"
+    spec.write(spec_path)
+    ends = [
+        ends_of(recording_path(settings.runs_dir, run.plan.run_id)) if run.resume else 0 for run in prepared
+    ]
+    process = spawn_engine(["engine", str(spec_path)], log, settings.data_dir)
+    return [
+        FollowedRun(recording_path(settings.runs_dir, run.run_id), process, log, ends=passed)
+        for run, passed in zip(spec.runs, ends, strict=True)
+    ]
+
+
+def ends_of(path: Path) -> int:
+    """Return how often a run has ended already: a resumed one goes on after its end."""
+    return sum(isinstance(event, events.RunEnded) for event in read_recording(path).events)
+
+
+def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
+    """Check all jobs and build what needs no connection.
+
+    Raises:
+        BioevalError: what is wrong with the jobs or settings.
+    """
+    return [prepare_run(spec, run, settings) for run in spec.runs]
+
+
+def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
+    """Return every host that will receive transcripts of the batch."""
+    return list(dict.fromkeys(host for run in prepared for host in run.plan.hosts))
+
+
+def _make_dir(path: Path) -> None:
+    try:
+        private_dir(path)
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be created: {error.strerror}; BIOEVAL_DATA_DIR names another data folder"
+        ) from None
+
+
+def run_spec_file(path: Path, settings: Settings) -> list[events.RunEnded]:
+    """Be the engine process: run what the file says, then remove the file."""
+    spec = EngineSpec.read(path)
+    path.unlink(missing_ok=True)
+    return run_fairly(run_prepared(prepare_batch(spec, settings), spec, settings))
+
+
+async def run_prepared(
+    prepared: Sequence[PreparedRun],
+    spec: EngineSpec,
+    settings: Settings,
+    *,
+    on_interrupt: Callable[[], None] = lambda: None,
+) -> list[events.RunEnded]:
+    """Run a batch in this process; SIGINT and SIGTERM cancel it in order, recording and all.
+
+    Raises:
+        BioevalError: recordings cannot be written.
+    """
+    _make_dir(settings.runs_dir)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def interrupted() -> None:
+        stop.set()
+        on_interrupt()
+
+    for name in ("SIGINT", "SIGTERM"):
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+            loop.add_signal_handler(getattr(signal, name), interrupted)
+    return await run_batch(prepared, settings.runs_dir, stop=stop, terms=terms_of(spec, settings))
+
+
+async def stop_run(view: FollowedRun) -> None:
+    """Cancel a run that was started from here, and wait until its engine and servers are gone."""
+    process = view.process
+    if process is None or process.poll() is not None:
+        return
+    if view.ended is None:
+        await view.send(Intent("cancel"))
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        await asyncio.to_thread(process.wait, STOP_S)
+        return
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        await asyncio.to_thread(process.wait, STOP_S)
+        return
+    process.kill()
+    await asyncio.to_thread(process.wait)

@@ -1,0 +1,99 @@
+"""Grading: what BioML-bench's grading does, as a library. Importing it loads no pandas.
+
+    from bioeval_tui.grading import registry, grade_submission
+    report = grade_submission(Path("submission.csv"), registry.get_task("oncology/breast-cancer"))
+
+Library functions grade in this process. `GraderPool` grades in worker processes with limits, which is
+what the command line, the screens and medal assertions use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from bioeval_tui.errors import InvalidSubmissionError
+from bioeval_tui.grade.task_report import TaskReport
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.batch.pool import GraderPool
+    from bioeval_tui.grade.batch.run import grade_jsonl
+    from bioeval_tui.grade.grade import grade_csv, grade_submission, validate_submission
+    from bioeval_tui.grade.grader import Grader
+    from bioeval_tui.grade.humans import calculate_human_performance_metrics
+    from bioeval_tui.grade.leaderboard import Leaderboard, Ranking, load_leaderboard, rank
+    from bioeval_tui.grade.medals import medal_places
+    from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
+    from bioeval_tui.grade.paths import extract_agent_from_submission_path
+    from bioeval_tui.grade.reports import aggregate_reports, load_reports
+    from bioeval_tui.grade.tasks.prepare import prepare_task
+    from bioeval_tui.grade.tasks.registry import Registry, registry
+    from bioeval_tui.grade.tasks.task import Task, TaskEntry
+
+_WHERE = {
+    "grade_jsonl": "batch.run",
+    "grade_csv": "grade",
+    "grade_submission": "grade",
+    "validate_submission": "grade",
+    "Grader": "grader",
+    "calculate_human_performance_metrics": "humans",
+    "Leaderboard": "leaderboard",
+    "Ranking": "leaderboard",
+    "load_leaderboard": "leaderboard",
+    "rank": "leaderboard",
+    "medal_places": "medals",
+    "Invalid": "outcomes",
+    "NotGraded": "outcomes",
+    "NotGradedError": "outcomes",
+    "Outcome": "outcomes",
+    "extract_agent_from_submission_path": "paths",
+    "GraderPool": "batch.pool",
+    "prepare_task": "tasks.prepare",
+    "Registry": "tasks.registry",
+    "aggregate_reports": "reports",
+    "load_reports": "reports",
+    "registry": "tasks.registry",
+    "Task": "tasks.task",
+    "TaskEntry": "tasks.task",
+}
+
+__all__ = [
+    "Grader",
+    "GraderPool",
+    "Invalid",
+    "InvalidSubmissionError",
+    "Leaderboard",
+    "NotGraded",
+    "NotGradedError",
+    "Outcome",
+    "Ranking",
+    "Registry",
+    "Task",
+    "TaskEntry",
+    "TaskReport",
+    "aggregate_reports",
+    "calculate_human_performance_metrics",
+    "extract_agent_from_submission_path",
+    "grade_csv",
+    "grade_jsonl",
+    "grade_submission",
+    "load_leaderboard",
+    "load_reports",
+    "medal_places",
+    "prepare_task",
+    "rank",
+    "registry",
+    "validate_submission",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"bioeval_tui.grade.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,189 @@
+"""How a batch is fed to workers: items, the batch that threads share, and the feed that keeps one worker busy."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bioeval_tui.grade.batch.limits import needs_sampling, resident_megabytes
+from bioeval_tui.grade.batch.worker import IDLE
+from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
+from bioeval_tui.grade.outcomes import NotGraded, to_text
+
+POLL_S = 0.2
+_CHUNK_TARGET_S = 0.15
+_MOST_IN_CHUNK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One submission to grade; `path` None means that nothing was handed in.
+
+    Reports name the file as it was given (`shown`, else `path`); workers, which have a folder of their
+    own, open it by its absolute path. `kind`: `grade`; `examine`, which adds the doctor's findings; `check`, which only loads
+    the task's grader.
+    """
+
+    number: int
+    task_id: str
+    path: str | None
+    kind: str = "grade"
+    shown: str | None = None
+
+    def wire(self) -> tuple[int, str, str | None, str | None, str]:
+        """Return what a worker is sent."""
+        absolute = os.path.abspath(self.path) if self.path else None  # noqa: PTH100 (the hot path)
+        return (self.number, self.task_id, self.shown or self.path, absolute, self.kind)
+
+
+Result = tuple[int, str]
+"""A submission's number and its outcome as JSON text."""
+
+
+def not_graded_text(item: Item, reason: str, attempts: int = 1) -> str:
+    """Return the JSON text of a NotGraded."""
+    value = NotGraded(item.task_id, item.path or "", reason, attempts)
+    return to_text({"not_graded": {**value.to_dict(), "final": False}})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one submission may take: wall-clock seconds, and megabytes (None: any)."""
+
+    time_s: float
+    memory_mb: int | None
+
+
+@dataclass
+class Batch:
+    """What the threads of one batch share: chunks are taken from the front, given back to the front."""
+
+    waiting: list[Item]
+    results: queue.Queue[list[Result] | BaseException | None]
+    seconds_each: dict[str, float] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    failed: list[tuple[Item, str]] = field(default_factory=list)
+
+    def take(self, workers: int) -> list[Item]:
+        """Return the next submissions of one task, as many as should take `_CHUNK_TARGET_S`."""
+        with self.lock:
+            if not self.waiting or self.cancelled.is_set():
+                return []
+            task_id = self.waiting[-1].task_id
+            each = self.seconds_each.get(task_id)
+            size = 2 if each is None else max(1, min(_MOST_IN_CHUNK, int(_CHUNK_TARGET_S / max(each, 1e-6))))
+            size = max(1, min(size, len(self.waiting) // (2 * workers)))
+            chunk: list[Item] = []
+            while self.waiting and len(chunk) < size and self.waiting[-1].task_id == task_id:
+                chunk.append(self.waiting.pop())
+            return chunk
+
+    def give_back(self, items: Sequence[Item]) -> None:
+        """Put submissions back that a dead worker had not begun."""
+        with self.lock:
+            self.waiting.extend(reversed(items))
+
+    def learn(self, task_id: str, seconds: float, count: int) -> None:
+        """Remember how long a submission of this task takes, recent chunks counting most."""
+        with self.lock:
+            old = self.seconds_each.get(task_id, seconds / count)
+            self.seconds_each[task_id] = (old + seconds / count) / 2
+
+
+class Feed:
+    """Keeps one worker busy with two chunks at a time and takes in what it answers."""
+
+    def __init__(self, worker: WorkerProcess, batch: Batch, count: int, limits: Limits) -> None:
+        self._worker, self._batch, self._count, self._limits = worker, batch, count, limits
+        self._outstanding: dict[int, Item] = {}
+        # Task, submissions left, submissions sent, when.
+        self._chunks: list[tuple[str, int, int, float]] = []
+        self._last_done = 0.0
+        self._received = b""
+        self._cause = ""
+
+    def run(self, first: list[Item]) -> None:
+        """Send chunks and read answers until nothing is left. Raises WorkerDied."""
+        self._send(first)
+        self._send(self._batch.take(self._count))
+        while self._outstanding:
+            block = self._worker.receive(POLL_S)
+            if block is not None:
+                self._take_in(block)
+            self._check_limits()
+            if self._batch.cancelled.is_set():
+                self._worker.kill()
+                raise WorkerDied("cancelled")
+
+    def _send(self, chunk: list[Item]) -> None:
+        if not chunk:
+            return
+        self._outstanding.update((item.number, item) for item in chunk)
+        self._chunks.append((chunk[0].task_id, len(chunk), len(chunk), time.monotonic()))
+        self._worker.send([item.wire() for item in chunk])
+
+    def _take_in(self, block: bytes) -> None:
+        *lines, self._received = (self._received + block).split(b"\n")
+        results = []
+        try:
+            for line in lines:
+                number_text, tab, text = line.decode("utf-8", "replace").partition("\t")
+                item = (
+                    self._outstanding.pop(int(number_text), None) if tab and number_text.isdigit() else None
+                )
+                if item is None:
+                    self._cause = "the grader wrote into the worker's output"
+                    self._worker.kill()
+                    raise WorkerDied(self._cause)
+                failed = item.kind == "grade" and text.startswith('{"not_graded"')
+                if failed and not text.endswith('"final": true}}'):
+                    self._batch.failed.append((item, json.loads(text)["not_graded"]["reason"]))
+                else:
+                    results.append((item.number, text))
+                self._count_off()
+        finally:
+            if results:
+                self._batch.results.put(results)
+
+    def _count_off(self) -> None:
+        task_id, left, count, sent = self._chunks[0]
+        if left > 1:
+            self._chunks[0] = (task_id, left - 1, count, sent)
+            return
+        now = time.monotonic()
+        self._batch.learn(task_id, now - max(sent, self._last_done), count)
+        self._last_done = now
+        self._chunks.pop(0)
+        self._send(self._batch.take(self._count))
+
+    def _check_limits(self) -> None:
+        number, seconds = self._worker.current()
+        if number == IDLE:
+            return
+        limits = self._limits
+        if seconds > limits.time_s:
+            self._cause = f"stopped after {limits.time_s:g} s, the time limit"
+        elif limits.memory_mb and needs_sampling() and seconds > 2 * POLL_S:
+            in_use = resident_megabytes(self._worker.pid)
+            if in_use > limits.memory_mb:
+                self._cause = f"stopped at {in_use:,.0f} MB; the memory limit is {limits.memory_mb:,} MB"
+        if self._cause:
+            self._worker.kill()
+            raise WorkerDied(self._cause)
+
+    def settle(self, how: str) -> None:
+        """After the worker's death: the submission it was at has failed, the others go back."""
+        number = self._worker.last_number
+        if number not in self._outstanding and self._outstanding:
+            number = next(iter(self._outstanding))
+        guilty = self._outstanding.pop(number, None)
+        if guilty is not None:
+            reason = self._cause or f"the grader's process {how}"
+            self._batch.failed.append((guilty, reason))
+        self._batch.give_back(list(self._outstanding.values()))

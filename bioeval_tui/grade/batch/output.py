@@ -1,0 +1,275 @@
+"""What a batch writes: a journal line and a file for each report as it comes, the whole report at the end.
+
+The journal, `<timestamp>_grading.jsonl`, is what `--resume` reads. It is removed when every submission was
+graded. Files appear under their names only when they are complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import time
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from bioeval_tui.errors import InputError, NotMeasuredError, UsageError
+from bioeval_tui.grade.batch.submissions import Submission, SubmissionList
+from bioeval_tui.grade.outcomes import report_text
+from bioeval_tui.grade.reports import Totals
+from bioeval_tui.grade.rounding import numpy_round
+
+JOURNAL = "_grading.jsonl"
+_SYNC_EVERY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """How a batch went. `totals` are the published keys without the reports.
+
+    `average_with_zeros` is the average percentile with 0 for each invalid submission.
+    """
+
+    report_path: Path
+    individual_dir: Path
+    totals: dict[str, Any]
+    valid: int
+    invalid: int
+    not_graded: tuple[dict[str, Any], ...]
+    average_with_zeros: float | None = None
+
+
+class BatchOutput:
+    """The files of one batch; use as a context manager.
+
+    Args:
+        folder: the output folder, made if it is not there.
+        listed: the submissions.
+        resume: go on with the batch of the same list that was cut short in `folder`, if there is one.
+
+    Raises:
+        UsageError: `resume`, and the list has changed since; or the batch is still running.
+        InputError: the folder cannot be written.
+    """
+
+    def __init__(self, folder: Path, listed: SubmissionList, *, resume: bool = False) -> None:
+        self._listed = listed
+        self._names = _file_names(listed.submissions)
+        self._places = array("q", [-1]) * len(listed.submissions)
+        self._percentiles = array("d", [math.nan]) * len(listed.submissions)
+        self._totals = Totals()
+        self._failed: dict[int, dict[str, Any]] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            journal = _latest(folder, listed) if resume else None
+            self.resumed = journal is not None
+            self._journal_path = journal or _claim(folder)
+            self._prefix = self._journal_path.name.removesuffix(JOURNAL)
+            self.report_path = folder / f"{self._prefix}_grading_report.json"
+            self.individual_dir = folder / f"{self._prefix}_individual_reports"
+            self.individual_dir.mkdir(exist_ok=True)
+            self._journal: IO[bytes] = self._journal_path.open("r+b")
+        except OSError as error:
+            raise InputError(f"{folder} cannot be written: {error.strerror or error}") from None
+        _lock(self._journal)
+        self._synced = time.monotonic()
+        if journal is None:
+            self._append({"submissions_sha256": listed.digest, "count": len(listed.submissions)})
+        else:
+            self._replay()
+
+    def __enter__(self) -> BatchOutput:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
+
+    def remaining(self) -> list[Submission]:
+        """Return the submissions that have no report yet."""
+        return [item for item in self._listed.submissions if self._places[item.number] < 0]
+
+    @property
+    def finished(self) -> int:
+        """How many submissions have a report."""
+        return sum(1 for place in self._places if place >= 0)
+
+    def add(self, number: int, outcome_text: str) -> str:
+        """Keep an outcome (its text, see `outcomes.to_text`); return its kind: `report`, `invalid` or `not_graded`."""
+        kind = outcome_text[2 : outcome_text.index('"', 2)]
+        if kind == "not_graded":
+            self._failed[number] = json.loads(outcome_text)["not_graded"]
+            self._failed[number].pop("final", None)
+            return kind
+        text = report_text(outcome_text)
+        line = f'{{"number": {number}, "outcome": {outcome_text}}}\n'.replace("\r", " ")
+        self._keep(number, self._write(line.encode("utf-8", "replace")), json.loads(text))
+        self._write_single(number, text)
+        return kind
+
+    def _keep(self, number: int, place: int, report: dict[str, Any]) -> None:
+        """Remember where a report is in the journal, and what the totals need of it."""
+        self._places[number] = place
+        self._totals.count(report)
+        percentile = report["leaderboard_percentile"]
+        self._percentiles[number] = math.nan if percentile is None else percentile
+
+    def _write_single(self, number: int, text: str) -> None:
+        lines = "{\n  " + text[1:-1].replace(",\r", ",\n  ") + "\n}"
+        _write_atomically(f"{self.individual_dir}/{self._names[number]}", lines + "\n")
+
+    def finish(self) -> BatchResult:
+        """Write the whole report and, if nothing is left to grade, remove the journal."""
+        self._journal.flush()
+        ranked = [value for value in self._percentiles if not math.isnan(value)]
+        summary = self._totals.to_dict(ranked)
+        failed = tuple(self._failed[number] for number in sorted(self._failed))
+        partial = self.report_path.with_suffix(".partial")
+        with partial.open("w", encoding="utf-8") as file:
+            self._write_report(file, summary, failed)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(self.report_path)
+        if not failed and not self.remaining():
+            self._journal.close()
+            self._journal_path.unlink(missing_ok=True)
+        runs, valid = self._totals.runs, self._totals.valid
+        zeros = numpy_round(sum(ranked) / runs, 1) if runs else None
+        return BatchResult(self.report_path, self.individual_dir, summary, valid, runs - valid, failed, zeros)
+
+    def _write_report(self, file: IO[str], summary: dict[str, Any], failed: Sequence[dict[str, Any]]) -> None:
+        head = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in summary.items())
+        file.write("{\n" + head + ',\n  "task_reports": [')
+        separator = "\n    "
+        for text in self._report_texts():
+            file.write(separator + text)
+            separator = ",\n    "
+        file.write("\n  ]" if separator.startswith(",") else "]")
+        listed = ",\n    ".join(json.dumps(item, ensure_ascii=False) for item in failed)
+        file.write(',\n  "not_graded": [' + (f"\n    {listed}\n  " if listed else "") + "]\n}\n")
+
+    def _report_texts(self) -> Iterator[str]:
+        with self._journal_path.open("rb") as journal:
+            for place in self._places:
+                if place >= 0:
+                    journal.seek(place)
+                    yield report_text(_outcome_text(journal.readline()))
+
+    def _append(self, value: dict[str, Any]) -> None:
+        self._write(json.dumps(value).encode() + b"\n")
+
+    def _write(self, line: bytes) -> int:
+        place = self._journal.tell()
+        self._journal.write(line)
+        now = time.monotonic()
+        self._journal.flush()
+        if now - self._synced > _SYNC_EVERY_S:
+            os.fsync(self._journal.fileno())
+            self._synced = now
+        return place
+
+    def _replay(self) -> None:
+        place = self._journal.seek(0)
+        for line in iter(self._journal.readline, b""):
+            if not line.endswith(b"\n"):
+                break
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                self._replay_line(line, place)
+            place += len(line)
+        # A line that was cut by a crash is written over.
+        self._journal.seek(place)
+        self._journal.truncate()
+
+    def _replay_line(self, line: bytes, place: int) -> None:
+        number = json.loads(line).get("number")
+        if isinstance(number, int) and 0 <= number < len(self._places) and self._places[number] < 0:
+            text = report_text(_outcome_text(line))
+            self._keep(number, place, json.loads(text))
+            if not (self.individual_dir / self._names[number]).exists():
+                self._write_single(number, text)
+
+
+def _outcome_text(line: bytes) -> str:
+    """Return the outcome's part of a journal line."""
+    text = line.decode("utf-8")
+    return text[text.index('"outcome": ') + len('"outcome": ') : -2]
+
+
+def _write_atomically(path: str, text: str) -> None:
+    partial = f"{path}.partial"
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        os.write(descriptor, text.encode("utf-8", "replace"))
+    finally:
+        os.close(descriptor)
+    os.replace(partial, path)  # noqa: PTH105 (the hot path of large batches)
+
+
+def _file_names(submissions: Sequence[Submission]) -> list[str]:
+    """Return a file name for each report: the task's, and `-2`, `-3`, … for its further submissions."""
+    taken: set[str] = set()
+    counts: dict[str, int] = {}
+    names = []
+    for item in submissions:
+        stem = (
+            "".join(c if c.isalnum() or c in "-_. " else "_" for c in item.task_id)[:150].lstrip(".")
+            or "task"
+        )
+        count = counts.get(stem, 0)
+        while True:
+            count += 1
+            name = f"{stem}.json" if count == 1 else f"{stem}-{count}.json"
+            if name not in taken:
+                break
+        counts[stem] = count
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _claim(folder: Path) -> Path:
+    stamp = time.strftime("%Y-%m-%dT%H-%M-%S-GMT", time.gmtime())
+    for count in range(1, 10_000):
+        prefix = stamp if count == 1 else f"{stamp}-{count}"
+        if (folder / f"{prefix}_grading_report.json").exists() or (
+            folder / f"{prefix}_individual_reports"
+        ).exists():
+            continue
+        path = folder / f"{prefix}{JOURNAL}"
+        with contextlib.suppress(FileExistsError):
+            path.open("xb").close()
+            return path
+    raise NotMeasuredError(f"no free name for a report in {folder}")
+
+
+def _latest(folder: Path, listed: SubmissionList) -> Path | None:
+    others = False
+    for path in sorted(folder.glob(f"*{JOURNAL}"), key=lambda item: item.stat().st_mtime, reverse=True):
+        with path.open("rb") as journal:
+            try:
+                head = json.loads(journal.readline())
+                digest = head.get("submissions_sha256")
+            except (ValueError, AttributeError):
+                continue
+        if digest == listed.digest:
+            return path
+        others = True
+    if others:
+        raise UsageError(
+            f"the list of submissions has changed since the batch in {folder} began; grade it anew without --resume"
+        )
+    return None
+
+
+def _lock(file: IO[bytes]) -> None:
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError("this batch is being graded by another process") from None

@@ -1,0 +1,276 @@
+"""A pool of grading workers: grades files in other processes, with a time and a memory limit each.
+
+A grader that hangs, exits, crashes or takes too much memory costs one submission, which comes back as
+NotGraded with the reason; the pool goes on with a new worker. Everything here may be called from any
+thread, and blocks it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+from bioeval_tui.errors import NotMeasuredError, Problem
+from bioeval_tui.grade.batch.feeding import Batch, Feed, Item, Limits, Result, not_graded_text
+from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
+from bioeval_tui.grade.outcomes import NotGraded, Outcome, outcome_from_dict, problem_from_dict
+from bioeval_tui.grade.tasks.registry import Registry
+
+DEFAULT_TIME_LIMIT_S = 600.0
+DEFAULT_MEMORY_LIMIT_MB = 8192
+_START_FAILURES = 3
+
+
+class GraderPool:
+    """Up to `workers` grading processes, started when needed and kept warm.
+
+    Args:
+        registry: where tasks and data are found. None: the default registry.
+        workers: processes at most. None: one a core.
+        time_limit_s: wall-clock seconds for one submission.
+        memory_limit_mb: what grading may take beyond the libraries; None for no limit.
+
+    Use as a context manager, or call `close`.
+    """
+
+    def __init__(
+        self,
+        registry: Registry | None = None,
+        *,
+        workers: int | None = None,
+        time_limit_s: float = DEFAULT_TIME_LIMIT_S,
+        memory_limit_mb: int | None = DEFAULT_MEMORY_LIMIT_MB,
+    ) -> None:
+        registry = registry or Registry()
+        self.workers = workers or _cores()
+        self.time_limit_s = time_limit_s
+        self.memory_limit_mb = memory_limit_mb
+        self._setup = {
+            "tasks_dirs": [str(root.resolve()) for root in registry.tasks_dirs],
+            "data_dir": str(registry.data_dir.resolve()),
+            "memory_limit_mb": memory_limit_mb,
+        }
+        self._limits = Limits(time_limit_s, memory_limit_mb)
+        self._lock = threading.Lock()
+        self._free = threading.BoundedSemaphore(self.workers)
+        self._idle: list[WorkerProcess] = []
+        self._busy: set[WorkerProcess] = set()
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers, busy ones too. Safe to call twice and from another thread."""
+        with self._lock:
+            self._closed = True
+            workers = [*self._idle, *self._busy]
+            self._idle.clear()
+            self._busy.clear()
+        for worker in workers:
+            worker.kill()
+
+    def warm_up(self) -> None:
+        """Start one worker now, so that the first grading does not wait for its imports."""
+        with self._free:
+            self._put_back(self._take())
+
+    def grade(self, path: Path | str | None, task_id: str) -> Outcome:
+        """Grade one file and return its report, why it is invalid, or why it was not graded.
+
+        What was not graded is tried once more in a new worker, unless that cannot help.
+
+        Raises:
+            NotMeasuredError: no worker can be started, or the pool is closed.
+        """
+        item = Item(0, task_id, None if path is None else str(path))
+        with self._free:
+            text = self._alone(item, fresh=False)
+            outcome = outcome_from_dict(json.loads(text))
+            if isinstance(outcome, NotGraded) and not outcome.final and not self._closed:
+                text = self._alone(item, fresh=True, attempts=2)
+                outcome = outcome_from_dict(json.loads(text))
+        return outcome
+
+    def examine(self, path: Path | str, task_id: str) -> tuple[Outcome, list[Problem]]:
+        """Grade one file and return the outcome with everything that the doctor finds wrong with it.
+
+        Raises:
+            NotMeasuredError: no worker can be started, or the pool is closed.
+        """
+        with self._free:
+            data = json.loads(self._alone(Item(0, task_id, str(path), "examine"), fresh=False))
+        return outcome_from_dict(data), [problem_from_dict(item) for item in data.get("findings", ())]
+
+    def check(self, task_ids: Sequence[str]) -> Iterator[tuple[str, str | None, list[str]]]:
+        """Load the config and the grader of each task; yield its id, the problem (None: fine) and warnings."""
+        items = [Item(number, task_id, None, "check") for number, task_id in enumerate(task_ids)]
+        for number, text in self.stream(items):
+            data = json.loads(text)
+            found = data.get("check") or {"problem": data["not_graded"]["reason"], "warnings": []}
+            yield task_ids[number], found["problem"], found["warnings"]
+
+    def grade_many(
+        self, submissions: Iterable[tuple[str, Path | str | None]]
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Grade `(task id, path)` pairs and yield `(position, outcome)` as they finish, in any order."""
+        items = [
+            Item(number, task_id, None if path is None else str(path))
+            for number, (task_id, path) in enumerate(submissions)
+        ]
+        for number, text in self.stream(items):
+            yield number, outcome_from_dict(json.loads(text))
+
+    def stream(self, items: Sequence[Item], workers: int | None = None) -> Iterator[Result]:
+        """Grade items and yield each one's number and outcome text exactly once, as they finish.
+
+        At most `workers` of the pool's processes are used. Submissions that were not graded are tried once more, one by one, after all others.
+
+        Raises:
+            NotMeasuredError: no worker can be started, or the pool is closed.
+        """
+        # Taken from the end, task by task, so that each worker keeps few tasks ready.
+        waiting = sorted(items, key=lambda item: (item.task_id, item.number), reverse=True)
+        batch = Batch(waiting, queue.Queue(maxsize=64))
+        count = min(self.workers, workers or self.workers, max(1, len(items)))
+        threads = [
+            threading.Thread(target=self._work, args=(batch, count), name=f"grading-{n}", daemon=True)
+            for n in range(count)
+        ]
+        for thread in threads:
+            thread.start()
+        running = len(threads)
+        try:
+            while running:
+                results = batch.results.get()
+                if results is None:
+                    running -= 1
+                elif isinstance(results, BaseException):
+                    raise results
+                else:
+                    yield from results
+            yield from self._second_tries(batch.failed)
+        finally:
+            batch.cancelled.set()
+            while any(thread.is_alive() for thread in threads):
+                _drain(batch.results)
+                for thread in threads:
+                    thread.join(timeout=0.05)
+
+    def _second_tries(self, failed: list[tuple[Item, str]]) -> Iterator[Result]:
+        for position, (item, _) in enumerate(sorted(failed, key=lambda pair: pair[0].number)):
+            with self._free:
+                yield item.number, self._alone(item, fresh=position == 0, attempts=2)
+
+    def _work(self, batch: Batch, count: int) -> None:
+        try:
+            with self._free:
+                while not batch.cancelled.is_set() and (first := batch.take(count)):
+                    self._with_one_worker(batch, first, count)
+        except BaseException as error:
+            batch.results.put(error)
+        else:
+            batch.results.put(None)
+
+    def _with_one_worker(self, batch: Batch, first: list[Item], count: int) -> None:
+        """Feed one worker until the batch is empty or the worker dies."""
+        try:
+            worker = self._take()
+        except NotMeasuredError:
+            batch.give_back(first)
+            raise
+        feed = Feed(worker, batch, count, self._limits)
+        try:
+            feed.run(first)
+        except WorkerDied as died:
+            self._drop(worker)
+            if batch.cancelled.is_set() or self._closed:
+                return
+            feed.settle(str(died))
+        else:
+            self._put_back(worker) if not batch.cancelled.is_set() else self._drop(worker)
+
+    def _alone(self, item: Item, *, fresh: bool, attempts: int = 1) -> str:
+        """Grade one item with a worker to itself and return its outcome's JSON text."""
+        worker = self._take(fresh=fresh)
+        batch = Batch([], queue.Queue())
+        feed = Feed(worker, batch, 1, self._limits)
+        try:
+            feed.run([item])
+        except WorkerDied as died:
+            self._drop(worker)
+            if self._closed:
+                raise NotMeasuredError("the grading pool was closed") from None
+            feed.settle(str(died))
+        else:
+            self._put_back(worker)
+        if batch.failed:
+            return not_graded_text(item, batch.failed[0][1], attempts)
+        if batch.waiting:
+            return not_graded_text(item, "the worker ended before it began", attempts)
+        results = batch.results.get_nowait()
+        assert isinstance(results, list)
+        return results[0][1]
+
+    def _take(self, *, fresh: bool = False) -> WorkerProcess:
+        with self._lock:
+            if self._closed:
+                raise NotMeasuredError("the grading pool is closed")
+            worker = self._idle.pop() if self._idle else None
+            if worker is not None and not fresh:
+                self._busy.add(worker)
+                return worker
+        if worker is not None:
+            worker.kill()
+        return self._adopt(self._start())
+
+    def _adopt(self, worker: WorkerProcess) -> WorkerProcess:
+        with self._lock:
+            if not self._closed:
+                self._busy.add(worker)
+                return worker
+        worker.kill()
+        raise NotMeasuredError("the grading pool is closed")
+
+    def _start(self) -> WorkerProcess:
+        for _ in range(_START_FAILURES - 1):
+            with contextlib.suppress(NotMeasuredError):
+                return WorkerProcess(self._setup)
+        return WorkerProcess(self._setup)
+
+    def _put_back(self, worker: WorkerProcess) -> None:
+        with self._lock:
+            self._busy.discard(worker)
+            if not self._closed:
+                self._idle.append(worker)
+                return
+        worker.kill()
+
+    def _drop(self, worker: WorkerProcess) -> None:
+        with self._lock:
+            self._busy.discard(worker)
+        worker.kill()
+
+
+def _drain(results: queue.Queue[list[Result] | BaseException | None]) -> None:
+    try:
+        while True:
+            results.get_nowait()
+    except queue.Empty:
+        return
+
+
+def _cores() -> int:
+    count: Callable[[], int | None] = getattr(os, "process_cpu_count", os.cpu_count)
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return count() or 1

@@ -1,0 +1,116 @@
+"""Grade a list of submissions: in this process, in a pool of workers, or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.grade.batch.feeding import Item, Result
+from bioeval_tui.grade.batch.output import BatchOutput, BatchResult
+from bioeval_tui.grade.batch.submissions import read_submissions
+from bioeval_tui.grade.grade import TaskGrading
+from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, to_text
+from bioeval_tui.grade.tasks.registry import Registry
+from bioeval_tui.grade.tasks.registry import registry as DEFAULT_REGISTRY
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a batch is. `resumed` of the `done` were graded in an earlier go."""
+
+    total: int
+    done: int = 0
+    resumed: int = 0
+    invalid: int = 0
+    not_graded: int = 0
+
+
+class Backend(Protocol):
+    """Where submissions are graded."""
+
+    def stream(self, items: Sequence[Item]) -> Iterator[Result]:
+        """Yield each item's number and outcome text exactly once, in any order."""
+        ...
+
+
+def run_batch(
+    submissions: Path,
+    output_dir: Path,
+    backend: Backend,
+    *,
+    resume: bool = False,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> BatchResult:
+    """Grade a submissions JSONL and write its reports to `output_dir`.
+
+    Every finished report survives an interruption; `resume` goes on from there.
+
+    Raises:
+        InputError: the list is wrong or the folder cannot be written.
+        UsageError: `resume`, but the list has changed.
+        NotMeasuredError: no grading worker can be started.
+    """
+    listed = read_submissions(submissions)
+    with BatchOutput(output_dir, listed, resume=resume) as output:
+        done = output.finished
+        progress = Progress(len(listed.submissions), done, done)
+        on_progress(progress)
+        items = [Item(item.number, item.task_id, item.path) for item in output.remaining()]
+        for number, text in backend.stream(items) if items else ():
+            kind = output.add(number, text)
+            progress.done += 1
+            progress.invalid += kind == "invalid"
+            progress.not_graded += kind == "not_graded"
+            on_progress(progress)
+        return output.finish()
+
+
+class InProcess:
+    """Grades in this process, one submission after another, as the published program does."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._ready: dict[str, TaskGrading] = {}
+
+    def stream(self, items: Sequence[Item]) -> Iterator[Result]:
+        """Grade in order; what was not graded is tried once more at the end."""
+        again = []
+        for item in items:
+            outcome = self._grade(item)
+            if isinstance(outcome, NotGraded) and not outcome.final:
+                again.append(item)
+            else:
+                yield item.number, to_text(outcome_to_dict(outcome))
+        for item in again:
+            self._ready.pop(item.task_id, None)
+            outcome = self._grade(item)
+            if isinstance(outcome, NotGraded):
+                outcome = NotGraded(outcome.task_id, outcome.submission_path, outcome.reason, 2)
+            yield item.number, to_text(outcome_to_dict(outcome))
+
+    def _grade(self, item: Item) -> Outcome:
+        try:
+            ready = self._ready.get(item.task_id)
+            if ready is None:
+                ready = TaskGrading(self._registry.get_task(item.task_id))
+                self._ready[item.task_id] = ready
+        except (InputError, NotGradedError) as error:
+            return NotGraded(item.task_id, item.path or "", str(error), final=True)
+        return ready.grade(None if item.path is None else Path(item.path), item.path, handed_in=True)
+
+
+def grade_jsonl(
+    path_to_submissions: Path, output_dir: Path, registry: Registry = DEFAULT_REGISTRY
+) -> tuple[Path, Path]:
+    """Grade a submissions JSONL in this process; return the grading report and the folder of single reports.
+
+    A submission that cannot be graded never ends the batch: it stands under `not_graded`.
+
+    Raises:
+        InputError: the list is wrong or the folder cannot be written.
+    """
+    result = run_batch(Path(path_to_submissions), Path(output_dir), InProcess(registry))
+    return result.report_path, result.individual_dir

@@ -1,0 +1,241 @@
+"""The parent's handle on one worker: start it, send it chunks, read its answers, kill it with all it started."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.grade.batch.worker import IDLE, PROGRESS
+from bioeval_tui.isolation import module_command
+from bioeval_tui.text import clean_line
+
+START_TIMEOUT_S = 120.0
+WORKER_PYTHON = "BIOEVAL_WORKER_PYTHON"
+"""Names another Python for workers: one whose packages the graders need and this program cannot have."""
+
+_MARK = "BIOEVAL_WORKER"
+_PASSED_ON = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "WINDIR",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "USERPROFILE",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+]
+_READ_SIZE = 1 << 18
+
+
+class WorkerDied(Exception):
+    """The worker ended; the message says how."""
+
+
+class WorkerProcess:
+    """A running worker.
+
+    Args:
+        setup: what the worker is told first: `tasks_dirs`, `data_dir`, `memory_limit_mb`.
+
+    Raises:
+        NotMeasuredError: it did not start.
+    """
+
+    def __init__(self, setup: dict[str, Any]) -> None:
+        self._mark = uuid.uuid4().hex
+        self._last_number = IDLE
+        self._ending = threading.Lock()
+        self._folder = tempfile.TemporaryDirectory(prefix="bioeval-grading-", ignore_cleanup_errors=True)
+        page = Path(self._folder.name) / "progress"
+        page.write_bytes(PROGRESS.pack(IDLE, 0.0))
+        with page.open("r+b") as file:
+            self._progress = mmap.mmap(file.fileno(), PROGRESS.size)
+        self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        scratch = Path(self._folder.name) / "work"
+        scratch.mkdir()
+        self._process = subprocess.Popen(  # noqa: S603 (a Python of the user's and our own module)
+            module_command("bioeval_tui.grade.batch.worker", python=os.environ.get(WORKER_PYTHON)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(self._mark),
+            cwd=scratch,
+            bufsize=0,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+        self._reader = threading.Thread(target=self._read, name="grading-reader", daemon=True)
+        self._reader.start()
+        self.pid = self._process.pid
+        try:
+            self._send(json.dumps({**setup, "progress": str(page)}).encode() + b"\n")
+            self._await_ready()
+        except (WorkerDied, NotMeasuredError) as error:
+            self.kill()
+            raise NotMeasuredError(f"a grading worker did not start: {error}") from None
+
+    def _await_ready(self) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        received = b""
+        while b"\n" not in received:
+            block = self._next(max(0.0, deadline - time.monotonic()))
+            if block is None:
+                raise NotMeasuredError(f"no answer for {START_TIMEOUT_S:.0f} s")
+            received += block
+        if received != b"ready\n":
+            reason = received.decode("utf-8", "replace").removeprefix("failed ")
+            raise NotMeasuredError(clean_line(reason, 300))
+
+    def send(self, chunk: Iterable[tuple[int, str, str | None, str | None, str]]) -> None:
+        """Send items as `feeding.Item.wire` gives them. Raises WorkerDied if the worker is gone."""
+        self._send(json.dumps(list(chunk)).encode() + b"\n")
+
+    def _send(self, data: bytes) -> None:
+        assert self._process.stdin is not None
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[self._process.stdin.write(view) :]
+        except OSError:
+            raise WorkerDied(self.how_it_ended()) from None
+
+    def receive(self, timeout_s: float) -> bytes | None:
+        """Return the next piece of output, None after `timeout_s` without one. Raises WorkerDied at its end."""
+        return self._next(timeout_s)
+
+    def _next(self, timeout_s: float) -> bytes | None:
+        try:
+            block = self._messages.get(timeout=timeout_s)
+        except queue.Empty:
+            return None
+        if block is None:
+            self._messages.put(None)
+            raise WorkerDied(self.how_it_ended())
+        return block
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        while True:
+            try:
+                block = os.read(descriptor, _READ_SIZE)
+            except OSError:
+                block = b""
+            if not block:
+                break
+            self._messages.put(block)
+        self._messages.put(None)
+
+    def current(self) -> tuple[int, float]:
+        """Return the number of the submission being graded (`IDLE` if none) and for how many seconds."""
+        try:
+            number, started = PROGRESS.unpack_from(self._progress, 0)
+        except ValueError:
+            raise WorkerDied("was stopped") from None
+        return number, (time.monotonic() - started if number != IDLE else 0.0)
+
+    @property
+    def last_number(self) -> int:
+        """The submission being graded, also after the worker's end; `IDLE` if none."""
+        return self._last_number if self._progress.closed else int(PROGRESS.unpack_from(self._progress, 0)[0])
+
+    def how_it_ended(self) -> str:
+        """Return how the process ended, as words: a signal's name or an exit code."""
+        code = self._exit_code(5.0)
+        if code is None:
+            return "stopped answering"
+        if code < 0:
+            with contextlib.suppress(ValueError):
+                return f"crashed ({signal.Signals(-code).name})"
+        return f"ended with exit code {code}"
+
+    def _exit_code(self, timeout_s: float) -> int | None:
+        # The process stays unreaped where the system can do that, so that its group's number stays taken.
+        deadline = time.monotonic() + timeout_s
+        while hasattr(os, "waitid") and self._process.returncode is None and time.monotonic() < deadline:
+            try:
+                ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            except ChildProcessError:
+                break  # another thread has just seen to it
+            if ended is not None:
+                return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+            time.sleep(0.005)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(timeout=max(0.0, deadline - time.monotonic()))
+        return None
+
+    def kill(self) -> None:
+        """End the worker and every process that it started. Safe to call twice and from any thread."""
+        with self._ending:
+            self._kill()
+
+    def _kill(self) -> None:
+        if hasattr(os, "killpg"):
+            if self._process.returncode is None:
+                with contextlib.suppress(OSError):
+                    os.killpg(self.pid, signal.SIGKILL)
+            _kill_marked(self._mark)
+        elif self._process.poll() is None:
+            with contextlib.suppress(OSError, subprocess.SubprocessError):
+                command = ["taskkill", "/F", "/T", "/PID", str(self.pid)]
+                subprocess.run(command, capture_output=True, check=False)  # noqa: S603
+        with contextlib.suppress(OSError):
+            self._process.kill()
+        self._process.wait()
+        self._reader.join(timeout=5)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        if not self._progress.closed:
+            self._last_number = int(PROGRESS.unpack_from(self._progress, 0)[0])
+            self._progress.close()
+        self._folder.cleanup()
+
+
+def _environment(mark: str) -> dict[str, str]:
+    # No credentials: a grader needs none, and cannot leak what it does not get.
+    kept = {key: value for key, value in os.environ.items() if key in _PASSED_ON or key.startswith("LC_")}
+    one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+    return {**kept, **dict.fromkeys(one_thread, "1"), _MARK: mark, "PYTHONWARNINGS": "ignore"}
+
+
+def _kill_marked(mark: str) -> None:
+    """Kill what left the process group but still carries the worker's mark in its environment (Linux)."""
+    needle = f"{_MARK}={mark}".encode()
+    proc = Path("/proc")
+    if not proc.is_dir():
+        return
+    for entry in proc.iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                if needle in (entry / "environ").read_bytes():
+                    os.kill(int(entry.name), signal.SIGKILL)

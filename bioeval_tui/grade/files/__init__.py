@@ -1,0 +1,1 @@
+"""Reading submissions and answers: CSV tables and h5ad files."""

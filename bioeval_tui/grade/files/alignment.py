@@ -1,0 +1,154 @@
+"""Bring a submission's rows into the answers' order, and say everything that stands in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval_tui.errors import Problem
+from bioeval_tui.grade.files.tables import HUGE_EXPONENT
+from bioeval_tui.text import clean_line, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+FIRST = 5
+"""How many examples a sentence names."""
+
+
+def examples(values: Iterable[Any], total: int | None = None) -> str:
+    """Return the first five values as text: `7, 12, 31, … (3 more)`."""
+    listed = list(values)
+    total = len(listed) if total is None else total
+    shown = ", ".join(clean_line(str(value), 40) for value in listed[:FIRST])
+    return shown if total <= FIRST else f"{shown}, … ({total - FIRST:,} more)"
+
+
+def _problem(message: str, field: str = "", line: int = 0) -> Problem:
+    return Problem(message, line=line, field=field)
+
+
+def missing_columns(found: Sequence[str], needed: Sequence[str]) -> list[Problem]:
+    """Return a problem for each needed column that is not there, naming what is."""
+    has = ", ".join(clean_line(str(name), 40) for name in list(found)[:10]) or "no columns"
+    more = f", … ({len(found) - 10} more)" if len(found) > 10 else ""
+    return [
+        _problem(f"column `{name}` is missing; the file has {has}{more}", name)
+        for name in dict.fromkeys(needed)
+        if name not in found
+    ]
+
+
+def compare_names(
+    found: pd.Index, expected: pd.Index, noun: str, field: str = ""
+) -> tuple[NDArray[np.int64] | None, list[Problem]]:
+    """Compare ids, cells or genes.
+
+    Returns the position in `found` of each expected name, shape (expected,), or None where that is
+    impossible; and a problem for each of: missing, unexpected, duplicate.
+    """
+    problems = []
+    duplicated = found.duplicated()
+    if duplicated.any():
+        names = found[duplicated].unique()
+        problems.append(
+            _problem(
+                f"{plural(len(names), f'{noun} occurs', f'{noun}s occur')} more than once: {examples(names)}",
+                field,
+            )
+        )
+        return None, [*_difference(found.unique(), expected, noun, field), *problems]
+    where = found.get_indexer(expected)
+    if (where < 0).any() or len(found) != len(expected):
+        problems += _difference(found, expected, noun, field)
+        return None, problems
+    return where.astype(np.int64), []
+
+
+def _difference(found: pd.Index, expected: pd.Index, noun: str, field: str) -> list[Problem]:
+    missing = expected[~expected.isin(found)]
+    extra = found[~found.isin(expected)]
+    problems = []
+    if len(missing):
+        verb = f"{plural(len(missing), f'{noun} is', f'{noun}s are')} missing"
+        problems.append(_problem(f"{verb}: {examples(missing)}", field))
+    if len(extra):
+        verb = f"{plural(len(extra), f'{noun} is', f'{noun}s are')} not expected"
+        problems.append(_problem(f"{verb}: {examples(extra)}", field))
+    return problems
+
+
+def as_index(values: Any, like: pd.Index | None = None) -> pd.Index:
+    """Return ids as an Index; where one side is text and the other numbers, both become text."""
+    import pandas as pd
+
+    index = pd.Index(values)
+    if (
+        like is not None
+        and index.dtype.kind != like.dtype.kind
+        and "O" in (index.dtype.kind, like.dtype.kind)
+    ):
+        return pd.Index(index.astype(str))
+    return index
+
+
+def numbers(
+    column: pd.Series, name: str, *, in_unit: bool = False, line_of: Callable[[int], int] | None = None
+) -> tuple[NDArray[np.float64] | None, list[Problem]]:
+    """Return a column as floats, shape (rows,), or None and what is wrong: text, NaN, infinity, range.
+
+    Rows are named by their line in the file (`line_of(row)`; the header is line 1).
+    """
+    import pandas as pd
+
+    line = line_of or (lambda row: row + 2)
+    problems = []
+    values, blank = column, column.isna().to_numpy()
+    if values.dtype.kind not in "iufb":
+        readable = column.mask(column.astype(str).str.contains(HUGE_EXPONENT))
+        values = pd.to_numeric(readable, errors="coerce")
+        text = np.flatnonzero(values.isna().to_numpy() & ~blank)
+        if len(text):
+            shown = clean_line(str(column.iloc[int(text[0])]), 40)
+            found = f"`{shown}` in line {line(int(text[0]))}"
+            others = examples([line(int(row)) for row in text[:FIRST]], len(text))
+            more = f"; lines {others}" if len(text) > 1 else ""
+            sentence = f"column `{name}` must hold numbers, found {found}{more}"
+            problems.append(_problem(sentence, name, line(int(text[0]))))
+    floats = values.to_numpy(dtype=np.float64)
+    for what, mask in (
+        ("has no value (NaN)", blank),
+        ("is infinite", np.isinf(floats)),
+        ("is outside 0 to 1", (floats < 0) | (floats > 1) if in_unit else np.zeros(len(floats), bool)),
+    ):
+        rows = np.flatnonzero(mask)
+        if len(rows):
+            lines = examples([line(int(row)) for row in rows[:FIRST]], len(rows))
+            where = f"line{'s' if len(rows) > 1 else ''} {lines}"
+            problems.append(_problem(f"column `{name}` {what} in {where}", name, line(int(rows[0]))))
+    return (None if problems else floats), problems
+
+
+def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem]]:
+    """Return a column of labels as text, or None and what is wrong: missing values."""
+    missing = np.flatnonzero(column.isna().to_numpy())
+    if len(missing):
+        lines = examples([int(row) + 2 for row in missing[:FIRST]], len(missing))
+        where = f"line{'s' if len(missing) > 1 else ''} {lines}"
+        return None, [_problem(f"column `{name}` has no value in {where}", name, int(missing[0]) + 2)]
+    if column.dtype.kind == "f" and (column == column.round()).all():
+        column = column.astype("int64")
+    if column.dtype.kind == "b":
+        column = column.astype("int64")
+    return column.astype(str), []
+
+
+def label_codes(true: Sequence[str], predicted: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return both sides as codes of one list of classes, each of shape (rows,)."""
+    import pandas as pd
+
+    codes, _ = pd.factorize(np.concatenate([np.asarray(true, object), np.asarray(predicted, object)]))
+    return codes[: len(true)].astype(np.int64), codes[len(true) :].astype(np.int64)

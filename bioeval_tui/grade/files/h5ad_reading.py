@@ -1,0 +1,220 @@
+"""Reads h5ad files that somebody handed in: no link is followed, nothing is unpacked or believed beyond what the answers need."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval_tui.errors import InvalidSubmissionError, Problem
+from bioeval_tui.grade.batch import limits
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SPARE = 64_000_000
+_EACH = 32
+"""One element of a submission may unpack to `_SPARE` bytes and `_EACH` more for each value of the answers."""
+_MOST_OBJECTS = 5_000
+"""Most groups and datasets in a submission."""
+_READING_MB = 250
+_READING_EACH = 256
+"""What reading a submission may take in a worker: so many MB, the file's size, and bytes for each value of the answers.
+A damaged length in a file of a few kB has HDF5 reserve, and fill, gigabytes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Element:
+    """One element of an h5ad file with the names along its axes; `genes` is None for `obs` and `obsm`."""
+
+    cells: pd.Index
+    genes: pd.Index | None
+    values: Any
+
+
+def read_element(
+    path: Path, kind: str, key: str, *, most_bytes: int | None = None
+) -> tuple[Element | None, list[Problem]]:
+    """Read the names and one element of an h5ad file; None and a problem if the element is not there.
+
+    A few kB can unpack to gigabytes: what would be larger than `most_bytes` is refused before it is read.
+
+    Raises:
+        InvalidSubmissionError: the file is no h5ad file, is damaged, links to other files or is too large.
+    """
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            refuse_links(file)
+            return _element(file, kind, key, most_bytes)
+    except (InvalidSubmissionError, MemoryError):
+        raise
+    except Exception as error:  # anndata and HDF5 raise what they like on a damaged file
+        reason = clean_line(str(error) or type(error).__name__, 160)
+        raise InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}") from None
+
+
+def read_submission(path: Path, kind: str, key: str, *, values: int) -> tuple[Element | None, list[Problem]]:
+    """Read what was handed in for answers of so many values, in what memory that can honestly take.
+
+    Raises:
+        InvalidSubmissionError: as `read_element`, or reading it takes more memory (bounded in a worker).
+    """
+    with _bounded(path, values):
+        return read_element(path, kind, key, most_bytes=_SPARE + _EACH * values)
+
+
+@contextlib.contextmanager
+def _bounded(path: Path, values: int) -> Iterator[None]:
+    with contextlib.suppress(OSError):
+        values += path.stat().st_size // _READING_EACH
+    most_mb = _READING_MB + _READING_EACH * values / 1e6
+    with limits.at_most(most_mb) as is_bounded:
+        try:
+            yield
+        except MemoryError:
+            if not is_bounded:
+                raise
+            raise InvalidSubmissionError(
+                f"{path.name} is not a readable h5ad file: it asks for more than {most_mb:,.0f} MB of memory"
+            ) from None
+
+
+def refuse_links_in(path: Path) -> None:
+    """Refuse an h5ad file that points at other files, before a grader's code opens it. Other faults are the code's to find.
+
+    Raises:
+        InvalidSubmissionError: it does.
+    """
+    import h5py
+
+    try:
+        with _bounded(path, 0), h5py.File(path, "r") as file:
+            refuse_links(file)
+    except (InvalidSubmissionError, MemoryError):
+        raise
+    except Exception:  # HDF5 raises what it likes on a damaged file
+        return
+
+
+def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[Element | None, list[Problem]]:
+    for axis in ("obs", "var") if kind in ("X", "layers") else ("obs",):
+        if axis not in file:
+            return None, [Problem(f"the file has no `{axis}`: it is not an AnnData file")]
+    cells = _names(file["obs"], most_bytes)
+    genes = _names(file["var"], most_bytes) if kind in ("X", "layers") else None
+    holder = file if kind == "X" else file.get(kind, {})
+    name = "X" if kind == "X" else key
+    if name not in holder:
+        has = ", ".join(clean_line(item, 40) for item in list(holder)[:10]) or "nothing"
+        what = "`X`" if kind == "X" else f"`{kind}` key `{clean_line(key, 60)}`"
+        return None, [Problem(f"{what} is missing; the file has {has}", field=key)]
+    values = _read(holder[name], most_bytes)
+    if hasattr(values, "to_numpy") and kind != "obs":
+        values = values.to_numpy()
+    if kind == "obs":
+        import pandas as pd
+
+        values = pd.Series(values)
+        if len(values) != len(cells):
+            return None, [Problem(f"`{name}` has {len(values):,} values for {len(cells):,} cells", field=key)]
+    return Element(cells, genes, values), []
+
+
+def refuse_links(file: Any) -> None:
+    """Refuse links and data kept in other files (the answers could be one), without following any.
+
+    Raises:
+        InvalidSubmissionError: one was found, or the file has too many parts to look at.
+    """
+    import h5py
+
+    waiting, seen = [file], {h5py.h5o.get_info(file.id).addr}
+    found = 0
+    while waiting:
+        group = waiting.pop()
+        for name in group:
+            found += 1
+            if found > _MOST_OBJECTS:
+                raise InvalidSubmissionError(f"the file has more than {_MOST_OBJECTS:,} parts")
+            shown = clean_line(name, 60)
+            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                raise InvalidSubmissionError(f"the file's `{shown}` is a link; links are not followed")
+            place = h5py.h5o.get_info(group.id, name.encode("utf-8", "surrogateescape")).addr
+            if place in seen:
+                continue
+            seen.add(place)
+            item = group[name]
+            if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
+                raise InvalidSubmissionError(f"the file's `{shown}` keeps its data in another file")
+            if isinstance(item, h5py.Group):
+                waiting.append(item)
+
+
+def _names(axis: Any, most_bytes: int | None) -> pd.Index:
+    import pandas as pd
+
+    name = axis.attrs.get("_index", "_index")
+    if not isinstance(name, str) or "/" in name or name not in axis:
+        raise InvalidSubmissionError("the names of cells or genes are not where `_index` says")
+    return pd.Index(_read(axis[name], most_bytes)).astype(str)
+
+
+def _read(item: Any, most_bytes: int | None) -> Any:
+    import h5py
+    from scipy import sparse
+
+    size = _unpacked(item)
+    if most_bytes is not None and size > most_bytes:
+        name = clean_line(item.name.rpartition("/")[2], 60)
+        raise InvalidSubmissionError(
+            f"`{name}` would unpack to {size / 1e6:,.0f} MB; {most_bytes / 1e6:,.0f} MB is the most for this task"
+        )
+    if isinstance(item, h5py.Dataset) and item.ndim == 2 and item.dtype.kind in "iuf":
+        return _mapped(item)
+    if isinstance(item, h5py.Dataset) and item.ndim == 1 and h5py.check_string_dtype(item.dtype) is not None:
+        return item.asstr()[()]
+    with limits.not_counted():
+        from anndata.io import read_elem
+
+    values = read_elem(item)
+    if sparse.issparse(values):
+        values.check_format(full_check=True)  # positions outside the matrix are written to without a look
+    return values
+
+
+def _unpacked(item: Any) -> int:
+    """Return the bytes that a dataset, or all below a group, takes when it is read."""
+    import h5py
+
+    waiting, seen = [item], set()
+    # A sparse matrix declares its shape beside its values.
+    total = math.prod(int(side) for side in np.atleast_1d(item.attrs.get("shape", 0)))
+    while waiting:
+        part = waiting.pop()
+        place = h5py.h5o.get_info(part.id).addr
+        if isinstance(part, h5py.Dataset) and part.shape is not None:
+            chunk = math.prod(part.chunks) if part.chunks else 0
+            total += max(int(part.size or 0), chunk) * max(part.dtype.itemsize, 1)
+        elif isinstance(part, h5py.Group) and place not in seen:
+            seen.add(place)
+            waiting.extend(part.values())
+    return total
+
+
+def _mapped(dataset: Any) -> Any:
+    """Return a matrix that lies in the file in one piece as a view of the file, others as an array."""
+    offset = dataset.id.get_offset()
+    path = Path(dataset.file.filename)
+    if offset is None or dataset.chunks is not None or not dataset.size:
+        return dataset[()]
+    if offset + dataset.nbytes > path.stat().st_size:
+        return dataset[()]
+    return np.memmap(path, mode="r", dtype=dataset.dtype, shape=dataset.shape, offset=offset)

@@ -1,0 +1,272 @@
+"""Grade one submission: run the grader, rank the score, compare with people, write the report."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval_tui.errors import BioevalError, InputError, Problem
+from bioeval_tui.grade.grader import is_invalid_submission
+from bioeval_tui.grade.humans import compare_with_humans, load_humans
+from bioeval_tui.grade.leaderboard import leaderboard_of
+from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
+from bioeval_tui.grade.paths import extract_agent_from_submission_path, is_same_file, why_not_a_file
+from bioeval_tui.grade.rounding import to_score
+from bioeval_tui.grade.scorers import Scorer, scorer_for
+from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bioeval_tui.grade.tasks.task import Task
+
+LARGE_BYTES = 300_000_000
+"""A submission may have as many bytes, or a hundred times as many as the answers."""
+
+
+class TaskGrading:
+    """A task made ready to grade many files: leaderboard, human baselines and answers loaded once.
+
+    Raises:
+        NotGradedError: the task is not prepared, or its leaderboard cannot be used.
+    """
+
+    def __init__(self, task: Task) -> None:
+        reason = task.why_not_prepared()
+        if reason is not None:
+            raise NotGradedError(reason)
+        self.task = task
+        try:
+            self.board = leaderboard_of(task)
+        except InputError as error:
+            raise NotGradedError(str(error)) from None
+        self.warnings = [*task.warnings, *self.board.warnings]
+        self.humans: NDArray[np.float64] = np.empty(0)
+        try:
+            self.humans = load_humans(task.public_dir / "human_baselines.csv")
+        except (ValueError, OSError) as error:
+            self.warnings.append(f"human baselines cannot be read: {clean_line(str(error), 160)}")
+        self._scorer: Scorer | None = None
+
+    @property
+    def scorer(self) -> Scorer:
+        """The task's scorer, with the answers; loaded when first used."""
+        if self._scorer is None:
+            self._scorer = scorer_for(self.task)
+        return self._scorer
+
+    def grade(self, path: Path | None, shown: str | None = None, *, handed_in: bool = False) -> Outcome:
+        """Grade the file at `path` (None: nothing was handed in), which the report calls `shown`.
+
+        The answers themselves, if somebody else handed them in, are invalid.
+
+        Never raises for what a file or a grader's code does.
+        """
+        shown = shown if shown is not None else "" if path is None else str(path)
+        started = time.perf_counter()
+        reason = (
+            "nothing was handed in" if path is None else why_not_a_file(path, shown) or self._too_large(path)
+        )
+        if path is not None and reason is None and handed_in and is_same_file(path, self.task.answers):
+            reason = "the file is the task's own answers"
+        problems: tuple[Problem, ...] = ()
+        score: float | None = None
+        if path is not None and reason is None:
+            try:
+                suffix = path.suffix.lower()
+                if suffix not in self.scorer.suffixes:
+                    wanted = " or ".join(self.scorer.suffixes)
+                    reason = f"{path.name} is not of a kind that {self.task.id} takes: {wanted} is expected"
+                else:
+                    score, reason = checked_score(self.scorer.score(path))
+            except MemoryError:
+                return self._not_graded(shown, "out of memory while grading")
+            except Exception as error:
+                # A grader is somebody else's code and raises what it likes; whatever it is becomes an outcome
+                # with its reason, so that it costs this submission and no other.
+                if not is_invalid_submission(error):
+                    return self._not_graded(shown, failure(error, self.task.id))
+                reason = (
+                    clean_line(str(error), 2000) or "the grader calls the submission invalid without a reason"
+                )
+                problems = tuple(getattr(error, "problems", ()))
+        seconds = round(time.perf_counter() - started, 6)
+        report = self._report(path, shown, score, reason, seconds)
+        if reason is None:
+            return report
+        return Invalid(report, reason, problems or (Problem(reason),))
+
+    def examine(self, path: Path) -> list[Problem]:
+        """Return everything that is wrong with a file, without running a grader's code; empty if nothing is."""
+        from bioeval_tui.grade.validate import examine
+
+        return examine(self, path)
+
+    def _too_large(self, path: Path) -> str | None:
+        try:
+            most = max(LARGE_BYTES, 100 * self.task.answers.stat().st_size)
+            size = path.stat().st_size
+        except OSError:
+            return None  # reading it says why
+        if size <= most:
+            return None
+        return f"submission file {clean_line(path.name, 200)} has {size:,} bytes; {most:,} is the most for this task"
+
+    def _not_graded(self, shown: str, reason: str) -> NotGraded:
+        return NotGraded(self.task.id, shown, reason)
+
+    def _report(
+        self, path: Path | None, shown: str, score: float | None, error: str | None, seconds: float
+    ) -> TaskReport:
+        ranking = self.board.rank(score)
+        beats_human, human_percentile = (None, None)
+        if score is not None:
+            beats_human, human_percentile = compare_with_humans(
+                score, self.humans, self.board.is_lower_better
+            )
+        agent = extract_agent_from_submission_path(shown)
+        extra = ReportExtra(
+            agent=None if agent == "unknown" else clean_line(agent, 200),
+            leaderboard_position=ranking.position,
+            error=error,
+            grader_seconds=seconds,
+            score_needed=ranking.score_needed,
+            next_medal=ranking.next_medal,
+            warnings=tuple(self.warnings),
+            self_trained_leaderboard=self.board.self_trained or None,
+        )
+        return TaskReport(
+            task_id=self.task.id,
+            score=score,
+            gold_threshold=ranking.gold_threshold,
+            silver_threshold=ranking.silver_threshold,
+            bronze_threshold=ranking.bronze_threshold,
+            median_threshold=ranking.median_threshold,
+            any_medal=ranking.medal is not None,
+            gold_medal=ranking.medal == "gold",
+            silver_medal=ranking.medal == "silver",
+            bronze_medal=ranking.medal == "bronze",
+            above_median=ranking.above_median,
+            submission_exists=path is not None and os.path.isfile(path),  # noqa: PTH113 (three times faster)
+            valid_submission=score is not None,
+            is_lower_better=ranking.is_lower_better,
+            created_at=now(),
+            submission_path=shown,
+            leaderboard_percentile=ranking.percentile,
+            leaderboard_size=ranking.size,
+            beats_human=beats_human,
+            human_percentile=human_percentile,
+            extra=extra,
+        )
+
+
+def checked_score(raw: Any) -> tuple[float | None, str | None]:
+    """Return `(score, None)`, or `(None, why there is no valid score)` for None, NaN and infinities.
+
+    Raises:
+        TypeError: the grader returned something that is no number.
+    """
+    if raw is None:
+        return None, "the grader gave no score"
+    score = to_score(raw)
+    if math.isnan(score):
+        return (
+            None,
+            "the score is NaN: the metric is undefined for these predictions (constant values, one class)",
+        )
+    if math.isinf(score):
+        return None, f"the score is infinite ({score})"
+    return score, None
+
+
+def failure(error: BaseException, task_id: str) -> str:
+    """Return one sentence on why grading failed through no fault of the file."""
+    if isinstance(error, BioevalError):
+        return clean_line(str(error), 1000)
+    message = clean_line(str(error), 500)
+    where = ""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is not None:
+        where = f" ({Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno})"
+    return f"the grader of {task_id} failed: {type(error).__name__}{': ' + message if message else ''}{where}"
+
+
+_ready: dict[tuple[str, str], tuple[tuple[int, ...], TaskGrading]] = {}
+_KEPT = 64
+
+
+def grading_of(task: Task) -> TaskGrading:
+    """Return the task made ready, from the last time if its files have not changed since.
+
+    Raises:
+        NotGradedError: the task cannot be graded.
+    """
+    key = (str(task.folder), str(task.answers))
+    signature = _signature(task)
+    kept = _ready.get(key)
+    if kept is not None and kept[0] == signature and kept[1].task is task:
+        return kept[1]
+    made = TaskGrading(task)
+    if len(_ready) >= _KEPT:
+        del _ready[next(iter(_ready))]
+    _ready[key] = (signature, made)
+    return made
+
+
+def _signature(task: Task) -> tuple[int, ...]:
+    values: list[int] = []
+    for path in (task.answers, task.leaderboard, task.public_dir / "human_baselines.csv"):
+        try:
+            stat = path.stat()
+            values += (stat.st_mtime_ns, stat.st_size)
+        except OSError:
+            values += (0, 0)
+    return tuple(values)
+
+
+def grade_submission(path_to_submission: Path, task: Task) -> TaskReport:
+    """Grade a CSV or h5ad file, in this process, and return its report.
+
+    A missing or invalid file gives a report with `valid_submission` false and the reason in `extra.error`.
+
+    Raises:
+        NotGradedError: (a ValueError) the task is not prepared, its leaderboard cannot be used, or its
+            grader failed for a reason that is not the file's.
+    """
+    outcome = grading_of(task).grade(Path(path_to_submission))
+    if isinstance(outcome, NotGraded):
+        raise NotGradedError(outcome.reason)
+    return outcome.report if isinstance(outcome, Invalid) else outcome
+
+
+def grade_csv(path_to_submission: Path, task: Task) -> TaskReport:
+    """Grade a submission; the older name of `grade_submission`."""
+    return grade_submission(path_to_submission, task)
+
+
+def validate_submission(submission: Path, task: Task) -> tuple[bool, str]:
+    """Run the grader on a file and return whether it is valid, and a sentence.
+
+    Raises:
+        NotGradedError: (a ValueError) the task is not prepared.
+    """
+    submission = Path(submission)
+    reason = why_not_a_file(submission)
+    if reason is not None:
+        return False, f"Submission invalid! {reason}"
+    outcome = grading_of(task).grade(submission)
+    match outcome:
+        case Invalid():
+            return False, f"Submission invalid! {outcome.reason}"
+        case NotGraded():
+            return False, f"Submission invalid! The attempt to grade it failed: {outcome.reason}"
+        case _:
+            return True, "Submission is valid."

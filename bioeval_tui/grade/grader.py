@@ -1,0 +1,183 @@
+"""Grader: a name and a function that scores, in the published shape; and the declarative kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from bioeval_tui.errors import InputError, InvalidSubmissionError
+from bioeval_tui.grade.metrics import Metric, find_metric
+from bioeval_tui.grade.rounding import to_score
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bioeval_tui.grade.leaderboard import Leaderboard
+
+H5AD_KINDS = ("obs", "obsm", "layers", "X")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """What a declarative grader compares.
+
+    `targets` are columns of the answers and `predictions` those of the submission, one for each; several
+    are scored one by one and averaged. `h5ad` is `(kind, key)` with kind one of `H5AD_KINDS`, else None.
+    """
+
+    metric: Metric
+    id: str = "id"
+    targets: tuple[str, ...] = ()
+    predictions: tuple[str, ...] = ()
+    event: str | None = None
+    h5ad: tuple[str, str] | None = None
+
+
+class Grader:
+    """Scores submissions and ranks scores.
+
+    Args:
+        name: what to call it.
+        grade_fn: a function `(submission, answers) -> score`, or `module:function`, imported when first used.
+        is_lower_better: the direction; None lets it be guessed from the leaderboard.
+        folder, root: the task's folder and its tasks root, where `module` is looked for; without them it is an installed one.
+        spec: set for a declarative grader.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        grade_fn: str | Callable[..., Any],
+        *,
+        is_lower_better: bool | None = None,
+        folder: Path | None = None,
+        root: Path | None = None,
+        spec: MetricSpec | None = None,
+    ) -> None:
+        if not isinstance(name, str) or not name:
+            raise InputError("a grader needs a name")
+        self.name = name
+        self.lower_is_better = is_lower_better
+        self.spec = spec
+        self._folder, self._root = folder, root
+        self._reference = grade_fn if isinstance(grade_fn, str) else None
+        self._function = None if isinstance(grade_fn, str) else grade_fn
+
+    @property
+    def grade_fn(self) -> Callable[..., Any]:
+        """The scoring function.
+
+        Raises:
+            InputError, CodeError: it cannot be imported.
+        """
+        if self._function is None:
+            from bioeval_tui.grade.tasks.task_code import load_function
+
+            assert self._reference is not None
+            self._function = load_function(self._reference, self._folder, self._root)
+        return self._function
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Build from `{name, grade_fn}`, as published."""
+        return cls(data["name"], data["grade_fn"])
+
+    def __call__(self, submission: Any, answers: Any) -> float | None:
+        """Return the score with five decimals; None if the submission is invalid or gets no score.
+
+        Raises:
+            TypeError: the function returned something that is no number.
+            Exception: whatever else the function raises.
+        """
+        try:
+            score = self.grade_fn(submission, answers)
+        except Exception as error:
+            # Told by its name: a published grader raises BioML-bench's own InvalidSubmissionError, which cannot
+            # be imported here. All else goes on to the caller.
+            if is_invalid_submission(error):
+                return None
+            raise
+        return None if score is None else to_score(score)
+
+    def is_lower_better(self, leaderboard: pd.DataFrame) -> bool:
+        """Return whether lower scores are better: as configured, else guessed from first and last row."""
+        return self._board(leaderboard).is_lower_better
+
+    def rank_score(self, score: float | None, leaderboard: pd.DataFrame) -> dict[str, Any]:
+        """Return medals, thresholds and percentile of `score`; see `Ranking.to_dict` for the keys.
+
+        Raises:
+            InputError: the leaderboard has no numeric `score` column or no rows.
+        """
+        return self._board(leaderboard).rank(score).to_dict()
+
+    def _board(self, frame: pd.DataFrame) -> Leaderboard:
+        from bioeval_tui.grade.leaderboard import build_leaderboard, scores_of
+
+        return build_leaderboard(scores_of(frame, "a table", self.name), self.lower_is_better)
+
+
+def is_invalid_submission(error: BaseException) -> bool:
+    """Whether `error` says that the submission is invalid: ours, or BioML-bench's or MLE-bench's own class."""
+    return isinstance(error, InvalidSubmissionError) or any(
+        kind.__name__ == "InvalidSubmissionError" for kind in type(error).__mro__
+    )
+
+
+def grader_from_config(config: Mapping[str, Any], folder: Path, root: Path) -> Grader:
+    """Build the grader that `config.yaml` describes under `grader`.
+
+    Raises:
+        InputError: a key is missing or wrong; the sentence names it.
+    """
+    name = config.get("name") or config.get("metric")
+    if not isinstance(name, str) or not name:
+        raise InputError("`grader.name` is missing")
+    direction = config.get("is_lower_better")
+    if direction is not None and not isinstance(direction, bool):
+        raise InputError("`grader.is_lower_better` must be true or false")
+    reference = config.get("grade_fn")
+    if reference is not None:
+        if not isinstance(reference, str) or ":" not in reference:
+            raise InputError("`grader.grade_fn` must be of the form module:function")
+        return Grader(name, reference, is_lower_better=direction, folder=folder, root=root)
+    if "metric" not in config:
+        raise InputError("`grader` needs `grade_fn` or `metric`")
+    spec = _spec(config)
+    from bioeval_tui.grade.scorers import frame_function
+
+    lower = spec.metric.lower_is_better if direction is None else direction
+    return Grader(name, frame_function(spec), is_lower_better=lower, spec=spec)
+
+
+def _spec(config: Mapping[str, Any]) -> MetricSpec:
+    try:
+        metric = find_metric(str(config["metric"]))
+    except KeyError as error:
+        raise InputError(f"`grader.metric`: {error.args[0]}") from None
+    h5ad = config.get("h5ad")
+    if h5ad is not None:
+        if not isinstance(h5ad, dict) or len(h5ad) != 1 or next(iter(h5ad)) not in H5AD_KINDS:
+            raise InputError(f"`grader.h5ad` must hold one of {', '.join(H5AD_KINDS)}")
+        kind, key = next(iter(h5ad.items()))
+        return MetricSpec(metric, h5ad=(kind, str(key)))
+    targets = _columns(config, "target")
+    if not targets:
+        raise InputError("`grader.target` must name the target column or a list of them")
+    predictions = _columns(config, "prediction") or targets
+    if len(predictions) != len(targets):
+        raise InputError("`grader.prediction` needs as many columns as `grader.target`")
+    event = config.get("event")
+    if metric.kind == "survival" and not isinstance(event, str):
+        raise InputError(f"`grader.event` must name the event column for {metric.name}")
+    return MetricSpec(metric, str(config.get("id", "id")), targets, predictions, event)
+
+
+def _columns(config: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = config.get(key)
+    if value is None:
+        return ()
+    values = value if isinstance(value, list) else [value]
+    return tuple(str(item) for item in values)

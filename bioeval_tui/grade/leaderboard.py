@@ -1,0 +1,243 @@
+"""A leaderboard as a sorted array, and the one function that ranks a score on it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.grade.files.tables import read_as_published
+from bioeval_tui.grade.medals import medal_places
+from bioeval_tui.grade.rounding import numpy_round
+from bioeval_tui.text import clean_line, plural
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bioeval_tui.grade.tasks.task import Task
+
+SMALL_BOARD = 10
+"""A board with fewer entries is warned about: a single entry moves its thresholds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Where a score stands on a leaderboard; `score` None means that there is no valid score.
+
+    Thresholds are scores. `position` counts from 1: one more than the entries strictly better.
+    `percentile` is the share of entries strictly worse × 100, one decimal.
+    """
+
+    score: float | None
+    is_lower_better: bool
+    size: int
+    gold_threshold: float
+    silver_threshold: float
+    bronze_threshold: float
+    median_threshold: float
+    medal: str | None = None
+    above_median: bool = False
+    percentile: float | None = None
+    position: int | None = None
+    next_medal: str | None = None
+    score_needed: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys that the published `rank_score` returns, in its order."""
+        return {
+            "gold_medal": self.medal == "gold",
+            "silver_medal": self.medal == "silver",
+            "bronze_medal": self.medal == "bronze",
+            "above_median": self.above_median,
+            "gold_threshold": self.gold_threshold,
+            "silver_threshold": self.silver_threshold,
+            "bronze_threshold": self.bronze_threshold,
+            "median_threshold": self.median_threshold,
+            "leaderboard_percentile": self.percentile,
+            "leaderboard_size": self.size,
+        }
+
+
+def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: bool) -> Ranking:
+    """Return thresholds, medal, percentile and place of `score` on a board.
+
+    Args:
+        score: the score to rank, or None.
+        ascending: all scores of the board, shape (entries,), sorted ascending, without NaN.
+        is_lower_better: the direction of the metric.
+
+    A threshold is the score at the last place of its medal; reaching it earns the medal, while "above
+    median" is strict. Takes O(log entries).
+
+    Raises:
+        ValueError: the board is empty.
+    """
+    size = len(ascending)
+    places = medal_places(size)
+    gold, silver, bronze = (
+        float(ascending[place - 1] if is_lower_better else ascending[size - place]) for place in places
+    )
+    median = float((ascending[(size - 1) // 2] + ascending[size // 2]) / 2)
+    if score is None:
+        return Ranking(None, is_lower_better, size, gold, silver, bronze, median)
+    below, up_to = bisect_left(ascending, score), bisect_right(ascending, score)
+    better, worse = (below, size - up_to) if is_lower_better else (size - up_to, below)
+    medal = next_medal = None
+    needed: float | None = None
+    for name, threshold in (("bronze", bronze), ("silver", silver), ("gold", gold)):
+        if score <= threshold if is_lower_better else score >= threshold:
+            medal = name
+        elif next_medal is None or threshold == needed:
+            # On a small board one place may earn several medals: the best of them counts.
+            next_medal, needed = name, threshold
+    return Ranking(
+        score=score,
+        is_lower_better=is_lower_better,
+        size=size,
+        gold_threshold=gold,
+        silver_threshold=silver,
+        bronze_threshold=bronze,
+        median_threshold=median,
+        medal=medal,
+        above_median=bool(score < median if is_lower_better else score > median),
+        percentile=numpy_round(worse / size * 100, 1),
+        position=better + 1,
+        next_medal=next_medal,
+        score_needed=needed,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaderboard:
+    """A board ready to rank scores: `ascending` has shape (entries,); `warnings` go into every report."""
+
+    ascending: NDArray[np.float64]
+    is_lower_better: bool
+    warnings: tuple[str, ...] = ()
+    self_trained: bool = False
+
+    def rank(self, score: float | None) -> Ranking:
+        """Rank `score`; see `rank`."""
+        return rank(score, self.ascending, self.is_lower_better)
+
+    def best_first(self) -> NDArray[np.float64]:
+        """Return all scores, best first."""
+        return self.ascending if self.is_lower_better else self.ascending[::-1]
+
+
+def guess_direction(file_order: NDArray[np.float64]) -> bool:
+    """Return whether lower is better, by the published rule: the first row is better than the last."""
+    return bool(file_order[0] < file_order[-1])
+
+
+def build_leaderboard(
+    file_order: NDArray[np.float64],
+    is_lower_better: bool | None = None,
+    *,
+    self_trained: bool = False,
+    partial: bool = False,
+) -> Leaderboard:
+    """Return the board of scores in file order, shape (entries,), with what is doubtful about it as warnings.
+
+    Raises:
+        ValueError: no row has a score.
+    """
+    scores = np.asarray(file_order, dtype=np.float64)
+    known = scores[~np.isnan(scores)]
+    if not len(known):
+        raise ValueError("the leaderboard has no entries")
+    warnings = []
+    if len(known) < len(scores):
+        warnings.append(f"{plural(len(scores) - len(known), 'leaderboard row')} without a score left out")
+    steps = np.diff(known)
+    falls, rises = bool((steps < 0).any()), bool((steps > 0).any())
+    lower = guess_direction(known) if is_lower_better is None else is_lower_better
+    if is_lower_better is None and not (falls or rises):
+        what = "has one entry" if len(known) == 1 else "is tied throughout"
+        warnings.append(f"direction guessed as higher is better: the leaderboard {what}")
+    if falls and rises:
+        guessed = (
+            ""
+            if is_lower_better is not None
+            else (
+                f"; direction guessed as {'lower' if lower else 'higher'} is better from its first and last row"
+            )
+        )
+        warnings.append(f"the leaderboard was not sorted and has been sorted{guessed}")
+    elif is_lower_better is not None and (falls if lower else rises):
+        warnings.append("the leaderboard was worst first and has been turned round")
+    if len(known) < SMALL_BOARD:
+        warnings.append(f"the leaderboard has only {plural(len(known), 'entry', 'entries')}")
+    if self_trained:
+        warnings.append(
+            "the leaderboard is self-trained: made by models trained for this program, not by competitors"
+        )
+    if partial:
+        warnings.append("the leaderboard is partial: not all entries of its source are in it")
+    return Leaderboard(np.sort(known), lower, tuple(warnings), self_trained)
+
+
+def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]:
+    """Return the `score` column of a leaderboard's DataFrame as shape (entries,), in file order.
+
+    Raises:
+        InputError: the column is missing, empty or not numeric; the sentence names task and file.
+    """
+    where = f"the leaderboard of {task_id} ({path})"
+    if "score" not in frame.columns:
+        raise InputError(f"{where} has no column `score`")
+    column = frame["score"]
+    if not len(column):
+        raise InputError(f"{where} is empty: it needs at least one row")
+    if column.dtype.kind not in "iufb":
+        for row, value in enumerate(column):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                shown = clean_line(str(value), 40)
+                raise InputError(f"{where}, line {row + 2}: score `{shown}` is not a number") from None
+    values: NDArray[np.float64] = column.to_numpy(dtype=np.float64)
+    if np.isnan(values).all():
+        raise InputError(f"{where} is empty: no row has a score")
+    return values
+
+
+def leaderboard_of(task: Task) -> Leaderboard:
+    """Return a task's leaderboard. Raises as `load_leaderboard` does."""
+    return load_leaderboard(
+        task.leaderboard,
+        task.id,
+        task.grader.lower_is_better,
+        self_trained=task.self_trained,
+        partial=task.partial_leaderboard,
+    )
+
+
+def load_leaderboard(
+    path: Path,
+    task_id: str,
+    is_lower_better: bool | None = None,
+    *,
+    self_trained: bool = False,
+    partial: bool = False,
+) -> Leaderboard:
+    """Read `leaderboard.csv` (columns teamName, score, submissionDate), numbers by pandas' default parser.
+
+    Raises:
+        InputError: there is no such file, or it cannot be read as a leaderboard.
+    """
+    import pandas as pd
+
+    try:
+        frame = read_as_published(path)
+    except FileNotFoundError:
+        raise InputError(f"the leaderboard of {task_id} is missing: {path}") from None
+    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError, OSError) as error:
+        reason = clean_line(str(error), 200)
+        raise InputError(f"the leaderboard of {task_id} ({path}) cannot be read: {reason}") from None
+    scores = scores_of(frame, path, task_id)
+    return build_leaderboard(scores, is_lower_better, self_trained=self_trained, partial=partial)

@@ -1,0 +1,104 @@
+"""What grading one submission comes to: a report, an invalid file with its reasons, or not graded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from bioeval_tui.errors import NotMeasuredError, Problem
+from bioeval_tui.grade.task_report import TaskReport
+
+
+class NotGradedError(NotMeasuredError, ValueError):
+    """A submission could not be graded, through no fault of its file; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """The file's fault: it has no score. `report` is its published report; `problems` are the findings."""
+
+    report: TaskReport
+    reason: str
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotGraded:
+    """Our fault: the grader crashed or hung, the task is unknown or unprepared, a leaderboard is missing.
+
+    `final` is true where trying again cannot help (an unknown task).
+    """
+
+    task_id: str
+    submission_path: str
+    reason: str
+    attempts: int = 1
+    final: bool = field(default=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what stands under `not_graded` in a grading report."""
+        return {
+            "task_id": self.task_id,
+            "submission_path": self.submission_path,
+            "reason": self.reason,
+            "attempts": self.attempts,
+        }
+
+
+Outcome = TaskReport | Invalid | NotGraded
+"""A TaskReport is a graded, valid submission."""
+
+
+def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome as a JSON-ready object, told apart by its one key."""
+    match outcome:
+        case Invalid():
+            problems = [problem_to_dict(item) for item in outcome.problems]
+            report = outcome.report.to_dict()
+            return {"invalid": {"reason": outcome.reason, "problems": problems, "report": report}}
+        case NotGraded():
+            return {"not_graded": {**outcome.to_dict(), "final": outcome.final}}
+        case _:
+            return {"report": outcome.to_dict()}
+
+
+def to_text(answer: dict[str, Any]) -> str:
+    """Return `outcome_to_dict`'s result as JSON on one line.
+
+    A carriage return stands after each comma between values, and nowhere else (JSON escapes those in
+    text): whoever wants a line for each value has only to replace it.
+    """
+    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",\r", ": "))
+
+
+def report_text(outcome_text: str) -> str:
+    """Return the report's part of the text of a graded or invalid outcome, without parsing it."""
+    # Quotes in text are escaped, so this can only be the key; the report is the last value.
+    start = outcome_text.index('"report": ') + len('"report": ')
+    return outcome_text[start : -1 if outcome_text.startswith('{"report"') else -2]
+
+
+def outcome_from_dict(data: dict[str, Any]) -> Outcome:
+    """Return the outcome that `outcome_to_dict` wrote.
+
+    Raises:
+        ValueError, KeyError, TypeError: `data` is nothing of the kind.
+    """
+    if "report" in data:
+        return TaskReport.from_dict(data["report"])
+    if "not_graded" in data:
+        return NotGraded(**data["not_graded"])
+    value = data["invalid"]
+    problems = tuple(problem_from_dict(item) for item in value["problems"])
+    return Invalid(TaskReport.from_dict(value["report"]), value["reason"], problems)
+
+
+def problem_to_dict(problem: Problem) -> dict[str, Any]:
+    """Return a finding about a submission, ready for JSON."""
+    return {"message": problem.message, "line": problem.line, "field": problem.field}
+
+
+def problem_from_dict(data: dict[str, Any]) -> Problem:
+    """Return the finding that `problem_to_dict` wrote."""
+    return Problem(data["message"], line=data["line"], field=data["field"])

@@ -1,0 +1,247 @@
+"""Scorers: hold a task's answers, loaded once, and score one submission file after another.
+
+`Scorer.score` gives the grader's raw number or raises InvalidSubmissionError with everything that was
+found; `Scorer.examine` gives the findings alone.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
+from bioeval_tui.grade.files import alignment, quick_csv
+from bioeval_tui.grade.files.tables import read_answers, read_frame
+from bioeval_tui.grade.grader import MetricSpec
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from bioeval_tui.grade.tasks.task import Task
+
+CSV, H5AD = ".csv", ".h5ad"
+
+
+class Scorer(Protocol):
+    """What grades the files of one task."""
+
+    suffixes: tuple[str, ...]
+
+    def score(self, path: Path) -> Any:
+        """Return the raw score of the file. Raises InvalidSubmissionError if it cannot have one."""
+        ...
+
+    def examine(self, path: Path) -> list[Problem]:
+        """Return everything that is wrong with the file, as far as it can be told without code."""
+        ...
+
+
+def scorer_for(task: Task) -> Scorer:
+    """Return the scorer of a task, with its answers loaded.
+
+    Raises:
+        NotMeasuredError: the answers cannot be read or used, or the grader's code cannot be imported.
+    """
+    spec = task.grader.spec
+    if spec is None:
+        return CodeScorer(task.grader.grade_fn, task.answers)
+    if spec.h5ad is not None:
+        from bioeval_tui.grade.files.h5ad import H5adScorer
+
+        return H5adScorer(spec, task.answers)
+    try:
+        frame = read_frame(task.answers)
+    except (InvalidSubmissionError, OSError) as error:
+        raise NotMeasuredError(f"the answers of {task.id} cannot be read: {error}") from None
+    return CsvScorer(spec, frame)
+
+
+def invalid(problems: list[Problem]) -> InvalidSubmissionError:
+    """Return the error that says what `problems` say, the first three in full."""
+    sentences = [problem.message for problem in problems]
+    more = f"; and {len(sentences) - 3} more" if len(sentences) > 3 else ""
+    return InvalidSubmissionError("; ".join(sentences[:3]) + more, tuple(problems))
+
+
+class CodeScorer:
+    """Calls a grader's own function: DataFrames for CSV, two paths for h5ad, as published.
+
+    Every call gets its own copy of the answers, because some graders change them.
+    """
+
+    suffixes: tuple[str, ...] = (CSV, H5AD)
+
+    def __init__(self, function: Callable[..., Any], answers: Path) -> None:
+        self._function = function
+        self._answers_path = answers
+        self._answers: Any = None
+
+    def score(self, path: Path) -> Any:
+        """Call the function on the file; whatever it raises passes through."""
+        if path.suffix.lower() == H5AD:
+            from bioeval_tui.grade.files.h5ad_reading import refuse_links_in
+
+            refuse_links_in(path)
+            return self._function(path, self._answers_path)
+        submission = read_frame(path)
+        if self._answers is None:
+            try:
+                self._answers = read_answers(self._answers_path)
+            except (InvalidSubmissionError, ValueError) as error:
+                raise NotMeasuredError(str(error)) from None
+        is_table = hasattr(self._answers, "dtypes")
+        own = self._answers.copy(deep=True) if is_table else copy.deepcopy(self._answers)
+        return self._function(submission, own)
+
+    def examine(self, path: Path) -> list[Problem]:
+        """Compare header and length with the answers; the code's own checks come with grading."""
+        if path.suffix.lower() != CSV:
+            return []
+        try:
+            read_frame(path)
+        except InvalidSubmissionError as error:
+            return [Problem(str(error))]
+        return []
+
+
+class CsvScorer:
+    """Scores a CSV by a declared metric: rows matched by id, targets averaged.
+
+    Raises:
+        NotMeasuredError: the answers do not have what `spec` names.
+    """
+
+    suffixes: tuple[str, ...] = (CSV,)
+
+    def __init__(self, spec: MetricSpec, answers: pd.DataFrame) -> None:
+        self.spec = spec
+        needed = [spec.id, *spec.targets, *([spec.event] if spec.event else [])]
+        problems = alignment.missing_columns(list(answers.columns), needed)
+        if not problems and not len(answers):
+            problems = [Problem("the answers have no rows")]
+        if not problems and answers[spec.id].duplicated().any():
+            problems = [Problem("the answers hold an id twice")]
+        if problems:
+            raise NotMeasuredError(f"the answers do not fit the grader: {problems[0].message}")
+        self.ids = alignment.as_index(answers[spec.id])
+        self.true = [spec.metric.ready(self._truth(answers[name], name)) for name in spec.targets]
+        self.event = self._numbers(answers[spec.event], spec.event) if spec.event else None
+        self._quick = quick_csv.expectation(spec, answers)
+
+    def _numbers(self, column: pd.Series, name: str) -> NDArray[np.float64]:
+        values, problems = alignment.numbers(column, name)
+        if values is None:
+            raise NotMeasuredError(f"the answers do not fit the grader: {problems[0].message}")
+        return values
+
+    def _truth(self, column: pd.Series, name: str) -> Any:
+        kind = self.spec.metric.kind
+        if kind == "label":
+            values, problems = alignment.labels(column, name)
+            if values is None:
+                raise NotMeasuredError(f"the answers do not fit the grader: {problems[0].message}")
+            return values.to_numpy()
+        floats = self._numbers(column, name)
+        if kind == "probability" and not np.isin(floats, (0.0, 1.0)).all():
+            raise NotMeasuredError(
+                f"the answers' column `{name}` must hold 0 and 1 for {self.spec.metric.name}"
+            )
+        return floats
+
+    def score(self, path: Path) -> Any:
+        """Return the metric, averaged over the targets; InvalidSubmissionError carries all findings."""
+        data = path.read_bytes()
+        if self._quick is not None:
+            columns = quick_csv.read(data, self._quick)
+            if columns is not None:
+                return self._metric(columns)
+        return self.score_frame(read_frame(path))
+
+    def score_frame(self, frame: pd.DataFrame) -> Any:
+        """Return the metric for a submission's DataFrame; see `score`."""
+        predicted, problems = self._aligned(frame)
+        if problems:
+            raise invalid(problems)
+        return self._metric(predicted)
+
+    def examine(self, path: Path) -> list[Problem]:
+        """Return every finding about columns, ids and values."""
+        try:
+            return self._aligned(read_frame(path))[1]
+        except InvalidSubmissionError as error:
+            return list(error.problems) or [Problem(str(error))]
+
+    def _metric(self, predicted: list[Any]) -> Any:
+        scores = []
+        for (function, true), guess in zip(self.true, predicted, strict=True):
+            if self.spec.metric.kind == "label":
+                scores.append(function(*alignment.label_codes(true, guess)))
+            elif self.event is not None and self.spec.metric.kind == "survival":
+                scores.append(function(true, guess, self.event))
+            else:
+                scores.append(function(true, guess))
+        return scores[0] if len(scores) == 1 else np.float64(np.mean(scores))
+
+    def _aligned(self, frame: pd.DataFrame) -> tuple[list[Any], list[Problem]]:
+        spec = self.spec
+        frame = frame.rename(columns=str)
+        if not len(frame.columns):
+            return [], [Problem("the file is empty")]
+        problems = alignment.missing_columns(list(frame.columns), [spec.id, *spec.predictions])
+        if frame.index.dtype.kind != "i" or (len(frame) and frame.index[-1] != len(frame) - 1):
+            # pandas takes the surplus for row names and moves every column by one.
+            problems.insert(0, Problem("line 2 has more fields than the header has columns", line=2))
+        where = None
+        if spec.id in frame.columns:
+            ids = frame[spec.id]
+            blank = np.flatnonzero(ids.isna().to_numpy())
+            if len(blank):
+                lines = alignment.examples([int(row) + 2 for row in blank[:5]], len(blank))
+                problems.append(
+                    Problem(f"column `{spec.id}` has no id in line {lines}", line=int(blank[0]) + 2)
+                )
+            found = alignment.as_index(ids.dropna(), self.ids)
+            expected = alignment.as_index(self.ids, found)
+            where, differences = alignment.compare_names(found, expected, "id", spec.id)
+            problems += differences
+            if len(frame) != len(self.ids):
+                problems.append(
+                    Problem(f"the file has {len(frame):,} rows where {len(self.ids):,} are expected")
+                )
+        columns: list[Any] = []
+        for name in spec.predictions:
+            if name not in frame.columns:
+                continue
+            values, found_problems = self._predictions(frame[name], name)
+            problems += found_problems
+            if values is not None and where is not None and not problems:
+                columns.append(np.asarray(values)[where])
+        return columns, problems
+
+    def _predictions(self, column: pd.Series, name: str) -> tuple[Any, list[Problem]]:
+        if self.spec.metric.kind == "label":
+            return alignment.labels(column, name)
+        return alignment.numbers(column, name, in_unit=self.spec.metric.in_unit)
+
+
+def frame_function(spec: MetricSpec) -> Callable[[Any, Any], Any]:
+    """Return the declared metric as a grader's function: `(submission, answers) -> score`.
+
+    It takes DataFrames for CSV tasks and paths for h5ad tasks, as a grader with code does.
+    """
+
+    def grade(submission: Any, answers: Any) -> Any:
+        if spec.h5ad is not None:
+            from bioeval_tui.grade.files.h5ad import H5adScorer
+
+            return H5adScorer(spec, Path(answers)).score(Path(submission))
+        return CsvScorer(spec, answers).score_frame(submission)
+
+    grade.__doc__ = f"{clean_line(spec.metric.title)} of {', '.join(spec.targets) or 'an h5ad file'}."
+    return grade

@@ -1,0 +1,1 @@
+"""Machine-learning tasks: finding, describing, downloading and preparing them."""

@@ -1,0 +1,223 @@
+"""Make a task ready to be worked on and graded: its raw data, the split, the leaderboard, the checksums.
+
+Idempotent: a task that is ready is left alone. The split is written to a temporary folder and moved into
+place when it is complete and its checksums hold, so a preparation that is cut short leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bioeval_tui.grade.tasks.checksums import file_checksum, mismatches, read_checksums
+from bioeval_tui.grade.tasks.preparer import PrepareError, run_here, run_in_child
+from bioeval_tui.grade.tasks.registry import SHIPPED_TASKS
+from bioeval_tui.grade.tasks.sources import get_source
+from bioeval_tui.grade.tasks.sources.base import BoardRow, DataSource, HumanRow
+from bioeval_tui.grade.tasks.sources.builtin import BuiltinSource
+from bioeval_tui.grade.tasks.task import Task
+from bioeval_tui.text import clean_line
+
+STAMP = ".verified"
+"""A file in `prepared`, written when the checksums held; it holds the MD5 of checksums.yaml at that time."""
+
+
+UNFINISHED = ".unfinished"
+"""A file in `raw` while a download runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What `prepare_task` did. `verified` is False where the task has no checksums."""
+
+    task_id: str
+    was_ready: bool
+    verified: bool
+
+
+def prepare_task(
+    task: Task,
+    *,
+    force: bool = False,
+    source: DataSource | None = None,
+    tell: Callable[[str], None] = lambda sentence: None,
+) -> Prepared:
+    """Make a task ready and return what was done.
+
+    Args:
+        task: the task, from a registry; its data goes below the registry's data folder.
+        force: prepare again, from the raw files that are there.
+        source: where data comes from; by default what the task's `data_source.type` says.
+        tell: is given a sentence at each step that takes time.
+
+    Raises:
+        SourceError: the data could not be had (no network, package or credentials missing).
+        PrepareError: the preparer failed, or its files differ from the checksums.
+        InputError: config.yaml or checksums.yaml is wrong.
+    """
+    prepared = task.public_dir.parent
+    checksums = read_checksums(task.checksums)
+    listed = any(checksums.get(part) for part in ("public", "private"))
+    if not force and _is_ready(task, checksums, prepared):
+        return Prepared(task.id, was_ready=True, verified=listed)
+    if source is None:
+        source = get_source(task.data_source)
+    _get_leaderboard(task, source)
+    _get_raw(task, source, checksums, tell)
+    tell(f"preparing {task.id}")
+    prepared.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=prepared.parent, prefix=".preparing-") as name:
+        draft = Path(name) / "prepared"
+        _run_preparer(task, draft)
+        _add_human_baselines(task, source, draft)
+        _verify(task, checksums, draft)
+        (draft / STAMP).write_text(_stamp(task), encoding="utf-8")
+        _swap(draft, prepared, Path(name) / "old")
+    if (reason := task.why_not_prepared()) is not None:
+        raise PrepareError(f"the preparer of {task.id} ran, but {reason}")
+    return Prepared(task.id, was_ready=False, verified=listed)
+
+
+def _is_ready(task: Task, checksums: dict[str, object], prepared: Path) -> bool:
+    if not (task.is_prepared and task.sample_submission.is_file()):
+        return False
+    stamp = prepared / STAMP
+    ours = stamp.is_file()
+    if ours and stamp.read_text(encoding="utf-8") == _stamp(task):
+        return True
+    try:
+        _verify(task, checksums, prepared)
+    except PrepareError:
+        if ours:
+            return False  # prepared by an older version of the task: prepare it again
+        raise
+    with contextlib.suppress(OSError):  # a read-only folder is only verified again next time
+        stamp.write_text(_stamp(task), encoding="utf-8")
+    return True
+
+
+def _stamp(task: Task) -> str:
+    return file_checksum(task.checksums) if task.checksums.is_file() else "no checksums"
+
+
+def _swap(draft: Path, prepared: Path, old: Path) -> None:
+    # Another process may prepare the same task: whoever is last wins, with the same files.
+    for _ in range(3):
+        with contextlib.suppress(FileNotFoundError):
+            prepared.rename(old)
+        try:
+            draft.rename(prepared)
+        except OSError:
+            shutil.rmtree(old, ignore_errors=True)
+            continue
+        return
+    raise PrepareError(f"{prepared} cannot be replaced; is another program writing there?")
+
+
+def _get_raw(
+    task: Task, source: DataSource, checksums: dict[str, object], tell: Callable[[str], None]
+) -> None:
+    raw = task.raw_dir
+    raw.mkdir(parents=True, exist_ok=True)
+    marker = raw / UNFINISHED
+    if marker.exists():
+        _empty(raw)  # an earlier download was killed
+    if any(raw.iterdir()):
+        return  # downloaded before, or put there by hand
+    if not isinstance(source, BuiltinSource):
+        tell(f"getting the data of {task.id}")
+    marker.touch()
+    try:
+        archive = source.download(task.data_source or {}, raw)
+        if archive is not None and archive.suffix == ".zip":
+            tell(f"unpacking {archive.name}")
+            _unpack(archive, raw, checksums.get("zip"), task)
+    except BaseException:
+        _empty(raw)
+        raise
+    marker.unlink()
+
+
+def _empty(folder: Path) -> None:
+    for item in folder.iterdir():
+        if item.is_dir() and not item.is_symlink():
+            shutil.rmtree(item)
+        else:
+            item.unlink()
+
+
+def _unpack(archive: Path, raw: Path, expected: object, task: Task) -> None:
+    if isinstance(expected, str) and file_checksum(archive) != expected:
+        raise PrepareError(
+            f"{archive.name} is not the file that {task.checksums} expects: the download is damaged, "
+            "or the source has changed its data"
+        )
+    try:
+        with zipfile.ZipFile(archive) as file:
+            file.extractall(raw)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise PrepareError(f"{archive.name} cannot be unpacked: {error}; prepare again") from None
+
+
+def _run_preparer(task: Task, draft: Path) -> None:
+    if task.root == SHIPPED_TASKS:
+        run_here(task.id, task.prepare_fn, task.raw_dir, draft)
+    else:
+        run_in_child(task, draft)
+    public = draft / "public"
+    public.mkdir(parents=True, exist_ok=True)
+    (public / "description.md").write_text(task.description, encoding="utf-8")
+
+
+def _verify(task: Task, checksums: dict[str, object], prepared: Path) -> None:
+    wrong = mismatches(checksums, {"public": prepared / "public", "private": prepared / "private"})
+    if wrong:
+        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        raise PrepareError(
+            f"the prepared data of {task.id} is not what {task.checksums} expects: {'; '.join(wrong[:3])}{more}"
+        )
+
+
+def _get_leaderboard(task: Task, source: DataSource) -> None:
+    if task.leaderboard.is_file():
+        return
+    rows = source.leaderboard(task.data_source or {})
+    if not rows:
+        raise PrepareError(
+            f"{task.id} has no leaderboard: put a CSV file with the columns teamName, score, submissionDate "
+            f"at {task.leaderboard}"
+        )
+    _write_csv(
+        task.leaderboard,
+        ["teamName", "score", "submissionDate"],
+        [(row.team_name, repr(row.score), row.submission_date) for row in rows if isinstance(row, BoardRow)],
+    )
+
+
+def _add_human_baselines(task: Task, source: DataSource, draft: Path) -> None:
+    target = draft / "public" / "human_baselines.csv"
+    rows = [] if target.exists() else source.human_baselines(task.data_source or {})
+    if rows:
+        _write_csv(
+            target,
+            ["team_name", "score", "human_type", "source"],
+            [
+                (row.team_name, repr(row.score), row.human_type, row.source)
+                for row in rows
+                if isinstance(row, HumanRow)
+            ],
+        )
+
+
+def _write_csv(path: Path, header: list[str], rows: list[tuple[str, ...]]) -> None:
+    import csv
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(tuple(clean_line(cell) for cell in row) for row in rows)

@@ -1,0 +1,149 @@
+"""Run a task's preparer: here for the tasks that ship, else in a process of its own.
+
+Code of other tasks may print, change folders, leave with `sys.exit` and import `biomlbench`, whose
+stand-ins must not show up in a user's program; so it gets a child process, whose output goes to stderr;
+its arguments are REQUEST.json and OUTCOME.json.
+"""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING
+
+from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError
+from bioeval_tui.isolation import find_installed, module_command
+from bioeval_tui.settings import plain_environment
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.tasks.task import Task
+
+
+class PrepareError(NotMeasuredError):
+    """A task could not be made ready; the sentence says what to do."""
+
+
+def run_here(task_id: str, function: Callable[..., object], raw: Path, draft: Path) -> None:
+    """Call `function` with the folders that it asks for: raw, and public and private (or prepared) below `draft`.
+
+    Raises:
+        PrepareError: it failed; the sentence says how.
+        InputError: it asks for other arguments.
+    """
+    public, private = draft / "public", draft / "private"
+    public.mkdir(parents=True, exist_ok=True)
+    private.mkdir(exist_ok=True)
+    offered = {"raw": raw, "prepared": draft, "public": public, "private": private}
+    wanted = list(inspect.signature(function).parameters)
+    if unknown := [name for name in wanted if name not in offered]:
+        raise InputError(
+            f"the preparer of {task_id} asks for {', '.join(unknown)}; it may take raw, public, private"
+        )
+    try:
+        function(**{name: offered[name] for name in wanted})
+    except BioevalError:
+        raise
+    except FileNotFoundError as error:
+        missing = clean_line(str(error.filename or error))
+        raise PrepareError(
+            f"the preparer of {task_id} misses {missing}; put the raw data into {raw}"
+        ) from error
+    except ImportError as error:
+        name = clean_line(error.name or str(error))
+        raise PrepareError(
+            f"the preparer of {task_id} needs the package {name}, which is not installed"
+        ) from error
+    except Exception as error:  # a preparer is somebody else's code; the sentence names what it raised
+        kind = type(error).__name__
+        raise PrepareError(f"the preparer of {task_id} failed: {kind}: {clean_line(str(error))}") from error
+
+
+def run_in_child(task: Task, draft: Path) -> None:
+    """Run the preparer of a task in a child process, its output on stderr.
+
+    Raises:
+        PrepareError, InputError: as for `run_here`; also when the process dies or leaves early.
+    """
+    draft.mkdir(parents=True, exist_ok=True)
+    request, outcome = draft.parent / "request.json", draft.parent / "outcome.json"
+    paths = {"folder": task.folder, "root": task.root, "raw": task.raw_dir, "draft": draft}
+    values = {name: str(path.absolute()) for name, path in paths.items()}
+    request.write_text(
+        json.dumps({"task_id": task.id, "reference": reference(task), **values}), encoding="utf-8"
+    )
+    command = module_command("bioeval_tui.grade.tasks.preparer", str(request), str(outcome))
+    # stdout is for data: what a preparer prints goes to stderr.
+    done = subprocess.run(  # noqa: S603 (our own interpreter)
+        command, stdin=subprocess.DEVNULL, stdout=2, check=False, env=plain_environment()
+    )
+    if not outcome.is_file():
+        code = done.returncode
+        how = f"was killed by signal {-code}" if code < 0 else f"left early with exit code {code}"
+        raise PrepareError(f"the preparer of {task.id} {how}")
+    said = json.loads(outcome.read_text(encoding="utf-8"))
+    if said["error"] is not None:
+        raise (InputError if said["input"] else PrepareError)(said["error"])
+
+
+def reference(task: Task) -> str:
+    """Return `module:function` of the task's preparer.
+
+    Raises:
+        InputError: it has none.
+    """
+    if task.preparer:
+        return task.preparer
+    if not (task.folder / "prepare.py").is_file():
+        raise InputError(f"task {task.id} has no preparer: there is no prepare.py in {task.folder}")
+    return "prepare:prepare"
+
+
+def _offer_polaris(raw: Path) -> None:
+    """Let preparers ask `polaris.load_benchmark(…).target_cols` where polaris itself is not installed.
+
+    Answered from what the download noted; for data put there by hand, the columns after the first, which
+    are right for benchmarks of one input (the checksums tell).
+    """
+    data, noted = raw / "polaris_train_data.csv", raw / "polaris_benchmark.json"
+    if find_installed("polaris") is not None:
+        return
+    if noted.is_file():
+        targets = json.loads(noted.read_text(encoding="utf-8"))["target_cols"]
+    elif data.is_file():
+        with data.open(encoding="utf-8", newline="") as file:
+            targets = next(csv.reader(file), [])[1:]
+    else:
+        return
+    module = ModuleType("polaris")
+    vars(module)["load_benchmark"] = lambda name: SimpleNamespace(target_cols=list(targets))
+    sys.modules["polaris"] = module
+
+
+def main() -> None:
+    """Be the child: read the request, run the preparer, write the outcome."""
+    from bioeval_tui.grade.biomlbench.standins import install
+    from bioeval_tui.grade.tasks.task_code import load_function
+
+    request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    root = Path(request["root"])
+    install([root])
+    _offer_polaris(Path(request["raw"]))
+    problem: BioevalError | None = None
+    try:
+        function = load_function(request["reference"], Path(request["folder"]), root)
+        run_here(request["task_id"], function, Path(request["raw"]), Path(request["draft"]))
+    except BioevalError as error:
+        problem = error
+    said = {"error": None if problem is None else str(problem), "input": isinstance(problem, InputError)}
+    Path(sys.argv[2]).write_text(json.dumps(said), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

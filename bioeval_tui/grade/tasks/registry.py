@@ -1,0 +1,269 @@
+"""The tasks that can be graded: folders on disk in BioML-bench's layout, found under any number of roots.
+
+Layout of one tasks folder (a root); a task's id is `folder/task`, whatever its `config.yaml` says:
+
+    <root>/<folder>/<task>/config.yaml        required
+    <root>/<folder>/<task>/description.md     Markdown
+    <root>/<folder>/<task>/leaderboard.csv    columns teamName, score, submissionDate; best first
+    <root>/<folder>/<task>/prepare.py         prepare(raw: Path, public: Path, private: Path) -> Path
+    <root>/<folder>/<task>/grade.py           only for graders with code
+    <root>/<folder>/<task>/checksums.yaml     optional
+
+Data of a task: `<data_dir>/<folder>/<task>/{raw, prepared/public, prepared/private}`. `data_dir` is the
+environment's `BIOEVAL_DATA_DIR` + `/tasks`, else the user's data folder for `bioeval-tui` + `/tasks`.
+
+`config.yaml` (published keys; those marked + are this program's, all of them optional):
+
+    id: oncology/breast-cancer            # a mismatch with the folder is warned about; the folder wins
+    name: Breast cancer diagnosis
+    task_type: classification
+    domain: oncology
+    difficulty: easy
+    awards_medals: true
+    description: oncology/breast-cancer/description.md    # ignored: description.md beside it is read
+    time_limit: 3600                      # seconds an agent has
+    data_source: {type: builtin}          # kaggle | polaris | proteingym-dms | manual | builtin (+)
+    dataset:                              # relative to data_dir
+      answers: oncology/breast-cancer/prepared/private/answers.csv
+      sample_submission: oncology/breast-cancer/prepared/public/sample_submission.csv
+      gold_submission: …                  # optional; the answers if absent
+    preparer: prepare:prepare             # module:function; a bare module name is a file beside config.yaml.
+                                          # Absent: prepare.py's `prepare`, if there is one
+    grader:
+      name: roc-auc
+      grade_fn: grade:grade               # code (a), OR declarative (b):
+      metric: roc_auc                     # + see bioeval_tui.grading.metrics.METRICS
+      id: id                              # + the id column (CSV) of answers and submissions
+      target: target                      # + the target column, or a list of columns (averaged)
+      event: event                        # + concordance_index: the answers' column of 0/1 (1 = event seen);
+                                          #   `target` is the time in the answers and in the submission the
+                                          #   predicted time or survival score (higher = lives longer)
+      prediction: probability             # + the submission's column, if its name differs from `target`
+      h5ad: {obs: cell_type}              # + h5ad tasks: one of {obs: column} {obsm: key} {layers: name} {X: true};
+                                          #   cells and genes are aligned by name; `id` and `target` are not used
+      is_lower_better: false              # + wins over the guess from the first and last row
+    leaderboard: {self_trained: true}     # + shown as a warning with every grade
+    biomedical_metadata: {…}              # free
+    compute_requirements: {…}             # free
+
+Declarative tasks of kind h5ad name `answers.h5ad` and `sample_submission.h5ad` in `dataset`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.grade.tasks.task import Task, TaskEntry
+from bioeval_tui.text import clean_line
+
+SHIPPED_TASKS = Path(__file__).parents[2] / "sample" / "tasks"
+"""The tasks that come with this program; every registry includes them."""
+
+
+def default_data_dir() -> Path:
+    """Return where prepared data lives: `BIOEVAL_DATA_DIR`/tasks, else the user's data folder."""
+    chosen = os.environ.get("BIOEVAL_DATA_DIR")
+    if chosen:
+        return Path(chosen).expanduser() / "tasks"
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("bioeval-tui", appauthor=False)) / "tasks"
+
+
+def default_tasks_dirs() -> tuple[Path, ...]:
+    """Return the folders of `BIOEVAL_TASKS_DIR`, which are separated as in PATH."""
+    value = os.environ.get("BIOEVAL_TASKS_DIR", "")
+    return tuple(Path(item).expanduser() for item in value.split(os.pathsep) if item)
+
+
+class UnknownTaskError(InputError, ValueError):
+    """No task, or more than one, has that id."""
+
+
+class Registry:
+    """Tasks by id, from the folders given and those shipped.
+
+    Args:
+        tasks_dirs: roots in the layout above, or checkouts of BioML-bench; the first one that has a
+            task wins. None: the folders of `BIOEVAL_TASKS_DIR`.
+        data_dir: where prepared data lives. None: `default_data_dir()`.
+    """
+
+    def __init__(
+        self,
+        tasks_dirs: Iterable[Path | str] | Path | str | None = None,
+        data_dir: Path | str | None = None,
+    ) -> None:
+        if tasks_dirs is None:
+            tasks_dirs = default_tasks_dirs()
+        elif isinstance(tasks_dirs, (str, Path)):
+            tasks_dirs = (tasks_dirs,)
+        self._roots = tuple(_tasks_root(Path(item).expanduser()) for item in tasks_dirs)
+        self._chosen_data_dir = None if data_dir is None else Path(data_dir).expanduser()
+
+    @property
+    def tasks_dirs(self) -> tuple[Path, ...]:
+        """The roots that are searched, in order; the shipped tasks come last."""
+        return (*self._roots, SHIPPED_TASKS)
+
+    @cached_property
+    def data_dir(self) -> Path:
+        """Where prepared data lives, one folder a task."""
+        return self._chosen_data_dir or default_data_dir()
+
+    def get_data_dir(self) -> Path:
+        """Return `data_dir`, under its published name."""
+        return self.data_dir
+
+    def set_data_dir(self, new_data_dir: Path) -> Registry:
+        """Return a registry of the same tasks with another `data_dir`, as published."""
+        return Registry(self._roots, new_data_dir)
+
+    def get_tasks_dir(self) -> Path:
+        """Return the first root, under its published name."""
+        return self.tasks_dirs[0]
+
+    @cached_property
+    def _entries(self) -> dict[str, TaskEntry]:
+        found: dict[str, TaskEntry] = {}
+        for root in self.tasks_dirs:
+            for folder, name, config in _configs(root):
+                task_id = f"{folder}/{name}" if folder else name
+                found.setdefault(task_id, TaskEntry(task_id, config, root, self.data_dir))
+        return dict(sorted(found.items()))
+
+    def entries(self) -> list[TaskEntry]:
+        """Return every task found, broken ones too, sorted by id. A config is read when first asked for."""
+        return list(self._entries.values())
+
+    def list_task_ids(self) -> list[str]:
+        """Return all ids, sorted."""
+        return list(self._entries)
+
+    def entry(self, task_id: str) -> TaskEntry:
+        """Return the entry of `task_id`: `folder/task`, or a bare name that is unique.
+
+        A bare name is a task's folder name, or its last words (`caco2-wang` for `tdcommons-caco2-wang`).
+
+        Raises:
+            UnknownTaskError: none has that id, or several do; the sentence lists them.
+        """
+        if task_id in self._entries:
+            return self._entries[task_id]
+        quick = self._directly(task_id)
+        if quick is not None:
+            return quick
+        matches = self._matching(task_id) if "/" not in task_id else []
+        if len(matches) == 1:
+            return self._entries[matches[0]]
+        shown = clean_line(task_id, 100)
+        if matches:
+            raise UnknownTaskError(f"task `{shown}` is not unique: say which of {', '.join(matches)}")
+        raise UnknownTaskError(f"no task has the id `{shown}`{_suggestion(task_id, self._entries)}")
+
+    def get_task(self, task_id: str) -> Task:
+        """Return the task with this id, ready to grade; see `entry` for bare names.
+
+        Raises:
+            UnknownTaskError: no task, or several, have that id.
+            InputError: its `config.yaml` is broken; file and line are named.
+        """
+        return self.entry(task_id).task
+
+    def select(
+        self,
+        *,
+        domain: str | None = None,
+        task_type: str | None = None,
+        difficulty: str | None = None,
+        prepared: bool | None = None,
+        medals: bool | None = None,
+    ) -> list[TaskEntry]:
+        """Return the entries that match everything given. A broken entry matches only when nothing is asked."""
+        wanted = {"domain": domain, "task_type": task_type, "difficulty": difficulty}
+        chosen = []
+        for entry in self.entries():
+            asked = any(value is not None for value in (*wanted.values(), prepared, medals))
+            if entry.problem is not None:
+                if not asked:
+                    chosen.append(entry)
+                continue
+            task = entry.task
+            same = all(value is None or getattr(task, key) == value for key, value in wanted.items())
+            if same and prepared in (None, task.is_prepared) and medals in (None, task.awards_medals):
+                chosen.append(entry)
+        return chosen
+
+    def get_tasks_by_domain(self, domain: str) -> list[str]:
+        """Return the ids of a domain's tasks."""
+        return [entry.id for entry in self.select(domain=domain)]
+
+    def get_tasks_by_type(self, task_type: str) -> list[str]:
+        """Return the ids of the tasks of a type."""
+        return [entry.id for entry in self.select(task_type=task_type)]
+
+    def get_tasks_by_difficulty(self, difficulty: str) -> list[str]:
+        """Return the ids of the tasks of a difficulty."""
+        return [entry.id for entry in self.select(difficulty=difficulty)]
+
+    def _directly(self, task_id: str) -> TaskEntry | None:
+        # A task added since the folders were listed.
+        if not re.fullmatch(r"[^/\\]+/[^/\\]+", task_id) or ".." in task_id.split("/"):
+            return None
+        for root in self.tasks_dirs:
+            config = root / task_id / "config.yaml"
+            if config.is_file():
+                entry = TaskEntry(task_id, config, root, self.data_dir)
+                self._entries[task_id] = entry
+                return entry
+        return None
+
+    def _matching(self, name: str) -> list[str]:
+        found = [item for item in self._entries if item.rpartition("/")[2] == name]
+        found = found or [item for item in self._entries if item.endswith(("-" + name, "_" + name))]
+        # A folder whose config still names another of the candidates is a copy of that one.
+        copies = {item for item in found if self._entries[item].config_id in set(found) - {item}}
+        return [item for item in found if item not in copies]
+
+
+def _tasks_root(folder: Path) -> Path:
+    inside = folder / "biomlbench" / "tasks"
+    return (inside if inside.is_dir() else folder).resolve()
+
+
+def _configs(root: Path) -> Iterator[tuple[str, str, Path]]:
+    if not root.is_dir():
+        return
+    for folder in sorted(item for item in root.iterdir() if item.is_dir() and item.name[0] not in "._"):
+        if (folder / "config.yaml").is_file():
+            yield "", folder.name, folder / "config.yaml"
+            continue
+        for task in sorted(item for item in folder.iterdir() if item.is_dir()):
+            if (task / "config.yaml").is_file():
+                yield folder.name, task.name, task / "config.yaml"
+
+
+LIKE = 0.6
+MUCH_LIKE = 0.1
+"""A name is suggested that is this much like the one that was asked for, and nearly as much as the nearest."""
+
+
+def _suggestion(task_id: str, known: Iterable[str]) -> str:
+    from difflib import SequenceMatcher
+
+    def likeness(name: str) -> float:
+        whole = SequenceMatcher(None, task_id, name).ratio()
+        bare = SequenceMatcher(None, task_id.rpartition("/")[2], name.rpartition("/")[2]).ratio()
+        return max(whole, bare)
+
+    found = sorted(((likeness(name), name) for name in known), reverse=True)
+    close = [name for like, name in found[:3] if like >= max(LIKE, found[0][0] - MUCH_LIKE)]
+    return f"; did you mean {' or '.join(close)}?" if close else "; `bioeval-tui tasks list` shows all"
+
+
+registry = Registry()

@@ -1,0 +1,25 @@
+"""Data that ships with this program or with a package that it requires: nothing to download."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.grade.tasks.sources.base import BoardRow, HumanRow
+
+
+class BuiltinSource:
+    """The preparer reads the data beside config.yaml, or from an installed package."""
+
+    def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:
+        """Download nothing."""
+        return None
+
+    def leaderboard(self, config: Mapping[str, Any]) -> list[BoardRow]:
+        """Return nothing: the leaderboard ships with the task."""
+        return []
+
+    def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:
+        """Return nothing: human baselines, where there are any, ship with the task."""
+        return []

@@ -1,0 +1,89 @@
+"""Downloads over HTTP for the sources: tried again, written atomically, a refusal said in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from bioeval_tui.grade.tasks.sources.base import SourceError
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    import httpx
+
+ATTEMPTS = 3
+BACKOFF_S = 0.2
+TIMEOUT_S = 30.0
+
+
+def download(url: str, target: Path, hint: str) -> Path:
+    """Download `url` to `target` and return it; `hint` says what to do by hand if that fails.
+
+    Raises:
+        SourceError: the host cannot be reached or refuses.
+    """
+    partial = target.with_name(target.name + ".part")
+
+    def save(response: httpx.Response) -> None:
+        with partial.open("wb") as file:
+            for chunk in response.iter_bytes(1 << 16):
+                file.write(chunk)
+
+    try:
+        _get(url, hint, save)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def fetch_text(url: str, hint: str) -> str:
+    """Return the text at `url`.
+
+    Raises:
+        SourceError: the host cannot be reached or refuses.
+    """
+    found: list[str] = []
+
+    def keep(response: httpx.Response) -> None:
+        response.read()
+        found.append(response.text)
+
+    _get(url, hint, keep)
+    return found[-1]
+
+
+def _get(url: str, hint: str, use: _Use) -> None:
+    import httpx
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
+
+    def passing(error: BaseException) -> bool:
+        if isinstance(error, httpx.HTTPStatusError):
+            return error.response.status_code in (408, 425, 429, 500, 502, 503, 504)
+        return isinstance(error, httpx.TransportError)
+
+    host = clean_line(urlsplit(url).netloc)
+    try:
+        for attempt in Retrying(
+            retry=retry_if_exception(passing),
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=wait_exponential(multiplier=BACKOFF_S, max=5),
+            reraise=True,
+        ):
+            with attempt, httpx.stream("GET", url, follow_redirects=True, timeout=TIMEOUT_S) as response:
+                response.raise_for_status()
+                use(response)
+    except httpx.HTTPStatusError as error:
+        raise SourceError(
+            f"{host} answered {error.response.status_code} for {clean_line(url)}; {hint}"
+        ) from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        reason = clean_line(str(error)) or type(error).__name__
+        raise SourceError(f"{host} cannot be reached ({reason}); {hint}") from None
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Use = Callable[[httpx.Response], None]

@@ -1,0 +1,252 @@
+"""One task: its `config.yaml`, where its files are, its grader. Files are read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bioeval_tui.errors import InputError, Problem
+from bioeval_tui.text import clean, clean_line, clean_value
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.grader import Grader
+
+
+class TaskConfigError(InputError):
+    """A task's `config.yaml` is broken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A task as published, with paths resolved. `id` is `folder/task`, from its place on disk.
+
+    `warnings` says what is odd about the config; the grader is imported when `grader.grade_fn` is first
+    used, the preparer when `prepare_fn` is.
+    """
+
+    id: str
+    name: str
+    folder: Path
+    root: Path
+    grader: Grader
+    answers: Path
+    gold_submission: Path
+    sample_submission: Path
+    raw_dir: Path
+    private_dir: Path
+    public_dir: Path
+    checksums: Path
+    leaderboard: Path
+    biomedical_metadata: Mapping[str, Any] | None = None
+    human_baselines: Mapping[str, Any] | None = None
+    compute_requirements: Mapping[str, Any] | None = None
+    data_source: Mapping[str, Any] | None = None
+    task_type: str | None = None
+    domain: str | None = None
+    difficulty: str | None = None
+    time_limit: int | None = None
+    awards_medals: bool = False
+    self_trained: bool = False
+    partial_leaderboard: bool = False
+    preparer: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def description(self) -> str:
+        """The text of `description.md`, cleaned; empty if there is none."""
+        path = self.folder / "description.md"
+        if not path.is_file():
+            return ""
+        return clean(path.read_text(encoding="utf-8", errors="replace"))
+
+    @property
+    def prepare_fn(self) -> Callable[[Path, Path, Path], Any]:
+        """The preparer, `prepare(raw, public, private)`.
+
+        Raises:
+            InputError: the task has none, or it cannot be imported.
+        """
+        from bioeval_tui.grade.tasks.task_code import load_function
+
+        reference = self.preparer
+        if reference is None:
+            if not (self.folder / "prepare.py").is_file():
+                raise InputError(f"task {self.id} has no preparer: there is no prepare.py in {self.folder}")
+            reference = "prepare:prepare"
+        return load_function(reference, self.folder, self.root)
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the task can be graded: answers and leaderboard are there."""
+        return self.why_not_prepared() is None
+
+    def why_not_prepared(self) -> str | None:
+        """Return why the task cannot be graded yet, as a sentence with the thing to do; None if it can."""
+        if not self.answers.is_file():
+            return (
+                f"task {self.id} is not prepared: its answers are missing ({self.answers}); "
+                f"run `bioeval-tui tasks prepare {self.id}`"
+            )
+        if not self.leaderboard.is_file():
+            return f"the leaderboard of {self.id} is missing: {self.leaderboard}"
+        return None
+
+
+@dataclass(eq=False)
+class TaskEntry:
+    """A task folder that was found. Its config is read, once, when something of it is asked for."""
+
+    id: str
+    config_path: Path
+    root: Path
+    data_dir: Path
+
+    @cached_property
+    def _loaded(self) -> Task | TaskConfigError:
+        try:
+            return _build(self)
+        except TaskConfigError as error:
+            return error
+
+    @property
+    def config_id(self) -> str | None:
+        """The id that `config.yaml` gives, which may be another task's; None if the config is broken."""
+        return None if self.problem is not None else str(self.task.config.get("id"))
+
+    @property
+    def problem(self) -> Problem | None:
+        """What is wrong with `config.yaml`, with file and line; None if it is fine."""
+        if isinstance(self._loaded, Task):
+            return None
+        problems = self._loaded.problems
+        return problems[0] if problems else Problem(str(self._loaded), str(self.config_path))
+
+    @property
+    def task(self) -> Task:
+        """The task.
+
+        Raises:
+            TaskConfigError: `config.yaml` is broken.
+        """
+        if isinstance(self._loaded, Task):
+            return self._loaded
+        raise self._loaded
+
+
+def _fail(entry: TaskEntry, message: str, line: int = 0, column: int = 0, key: str = "") -> TaskConfigError:
+    problem = Problem(clean_line(message), str(entry.config_path), line, column, key)
+    return TaskConfigError(str(problem), (problem,))
+
+
+def _read_yaml(entry: TaskEntry) -> dict[str, Any]:
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        data = yaml.load(entry.config_path.read_bytes(), Loader=loader)  # noqa: S506 (a safe loader)  # nosec B506
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        raise _fail(entry, f"not valid YAML: {error.problem or error.context}", line, column) from None
+    except (yaml.YAMLError, OSError, ValueError, RecursionError) as error:
+        raise _fail(entry, f"cannot be read: {error}") from None
+    if not isinstance(data, dict):
+        raise _fail(entry, "a task's config must be a mapping of keys to values")
+    cleaned: dict[str, Any] = clean_value(data)
+    return cleaned
+
+
+def _section(entry: TaskEntry, config: Mapping[str, Any], key: str, *, required: bool) -> dict[str, Any]:
+    value = config.get(key)
+    if value is None and not required:
+        return {}
+    if not isinstance(value, dict):
+        what = "is missing" if value is None else "must be a mapping"
+        raise _fail(entry, f"`{key}` {what}", key=key)
+    return value
+
+
+def _build(entry: TaskEntry) -> Task:
+    from bioeval_tui.grade.grader import grader_from_config
+
+    config = _read_yaml(entry)
+    dataset = _section(entry, config, "dataset", required=True)
+    grader = _section(entry, config, "grader", required=True)
+    board = _section(entry, config, "leaderboard", required=False)
+    folder = entry.config_path.parent
+    warnings = []
+    config_id = config.get("id")
+    if config_id != entry.id:
+        said = clean_line(str(config_id), 100)
+        warnings.append(f"config.yaml says id `{said}`; the folder's id `{entry.id}` is used")
+    else:
+        other = _other_module(entry, grader.get("grade_fn")) or _other_module(entry, config.get("preparer"))
+        if other:
+            warnings.append(f"config.yaml names the code of `{other}`; the folder's own is used")
+    paths = {}
+    for key in ("answers", "sample_submission", "gold_submission"):
+        value = dataset.get(key, dataset.get("answers") if key == "gold_submission" else None)
+        if not isinstance(value, str):
+            raise _fail(entry, f"`dataset.{key}` must be a path below the data folder", key=f"dataset.{key}")
+        paths[key] = _data_path(entry, value, str(config_id))
+    try:
+        built = grader_from_config(grader, folder, entry.root)
+    except InputError as error:
+        raise _fail(entry, str(error), key="grader") from None
+    data = entry.data_dir / entry.id
+    return Task(
+        id=entry.id,
+        name=clean_line(str(config.get("name") or entry.id), 200),
+        folder=folder,
+        root=entry.root,
+        grader=built,
+        answers=paths["answers"],
+        gold_submission=paths["gold_submission"],
+        sample_submission=paths["sample_submission"],
+        raw_dir=data / "raw",
+        private_dir=data / "prepared" / "private",
+        public_dir=data / "prepared" / "public",
+        checksums=folder / "checksums.yaml",
+        leaderboard=folder / "leaderboard.csv",
+        biomedical_metadata=config.get("biomedical_metadata"),
+        human_baselines=config.get("human_baselines"),
+        compute_requirements=config.get("compute_requirements"),
+        data_source=config.get("data_source"),
+        task_type=_word(config.get("task_type") or config.get("competition_type")),
+        domain=_word(config.get("domain")),
+        difficulty=_word(config.get("difficulty")),
+        time_limit=config.get("time_limit"),
+        awards_medals=bool(config.get("awards_medals", False)),
+        self_trained=bool(board.get("self_trained", False)),
+        partial_leaderboard=bool(board.get("partial", False)),
+        preparer=config.get("preparer"),
+        config=config,
+        warnings=tuple(warnings),
+    )
+
+
+def _other_module(entry: TaskEntry, reference: Any) -> str | None:
+    """Return the task whose code a published reference names, if it is not this one's."""
+    prefix = "biomlbench.tasks."
+    if not isinstance(reference, str) or not reference.startswith(prefix):
+        return None
+    named = reference.removeprefix(prefix).partition(":")[0].rpartition(".")[0]
+    return None if named == entry.id.replace("/", ".") else clean_line(named, 100)
+
+
+def _word(value: Any) -> str | None:
+    return None if value is None else clean_line(str(value), 100)
+
+
+def _data_path(entry: TaskEntry, relative: str, config_id: str) -> Path:
+    # A config copied from another folder still names that folder's data: its own come first.
+    as_written = entry.data_dir / relative
+    if config_id != entry.id and relative.startswith(config_id + "/"):
+        own = entry.data_dir / (entry.id + relative[len(config_id) :])
+        if own.exists() or not as_written.exists():
+            return own
+    return as_written

@@ -1,0 +1,84 @@
+"""The doctor: everything that is wrong with a submission, not just the first thing.
+
+A declared metric knows what it needs. For a grader with code the file is compared with the task's
+sample submission, which shows what a good file looks like; the grader itself has the last word.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bioeval_tui.errors import InvalidSubmissionError, Problem
+from bioeval_tui.grade.files import alignment
+from bioeval_tui.grade.files.tables import read_frame
+from bioeval_tui.grade.paths import why_not_a_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bioeval_tui.grade.grade import TaskGrading
+
+
+def examine(grading: TaskGrading, path: Path) -> list[Problem]:
+    """Return all findings about the file at `path`; empty if nothing is wrong with it."""
+    reason = why_not_a_file(path)
+    if reason is not None:
+        return [Problem(reason)]
+    suffix = path.suffix.lower()
+    if suffix not in grading.scorer.suffixes:
+        wanted = " or ".join(grading.scorer.suffixes)
+        return [Problem(f"{path.name} is not of a kind that {grading.task.id} takes: {wanted} is expected")]
+    if grading.task.grader.spec is not None:
+        return grading.scorer.examine(path)
+    if suffix == ".csv" and grading.task.sample_submission.suffix == ".csv":
+        return _compare_with_sample(path, grading.task.sample_submission)
+    return []
+
+
+def _compare_with_sample(path: Path, sample_path: Path) -> list[Problem]:
+    try:
+        found = read_frame(path).rename(columns=str)
+    except InvalidSubmissionError as error:
+        return [Problem(str(error))]
+    if not len(found.columns):
+        return [Problem("the file is empty")]
+    try:
+        sample = read_frame(sample_path).rename(columns=str)
+    except (InvalidSubmissionError, OSError):
+        return []
+    problems = alignment.missing_columns(list(found.columns), list(sample.columns))
+    if len(found) != len(sample):
+        problems.append(
+            Problem(f"the file has {len(found):,} rows where the sample submission has {len(sample):,}")
+        )
+    first = sample.columns[0]
+    if first in found.columns and sample[first].is_unique:
+        expected = alignment.as_index(sample[first])
+        ids = alignment.as_index(found[first].dropna(), expected)
+        problems += alignment.compare_names(ids, alignment.as_index(expected, ids), "id", str(first))[1]
+    for name in sample.columns[1:]:
+        if name in found.columns:
+            problems += _compare_column(found[name], sample[name], str(name))
+    return problems
+
+
+def _compare_column(found: pd.Series, sample: pd.Series, name: str) -> list[Problem]:
+    if sample.isna().any():
+        return []
+    if sample.dtype.kind in "iuf":
+        return alignment.numbers(found, name)[1]
+    missing = np.flatnonzero(found.isna().to_numpy())
+    if not len(missing):
+        return []
+    lines = alignment.examples([int(row) + 2 for row in missing[: alignment.FIRST]], len(missing))
+    line = int(missing[0]) + 2
+    return [
+        Problem(
+            f"column `{name}` has no value in line{'s' if len(missing) > 1 else ''} {lines}",
+            line=line,
+            field=name,
+        )
+    ]

@@ -1,6 +1,0 @@
-"""Checks of the simulated user's messages, and the ledger of the facts that it gave away."""
-
-from bioeval_tui.guards.checks import RULES, check
-from bioeval_tui.guards.ledger import asked, disclosed
-
-__all__ = ["RULES", "asked", "check", "disclosed"]

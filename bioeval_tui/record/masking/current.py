@@ -1,0 +1,45 @@
+"""The mask of this process: what `--redact` asked for, or none. Everything that shows or writes a recording asks here.
+
+Without rules nothing of masking is loaded until somebody wants a text cleaned: the first screen does not wait for it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.masking.mask import Mask
+
+
+class _Chosen(NamedTuple):
+    mask: Mask | None
+    path: Path | None
+
+
+_chosen = _Chosen(None, None)
+
+
+def masking() -> bool:
+    """Say whether this process masks."""
+    return _chosen.mask is not None and _chosen.mask.active
+
+
+def current() -> Mask:
+    """Return the mask that holds now; one that only cleans, if there are no rules."""
+    if _chosen.mask is None:
+        from bioeval_tui.record.masking.mask import Mask
+
+        return Mask()
+    return _chosen.mask
+
+
+def rules_path() -> Path | None:
+    """Return the rules file that was given, for processes that are started from here."""
+    return _chosen.path
+
+
+def use(mask: Mask, path: Path | None = None) -> None:
+    """Let a mask hold from here on; `path` is its rules file."""
+    global _chosen
+    _chosen = _Chosen(mask, path)

@@ -1,0 +1,265 @@
+"""What the rules find in a text, and what stands there instead."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+import regex
+
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.patterns import find_all
+from bioeval_tui.record.masking.folding import Folded, fold
+
+ELLIPSIS = "…"
+
+HIDDEN = "[MASKED]"
+"""Stands for a whole text that could not be searched in time: nothing of it may be shown."""
+
+MOST_BETWEEN = 4
+"""So many characters that are neither letters nor digits may stand between the words of a name."""
+
+LONG_IDENTIFIER = 6
+"""Identifiers from so many letters and digits on are found inside longer words, too."""
+
+PATTERN_REACH = 100
+"""So many characters of a text that still grows are held back for patterns, which may yet match more."""
+
+SHORTEST_PART = 4
+"""So many letters of a name that was cut off ("Zede…") are enough to mask them."""
+
+MOST_SLOW = 5
+"""After so many texts that took too long, every text is hidden at once."""
+
+
+class Span(NamedTuple):
+    """A stretch of a text, `end` exclusive, and what stands there instead."""
+
+    start: int
+    end: int
+    instead: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A name or identifier by its letters; `joints` are where one of its words ends and the next begins.
+
+    `comma_at` is the joint where a comma must stand, for a name written with its last word first.
+    """
+
+    letters: str
+    instead: str
+    is_name: bool
+    joints: frozenset[int] = frozenset()
+    comma_at: int = 0
+
+    @classmethod
+    def of(cls, text: str, instead: str, *, is_name: bool) -> Literal:
+        """Return the literal for a text; its letters are empty when it has none."""
+        return cls._of_words(_words(text), instead, is_name)
+
+    @classmethod
+    def _of_words(cls, words: Sequence[str], instead: str, is_name: bool) -> Literal:
+        folded = [fold(word).letters for word in words]
+        ends = accumulate(map(len, folded))
+        return cls("".join(folded), instead, is_name, frozenset(ends))
+
+    @classmethod
+    def last_name_first(cls, text: str, instead: str) -> Literal | None:
+        """Return the literal for `Lovelace, Ada` where `text` is `Ada Lovelace`; None for a single word."""
+        words = _words(text)
+        if len(words) < 2:
+            return None
+        turned = cls._of_words([words[-1], *words[:-1]], instead, True)
+        return replace(turned, comma_at=min(turned.joints))
+
+
+def _words(text: str) -> list[str]:
+    characters = (c if c.isalnum() or unicodedata.combining(c) else " " for c in text)
+    return "".join(characters).split()
+
+
+@dataclass(frozen=True, slots=True)
+class PatternRule:
+    """A regular expression; each different text that it finds gets a tag of its own after `label`."""
+
+    pattern: str
+    label: str
+
+
+class Rules:
+    """Names and identifiers by their letters, and patterns. `key` makes the tags of what patterns find.
+
+    A tag depends on the text and the key alone, so one identifier reads the same in every run, report and tab. It
+    tells nothing to who has not the key.
+    """
+
+    def __init__(
+        self, literals: Sequence[Literal], patterns: Sequence[PatternRule] = (), key: bytes = b""
+    ) -> None:
+        self._literals = {literal.letters: literal for literal in literals if not literal.comma_at}
+        self._turned = {literal.letters: literal for literal in literals if literal.comma_at}
+        self._patterns = tuple(patterns)
+        self._key = key
+        whole = [
+            letters + "s" for letters in (*self._literals, *self._turned)
+        ]  # with the plural's s, what follows it decides
+        self._beginnings = {letters[:n] for letters in whole for n in range(1, len(letters) + 1)}
+        self._longest = max(map(len, whole), default=0)
+        self._cut = {
+            part: literal.instead
+            for literal in literals
+            for n in range(SHORTEST_PART, len(literal.letters))
+            for part in (literal.letters[:n], literal.letters[-n:])
+        }
+        self._slow = 0
+        labels = {literal.instead.rpartition("-")[0].lstrip("[") for literal in literals}
+        labels |= {rule.label for rule in patterns}
+        choice = "|".join(map(regex.escape, sorted(labels)))
+        self._replaced = regex.compile(rf"\[(?:{choice})-[0-9A-Z]{{1,8}}\]|{regex.escape(HIDDEN)}")
+
+    def replace(self, text: str) -> str:
+        """Return the text with everything replaced that a rule finds. Doing it again changes nothing."""
+        spans = self.spans(text)
+        return text if not spans else replaced(text, spans)
+
+    def spans(self, text: str) -> list[Span]:
+        """Return what the rules find: in order, apart from each other."""
+        if self._slow >= MOST_SLOW:
+            return [Span(0, len(text), HIDDEN)] if text else []
+        found = self._find_literals(fold(text), text) + self._find_cut(text)
+        try:
+            found += self._find_patterns(text)
+        except NotMeasuredError:
+            self._slow += 1
+            return [Span(0, len(text), HIDDEN)]
+        if not found:
+            return []
+        kept = [(match.start(), match.end()) for match in self._replaced.finditer(text)]
+        outside = [s for s in found if not any(a <= s.start and s.end <= b for a, b in kept)]
+        return _joined(outside)
+
+    def settled(self, text: str) -> int:
+        """Return how much of a text that still grows will read the same, whatever comes after it."""
+        folded = fold(text)
+        end = len(text)
+        for length in range(min(self._longest, len(folded.letters)), 0, -1):
+            if folded.letters[-length:] in self._beginnings:
+                end = folded.at[-length]
+                break
+        if (cut := text.rfind(ELLIPSIS, max(0, len(text) - self._longest * 2))) >= 0:
+            end = min(end, cut)
+        for rule in self._patterns:
+            end = min(end, len(text) - PATTERN_REACH)
+            try:
+                found = find_all(rule.pattern, text, partial=True)
+            except NotMeasuredError:
+                return 0
+            end = min([end, *(f.start for f in found if f.partial or f.end >= len(text) - PATTERN_REACH)])
+        for span in self.spans(text):
+            if span.start < end < span.end:
+                end = span.start
+        return max(0, end)
+
+    def _find_literals(self, folded: Folded, text: str) -> list[Span]:
+        found = self._find(self._literals, folded, text)
+        turned = self._find(self._turned, folded, text) if "," in text else []
+        return found + [t for t in turned if not any(f.start < t.end and t.start < f.end for f in found)]
+
+    def _find(self, literals: Mapping[str, Literal], folded: Folded, text: str) -> list[Span]:
+        found = []
+        for letters, literal in literals.items():
+            at = folded.letters.find(letters)
+            while at >= 0:
+                places = folded.at[at : at + len(letters)]
+                if _stands_alone(literal, places, text):
+                    end = places[-1] + 1
+                    while end < len(text) and unicodedata.combining(text[end]):
+                        end += 1
+                    found.append(Span(places[0], end, literal.instead))
+                at = folded.letters.find(letters, at + 1)
+        return found
+
+    def _find_cut(self, text: str) -> list[Span]:
+        """Find what is left of a name where a text was cut, on either side of an ellipsis."""
+        found = []
+        at = text.find(ELLIPSIS) if self._cut else -1
+        while at >= 0:
+            reach = self._longest * 2
+            start = max(0, at - reach)
+            before, after = fold(text[start:at]), fold(text[at + 1 : at + 1 + reach])
+            for n in range(min(self._longest, len(before.letters)), SHORTEST_PART - 1, -1):
+                first = start + before.at[-n]
+                if (instead := self._cut.get(before.letters[-n:])) and not text[first - 1 : first].isalpha():
+                    found.append(Span(first, at, instead))
+                    break
+            for n in range(min(self._longest, len(after.letters)), SHORTEST_PART - 1, -1):
+                last = at + 1 + after.at[n - 1]
+                if (instead := self._cut.get(after.letters[:n])) and not text[last + 1 : last + 2].isalpha():
+                    found.append(Span(at + 1, last + 1, instead))
+                    break
+            at = text.find(ELLIPSIS, at + 1)
+        return found
+
+    def _find_patterns(self, text: str) -> list[Span]:
+        return [
+            Span(
+                found.start,
+                found.end,
+                f"[{rule.label}-{self._tag(rule.label, text[found.start : found.end])}]",
+            )
+            for rule in self._patterns
+            for found in find_all(rule.pattern, text)
+            if found.end > found.start
+        ]
+
+    def _tag(self, label: str, text: str) -> str:
+        message = f"{label}\0{fold(text).letters or text}".encode("utf-8", "replace")
+        return base64.b32encode(hmac.digest(self._key, message, hashlib.sha256))[:5].decode()
+
+
+def _stands_alone(literal: Literal, places: list[int], text: str) -> bool:
+    """Say whether letters that were found are the name or identifier, and not part of other words."""
+    for number, (a, b) in enumerate(pairwise(places), start=1):
+        between = [c for c in text[a + 1 : b] if not unicodedata.combining(c)]
+        if len(between) > MOST_BETWEEN or (between and literal.is_name and number not in literal.joints):
+            return False
+        if number == literal.comma_at and "," not in between:
+            return False
+    before, after = text[places[0] - 1 : places[0]], text[places[-1] + 1 : places[-1] + 2]
+    first, last = text[places[0]], text[places[-1]]
+    if literal.is_name:
+        begins = not before.isalpha() or (before.islower() and first.isupper())
+        if after in ("s", "S") and not text[places[-1] + 2 : places[-1] + 3].isalpha():
+            return begins  # the plural
+        return begins and (not after.isalpha() or (last.islower() and after.isupper()))
+    if len(literal.letters) >= LONG_IDENTIFIER:
+        return True
+    return not before.isalnum() and not after.isalnum()
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    """Return the spans in order; those that overlap become one, under the name of the first and longest."""
+    joined: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if joined and span.start < joined[-1].end:
+            joined[-1] = joined[-1]._replace(end=max(joined[-1].end, span.end))
+        else:
+            joined.append(span)
+    return joined
+
+
+def replaced(text: str, spans: Iterable[Span], start: int = 0, end: int | None = None) -> str:
+    """Return `text[start:end]` with the spans in it replaced; no span may reach over either end."""
+    pieces, at, end = [], start, len(text) if end is None else end
+    for span in spans:
+        if start <= span.start and span.end <= end:
+            pieces += [text[at : span.start], span.instead]
+            at = span.end
+    return "".join([*pieces, text[at:end]])

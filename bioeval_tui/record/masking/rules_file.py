@@ -1,0 +1,184 @@
+"""Read a rules file; whatever is wrong with it is one sentence with its line."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import InputError, Problem
+from bioeval_tui.patterns import pattern_problem
+from bioeval_tui.record.masking.rules import Literal, PatternRule, Rules
+from bioeval_tui.settings import private_dir
+from bioeval_tui.text import clean_line
+from bioeval_tui.yaml_positions import Document, read_yaml
+from bioeval_tui.yaml_positions import Path as FieldPath
+
+MAX_BYTES = 1_000_000
+MAX_ENTRIES = 5_000
+KEYS = {"names": "PATIENT", "identifiers": "ID", "patterns": ""}
+SHORTEST = {"names": 2, "identifiers": 3}
+KEY_FILE = "masking.key"
+_LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,19}")
+
+
+def load_rules(path: Path, data_dir: Path) -> Rules:
+    """Read a rules file. Patterns need a key, which is kept in `data_dir` and made when it is missing.
+
+    Raises:
+        InputError: with every problem found, each with its line and what would be right.
+    """
+    shown = clean_line(str(path))
+    reader = _Reader(read_yaml(_read(path, shown), shown), shown)
+    literals, patterns = reader.read()
+    if reader.problems:
+        raise InputError("\n".join(map(str, reader.problems)), tuple(reader.problems))
+    return Rules(literals, patterns, _key(data_dir) if patterns else b"")
+
+
+def _read(path: Path, shown: str) -> str:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{shown}: larger than {MAX_BYTES:,} bytes; that is no rules file")
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{shown}: not UTF-8 text; save the rules as UTF-8") from None
+    except OSError as error:
+        raise InputError(f"{shown}: cannot be read: {error.strerror}; give a YAML file of rules") from None
+
+
+def _key(data_dir: Path) -> bytes:
+    path = private_dir(data_dir) / KEY_FILE
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        pass
+    else:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(32))
+    key = path.read_bytes()
+    if len(key) < 32:
+        raise InputError(
+            f"{clean_line(str(path))}: no key for masking; remove the file, and a new one is made"
+        )
+    return key
+
+
+class _Reader:
+    """Goes through the file and notes problems where they stand."""
+
+    def __init__(self, document: Document, file: str) -> None:
+        self.problems: list[Problem] = [
+            problem for problem in document.problems if document.value is not None
+        ]
+        if document.value is None:
+            said = [problem for problem in document.problems if "empty" not in problem.message]
+            self.problems += said or [Problem("the file is empty; give names, identifiers or patterns", file)]
+        self._document = document
+        self._file = file
+        self._counts: Counter[str] = Counter()
+
+    def read(self) -> tuple[list[Literal], list[PatternRule]]:
+        """Return what the file asks for."""
+        value = self._document.value
+        if value is None:
+            return [], []
+        if not isinstance(value, dict):
+            self._wrong((), f"lists are needed under the keys {', '.join(KEYS)}")
+            return [], []
+        literals: list[Literal] = []
+        patterns: list[PatternRule] = []
+        for key, entries in value.items():
+            if key not in KEYS:
+                self._wrong(
+                    (key,),
+                    f"unknown key `{clean_line(str(key), 40)}`; the keys are {', '.join(KEYS)}",
+                    key=True,
+                )
+            elif not isinstance(entries, list) or not entries:
+                self._wrong((key,), "a list with at least one entry is needed here")
+            elif len(entries) > MAX_ENTRIES:
+                self._wrong((key,), f"{len(entries):,} entries; the most is {MAX_ENTRIES:,}")
+            elif key == "patterns":
+                patterns += [
+                    rule for n, entry in enumerate(entries) if (rule := self._pattern((key, n), entry))
+                ]
+            else:
+                literals += [
+                    one for n, entry in enumerate(entries) for one in self._literals((key, n), entry)
+                ]
+        self._twice(literals)
+        return literals, patterns
+
+    def _literals(self, path: FieldPath, entry: Any) -> list[Literal]:
+        kind, label = str(path[0]), KEYS[str(path[0])]
+        if isinstance(entry, dict):
+            if not set(entry) <= {"text", "as"} or "text" not in entry:
+                self._wrong(path, "an entry has `text` and may have `as`")
+                return []
+            label, entry = self._label((*path, "as"), entry.get("as", label)), entry["text"]
+        self._counts[label] += 1
+        instead = f"[{label}-{self._counts[label]}]"
+        found = []
+        for text in entry if isinstance(entry, list) else [entry]:
+            if not isinstance(text, str):
+                self._wrong(path, "text is needed here; put a number in quotes, such as '0042'")
+                continue
+            literal = Literal.of(text, instead, is_name=kind == "names")
+            if len(literal.letters) < SHORTEST[kind]:
+                self._wrong(
+                    path,
+                    f"too short: {SHORTEST[kind]} letters or digits at least, or half the text would be masked",
+                )
+                continue
+            found.append(literal)
+            turned = Literal.last_name_first(text, instead) if literal.is_name else None
+            found += [turned] if turned else []
+        return found
+
+    def _pattern(self, path: FieldPath, entry: Any) -> PatternRule | None:
+        if (
+            not isinstance(entry, dict)
+            or set(entry) != {"pattern", "as"}
+            or not isinstance(entry["pattern"], str)
+        ):
+            self._wrong(
+                path, "`pattern` (a regular expression) and `as` (a word such as MRN) are needed here"
+            )
+            return None
+        problem = pattern_problem(entry["pattern"])
+        if problem is None and _matches_nothing(entry["pattern"]):
+            problem = "the pattern matches an empty text; let it ask for one character at least"
+        if problem is not None:
+            self._wrong((*path, "pattern"), problem)
+            return None
+        return PatternRule(entry["pattern"], self._label((*path, "as"), entry["as"]))
+
+    def _label(self, path: FieldPath, label: Any) -> str:
+        if isinstance(label, str) and _LABEL.fullmatch(label):
+            return label
+        self._wrong(path, "a word in capitals is needed here, such as PATIENT or MRN, at most 20 characters")
+        return "X"
+
+    def _twice(self, literals: list[Literal]) -> None:
+        known: dict[str, str] = {}
+        for literal in (one for one in literals if not one.comma_at):
+            if known.setdefault(literal.letters, literal.instead) != literal.instead:
+                self._wrong(
+                    (), f"{known[literal.letters]} and {literal.instead} are the same text; list it once"
+                )
+
+    def _wrong(self, path: FieldPath, message: str, *, key: bool = False) -> None:
+        place = self._document.place(path, key=key)
+        name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+        field = "" if key else clean_line(name)
+        self.problems.append(Problem(message, self._file, place.line, place.column, field))
+
+
+def _matches_nothing(pattern: str) -> bool:
+    from bioeval_tui.patterns import search
+
+    return search(pattern, "") is not None

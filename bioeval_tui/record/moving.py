@@ -1,0 +1,71 @@
+"""A recording goes on in another folder, because its own takes nothing more; a link stays in its place."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from pathlib import Path
+
+from bioeval_tui.errors import RecordingError
+from bioeval_tui.record.locks import lock
+
+CHUNK = 1 << 20
+
+
+def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
+    """Copy the open recording `path` into `folder`; return the copy, synced, locked, open for appending.
+
+    Raises:
+        RecordingError: the folder is missing, is where the recording is, holds such a file, or is full, too.
+    """
+    target = folder / path.name
+    if not folder.is_dir():
+        raise RecordingError(f"{folder} is no folder")
+    try:
+        if folder.resolve() == path.resolve().parent:
+            raise RecordingError(f"{folder} is where the recording is")
+        copy = os.open(target, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise RecordingError(f"{target} exists; it is not written over") from None
+    except OSError as error:
+        raise RecordingError(f"{folder} cannot be written: {error.strerror}") from None
+    file = io.FileIO(copy, "ab")
+    try:
+        lock(copy, target)
+        at = 0
+        while data := os.pread(descriptor, CHUNK, at):
+            at += len(data)
+            view = memoryview(data)
+            while view:
+                view = view[file.write(view) or 0 :]
+        os.fsync(copy)
+    except OSError as error:
+        file.close()
+        target.unlink(missing_ok=True)
+        raise RecordingError(f"{folder} cannot take the recording: {error.strerror}") from None
+    return file
+
+
+def link(path: Path, target: Path) -> None:
+    """Put a link to `target` where the recording was, so that viewers and `runs list` find it.
+
+    Raises:
+        RecordingError: it cannot be linked; the recording goes on in `target` all the same.
+    """
+    part = path.with_suffix(".moved")
+    whole = target.absolute()
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            part.unlink()
+        try:
+            part.symlink_to(whole)
+            part.replace(path)
+        except OSError:
+            # A full disk may have no room for a second name; the copy is whole and synced, so the first can go.
+            path.unlink()
+            path.symlink_to(whole)
+    except OSError as error:
+        raise RecordingError(
+            f"the recording goes on in {whole}, but no link to it can be left in its place: {error.strerror}"
+        ) from None

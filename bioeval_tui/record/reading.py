@@ -1,0 +1,200 @@
+"""Read a recording: whole, or followed while another process writes it. Damage is reported, never fatal."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import re
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bioeval_tui.errors import Problem, RecordingError
+from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, read_event
+from bioeval_tui.record.masking.current import current, masking
+from bioeval_tui.text import clean_value, compact_json
+
+FRAME_S = 1 / 60
+CHUNK = 1 << 20
+MAX_LINE = 16 << 20
+MANY_EVENTS = 20_000
+MAX_DAMAGED = 10_000
+"""Damaged lines after which the rest of a file is left out: telling what is wrong with a line takes time."""
+
+
+@dataclass(slots=True)
+class LineReader:
+    """Turns bytes as they come into events; keeps the torn last line until it is whole."""
+
+    name: str
+    problems: list[Problem] = field(default_factory=list)
+    line: int = 0
+    _damaged: int = 0
+    _rest: bytes = b""
+
+    def feed(self, data: bytes) -> list[RunEvent]:
+        """Return the events that `data` completes."""
+        lines = (self._rest + data).split(b"\n")
+        self._rest = lines.pop()
+        if len(self._rest) > MAX_LINE:
+            self.problems.append(
+                Problem(f"a line is longer than {MAX_LINE:,} bytes", self.name, self.line + 1)
+            )
+            self._rest = b""
+        return [event for line in lines if (event := self._read(line)) is not None]
+
+    def finish(self) -> None:
+        """Report what is left: a line without its end was torn when the writer died."""
+        if self._rest.strip():
+            self.problems.append(Problem("the last line is torn; it is left out", self.name, self.line + 1))
+            self._rest = b""
+
+    def _read(self, line: bytes) -> RunEvent | None:
+        self.line += 1
+        if self._damaged > MAX_DAMAGED or not line.strip():
+            return None
+        try:
+            return read_event(_made_safe(line))
+        except ValueError:
+            self._damaged += 1
+            message = "damaged line, left out"
+            if self._damaged > MAX_DAMAGED:
+                message = f"more than {MAX_DAMAGED:,} damaged lines; the rest is left out"
+            self.problems.append(Problem(message, self.name, self.line))
+            return None
+
+
+# What `text.clean` changes, in UTF-8. The engine writes none of it, nor an escape for it: its own lines pass unread.
+_SUSPICIOUS = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe1\xa0\x8e|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"
+    rb"|\xef\xbf[\xb9-\xbf]|\xf3\xa0|(?:[\xcc\xcd][\x80-\xbf]){9}"
+)
+
+_ESCAPES = (b"\\u", b"\\b", b"\\f", b"\\r")
+
+
+def _made_safe(line: bytes) -> bytes:
+    """Return a line with its texts cleaned, if somebody else wrote what a terminal could act on into it."""
+    escaped = b"\x7f" in line or (b"\\" in line and any(token in line for token in _ESCAPES))
+    if not escaped and (line.isascii() or not _SUSPICIOUS.search(line)):
+        return line
+    try:
+        return compact_json(clean_value(json.loads(line))).encode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        return line  # not JSON, or nested more deeply than an event may be
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A whole recording and what is wrong with it."""
+
+    path: Path
+    events: tuple[RunEvent, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def read_recording(path: Path, *, as_written: bool = False) -> Recording:
+    """Read a recording from start to end, masked if this process masks; `as_written` is for what goes on from it.
+
+    Raises:
+        RecordingError: the file cannot be read or holds not one event.
+    """
+    reader = LineReader(path.name)
+    events: list[RunEvent] = []
+    with _no_collecting(events):
+        for batch in _batches(path, reader):
+            events += batch
+    reader.finish()
+    if not events:
+        raise RecordingError(f"{path}: not a recording: no event could be read", tuple(reader.problems))
+    masked = events if as_written or not masking() else current().events(events)
+    return Recording(path, tuple(masked), tuple(reader.problems))
+
+
+@contextmanager
+def _no_collecting(events: list[RunEvent]) -> Iterator[None]:
+    """Hold the garbage collector off: events hold no cycles, and looking for them takes longer than reading.
+
+    Of a large recording it never needs to look again: what is there afterwards is frozen.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if len(events) > MANY_EVENTS:
+            gc.freeze()
+        if was_on:
+            gc.enable()
+
+
+def _batches(path: Path, reader: LineReader) -> Iterator[list[RunEvent]]:
+    try:
+        with path.open("rb") as file:
+            while data := file.read(CHUNK):
+                yield reader.feed(data)
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def follow(
+    path: Path,
+    *,
+    from_seq: int = 0,
+    ends: int = 0,
+    still_written: Callable[[], bool] = lambda: True,
+    frame_s: float = FRAME_S,
+) -> AsyncGenerator[Sequence[RunEvent], None]:
+    """Yield batches of events, one look a frame, until the run has ended; masked if this process masks.
+
+    Ends as well when nobody writes the file any more (`still_written` is asked when nothing new came).
+    Events up to `from_seq` are left out. The file may not exist yet. `ends` is how often the run ended
+    before: those ends, which a resumed run has behind it, are passed over.
+    """
+    batches = _follow(path, from_seq, ends, still_written, frame_s)
+    return current().follow(batches) if masking() else batches
+
+
+async def _follow(
+    path: Path, from_seq: int, ends: int, still_written: Callable[[], bool], frame_s: float
+) -> AsyncGenerator[Sequence[RunEvent], None]:
+    reader = LineReader(path.name)
+    offset = 0
+    quiet = 0
+    ended = False
+    while True:
+        data = _read_from(path, offset)
+        offset += len(data)
+        found = reader.feed(data) if data else []
+        for event in found:
+            if isinstance(event, RunEnded):
+                ends -= 1
+                ended = ends < 0
+            elif isinstance(event, RunResumed):
+                ended = False
+        events = [event for event in found if event.seq > from_seq]
+        if events:
+            yield events
+        if ended and not _read_from(path, offset):
+            return
+        if len(data) == CHUNK:
+            await asyncio.sleep(0)  # catching up: let the screen paint between slices
+            continue
+        quiet = 0 if data else quiet + 1
+        # Ask only now and then: it looks up a process.
+        if quiet and quiet % 15 == 0 and not still_written() and not _read_from(path, offset):
+            return
+        await asyncio.sleep(frame_s)
+
+
+def _read_from(path: Path, offset: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read(CHUNK)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None

@@ -1,0 +1,250 @@
+"""The one writer of a recording: a thread that appends, flushes and syncs, so that nobody waits for a disk.
+
+Every batch is flushed within 10 ms; `written()` returns when everything so far has been flushed, and is
+awaited before a message goes to the agent; fsync is grouped, at most once a second, and done at the end.
+When the disk refuses (full, read-only), the thread keeps what it has and tries again: the run pauses at
+its next `written()`, and nothing is lost. `move_to` lets it go on in another folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+
+from bioeval_tui.errors import RecordingError
+from bioeval_tui.record.events import RunEvent, write_event
+from bioeval_tui.record.locks import lock
+from bioeval_tui.record.moving import copy_to, link
+
+FLUSH_S = 0.01
+SYNC_S = 1.0
+RETRY_S = 0.5
+RELEASED_AT_ONCE = 2
+CHUNK = 1 << 20
+MOVE_S = 30.0
+
+
+class Recorder:
+    """Appends events to one file. `append` never blocks; `aclose` flushes, syncs and ends the thread.
+
+    `on_trouble` is called from the writer's thread with a sentence when the disk refuses, and with
+    None when writing works again. The file is locked as long as the recorder is open.
+    """
+
+    def __init__(
+        self, path: Path, *, resume: bool = False, on_trouble: Callable[[str | None], None] | None = None
+    ) -> None:
+        """Create the file, or with `resume` go on at the end of one, its torn last line cut.
+
+        Raises:
+            RecordingError: it cannot be written, exists already, or another process writes it.
+        """
+        self.path = path
+        self.trouble: str | None = None
+        self._on_trouble = on_trouble
+        self._lines: list[bytes] = []
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._hurry = threading.Event()
+        self._appended = 0
+        self._flushed = 0
+        self._waiters: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        self._closing = False
+        self._moves: list[tuple[Path, Future[None]]] = []
+        self._file = _open_private(path, resume)
+        self._thread = threading.Thread(target=self._write_forever, name=f"recorder {path.stem}", daemon=True)
+        self._thread.start()
+
+    def append(self, event: RunEvent) -> None:
+        """Queue an event; it is in the file within some milliseconds. After `aclose` nothing is taken any more."""
+        line = write_event(event)
+        with self._lock:
+            if self._closing:
+                return  # a late intent of a viewer; the run has ended
+            self._lines.append(line)
+            self._appended += 1
+        _set(self._wake)
+
+    async def written(self) -> None:
+        """Return once everything appended so far is flushed to the file."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if self._flushed >= self._appended:
+                return
+            waiter = loop.create_future()
+            self._waiters.append((self._appended, loop, waiter))
+        _set(self._hurry)
+        await waiter
+
+    def move_to(self, folder: Path) -> None:
+        """Go on in `folder`; what is recorded so far goes along, and a link stays where the file was.
+
+        Blocks until it is done, at most some seconds.
+
+        Raises:
+            RecordingError: the folder does not take it; the recording stays where it is.
+        """
+        done: Future[None] = Future()
+        with self._lock:
+            if self._closing:
+                raise RecordingError("the run has ended")
+            self._moves.append((folder, done))
+        self._wake.set()
+        try:
+            done.result(MOVE_S)
+        except TimeoutError:
+            raise RecordingError(f"{folder} takes the recording too slowly; it may go on there yet") from None
+
+    async def aclose(self, timeout_s: float = 10.0) -> None:
+        """Flush, sync and close. Raises `RecordingError` when the disk still refuses after `timeout_s`."""
+        with self._lock:
+            self._closing = True
+        self._hurry.set()
+        self._wake.set()
+        await asyncio.to_thread(self._thread.join, timeout_s)
+        if self._thread.is_alive():
+            raise RecordingError(f"{self.path.name}: the last events could not be written: {self.trouble}")
+
+    def _write_forever(self) -> None:
+        unsynced = False
+        synced = time.monotonic()
+        while True:
+            self._wake.wait(SYNC_S if unsynced else None)
+            woken = self._wake.is_set()
+            self._wake.clear()
+            if woken and not self._closing:
+                # A short wait joins what arrives together, unless somebody waits; flushing stays within FLUSH_S.
+                self._hurry.wait(FLUSH_S / 4)
+            self._hurry.clear()
+            self._move()
+            unsynced = self._write_batch() or unsynced
+            if unsynced and (self._closing or time.monotonic() - synced >= SYNC_S):
+                self._sync()
+                unsynced = False
+                synced = time.monotonic()
+            if self._closing and not self._lines:
+                self._file.close()
+                return
+
+    def _write_batch(self) -> bool:
+        with self._lock:
+            lines, self._lines = self._lines, []
+            count = self._appended
+        if lines:
+            self._write(b"".join(lines))
+        with self._lock:
+            self._flushed = max(self._flushed, count)
+            ready = [waiter for waiter in self._waiters if waiter[0] <= count]
+            self._waiters = [waiter for waiter in self._waiters if waiter[0] > count]
+        if ready:
+            _release(ready[0][1], [future for _, _, future in ready])
+        return bool(lines)
+
+    def _write(self, data: bytes) -> None:
+        """Write all of `data`, waiting as long as the disk refuses; never write a part twice."""
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self._file.write(view) or 0 :]
+            except OSError as error:
+                self._say(f"cannot write {self.path.name}: {error.strerror}")
+                self._wake.clear()
+                if not self._moves:
+                    self._wake.wait(RETRY_S)
+                self._move()
+        self._say(None)
+
+    def _move(self) -> None:
+        """Go where somebody asked to; who asked is told what came of it."""
+        while self._moves:
+            folder, done = self._moves.pop(0)
+            try:
+                moved = copy_to(self._file.fileno(), self.path, folder)
+            except RecordingError as error:
+                done.set_exception(error)
+                continue
+            self._file.close()
+            self._file = moved
+            try:
+                link(self.path, folder / self.path.name)
+            except RecordingError as error:
+                done.set_exception(error)
+            else:
+                done.set_result(None)
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._say(f"cannot sync {self.path.name}: {error.strerror}")
+
+    def _say(self, trouble: str | None) -> None:
+        if trouble != self.trouble:
+            self.trouble = trouble
+            if self._on_trouble is not None:
+                with contextlib.suppress(Exception):  # a listener's defect must not stop the writing
+                    self._on_trouble(trouble)
+
+
+def _set(event: threading.Event) -> None:
+    """Set an event; looking first is much quicker. The writer clears it before it takes what there is to write."""
+    if not event.is_set():
+        event.set()
+
+
+def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]]) -> None:
+    """Let who waits go on, a few in each round of the loop: a hundred conversations must not all go on in one."""
+
+    def some() -> None:
+        for future in waiting[:RELEASED_AT_ONCE]:
+            if not future.done():
+                future.set_result(None)
+        del waiting[:RELEASED_AT_ONCE]
+        if waiting:
+            loop.call_soon(some)
+
+    # The loop may have closed while the disk was busy; then nobody waits any more.
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(some)
+
+
+def _open_private(path: Path, resume: bool) -> io.FileIO:
+    """Open `path` for appending, unbuffered, readable by its owner alone, locked against a second writer."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    flags = os.O_RDWR | os.O_APPEND | (0 if resume else os.O_CREAT)
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        lock(descriptor, path)
+        if resume:
+            _cut_torn_line(descriptor)
+        elif os.fstat(descriptor).st_size:
+            raise RecordingError(f"{path.name} holds a recording already; it is not written over")
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return io.FileIO(descriptor, "ab")
+
+
+def _cut_torn_line(descriptor: int) -> None:
+    """Cut what stands after the last newline: the writer died in the middle of it."""
+    size = end = os.fstat(descriptor).st_size
+    while end:
+        start = max(0, end - CHUNK)
+        os.lseek(descriptor, start, os.SEEK_SET)
+        newline = os.read(descriptor, end - start).rfind(b"\n")
+        if newline >= 0:
+            end = start + newline + 1
+            break
+        end = start
+    if end != size:
+        os.ftruncate(descriptor, end)

@@ -1,0 +1,44 @@
+"""People's marks of graded submissions: `reviews.overlay.jsonl` in the folder of the grading report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record import reviews
+
+REPORT_REVIEWS = "reviews"
+"""The overlay of a folder of grading reports is called this, with the overlay's ending."""
+
+
+def reports_folder(path: Path) -> Path:
+    """Return the folder that a batch's report stands in, for the report, one task's report or the folder itself."""
+    folder = path if path.is_dir() else path.absolute().parent
+    return folder.parent if folder.name.endswith("_individual_reports") else folder
+
+
+def report_reviews(folder: Path) -> reviews.Reviews:
+    """Return what people said of the submissions whose grading report is in this folder.
+
+    Raises:
+        RecordingError: the file is there and cannot be read.
+    """
+    from bioeval_tui.record.overlay import read_overlay
+    from bioeval_tui.record.paths import overlay_path
+
+    place = folder / REPORT_REVIEWS
+    if not overlay_path(place).is_file():
+        return reviews.Reviews()
+    return reviews.fold_reviews(read_overlay(place).events)
+
+
+def submission_key(report: TaskReport) -> str:
+    """Return what a graded submission is found by in the reviews: task, file and when it was graded."""
+    return f"{report.task_id} {report.submission_path} {report.created_at.isoformat()}"
+
+
+def marks_at(path: Path, found: Iterable[TaskReport]) -> list[str]:
+    """Return for each report loaded from `path`, a file or a folder, what reviewers say of it; empty for nothing."""
+    said = report_reviews(reports_folder(path)).submissions
+    return [reviews.mark_words(said.get(submission_key(report), {})) for report in found]

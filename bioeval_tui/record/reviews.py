@@ -1,0 +1,342 @@
+"""What people said of a run's scores, folded from the overlay: who counts, and the scores that follow.
+
+Pure: no I/O. The latest review of each reviewer counts. Where reviewers differ, a task's reviewed score is the
+mean of theirs; a fault, or a mark of a submission, counts only when all who gave one agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+from bioeval_tui.text import clean, clean_line
+
+if TYPE_CHECKING:  # screens that only show a mark wait for no event model
+    from bioeval_tui.record.events import (
+        ConversationScored,
+        Fault,
+        Mark,
+        Reviewed,
+        RunEvent,
+        ScorePart,
+        TaskScored,
+        TranscriptScored,
+    )
+    from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
+
+PASS_ABOVE = 0.6
+SPOILING: frozenset[Fault] = frozenset({"evaluator", "judge", "infrastructure"})
+"""Faults with which a conversation is no result of the agent's."""
+
+Opinions = dict[str, "Reviewed"]
+"""The latest review of each reviewer, by name."""
+
+
+class TaskKey(NamedTuple):
+    """One task of one conversation. `task` counts from 1."""
+
+    key: ConversationKey
+    task: int
+
+
+@dataclass(slots=True)
+class Reviews:
+    """What stands after every undo: by task, by conversation (fault), by graded submission; notes in order."""
+
+    tasks: dict[TaskKey, Opinions] = field(default_factory=dict)
+    faults: dict[ConversationKey, Opinions] = field(default_factory=dict)
+    submissions: dict[str, Opinions] = field(default_factory=dict)
+    notes: list[Reviewed] = field(default_factory=list)
+    standing: dict[str, Reviewed] = field(default_factory=dict)
+    """Every entry that was not undone, in order, by its id."""
+
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        """Who gave a score, a fault or a mark that stands, in the order of the names."""
+        every = (*self.tasks.values(), *self.faults.values(), *self.submissions.values())
+        return tuple(sorted({name for opinions in every for name in opinions}))
+
+
+def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Reviews:
+    """Fold an overlay's reviews; with `state`, those of abandoned attempts are left out.
+
+    Only one's own entry can be undone. Texts are cleaned: an overlay may come from somebody else.
+    """
+    from bioeval_tui.record.events import Reviewed
+
+    entries = [_cleaned(event) for event in many if isinstance(event, Reviewed)]
+    # By time: reviews of another machine may have been taken in after newer ones.
+    entries.sort(key=lambda entry: entry.at if entry.at.tzinfo else entry.at.replace(tzinfo=UTC))
+    authors = {entry.review: entry.author for entry in entries}
+    undone = {
+        entry.undoes
+        for entry in entries
+        if entry.action == "undo" and entry.undoes and authors.get(entry.undoes) == entry.author
+    }
+    found = Reviews()
+    for entry in entries:
+        if entry.action != "undo" and entry.review not in undone and not _abandoned(entry, state):
+            found.standing[entry.review] = entry
+            _take(found, entry)
+    return found
+
+
+def last_of(reviews: Reviews, author: str) -> Reviewed | None:
+    """Return the newest entry of a reviewer that stands: what `undo` takes back."""
+    own = [entry for entry in reviews.standing.values() if entry.author == author]
+    return own[-1] if own else None
+
+
+def score_of(opinions: Mapping[str, Reviewed]) -> float | None:
+    """Return a task's reviewed score: the mean over its reviewers."""
+    given = [entry.after for entry in opinions.values() if entry.after is not None]
+    return fmean(given) if given else None
+
+
+def fault_of(opinions: Mapping[str, Reviewed]) -> Fault | None:
+    """Return the fault on which all reviewers agree; None when they differ or nobody gave one."""
+    given = {entry.fault for entry in opinions.values() if entry.fault is not None}
+    return given.pop() if len(given) == 1 else None
+
+
+def mark_of(opinions: Mapping[str, Reviewed]) -> Mark | None:
+    """Return the mark on which all reviewers agree; `suspicious` when they differ; None when nobody gave one."""
+    given = {entry.mark for entry in opinions.values() if entry.mark is not None}
+    return given.pop() if len(given) == 1 else "suspicious" if given else None
+
+
+def mark_words(opinions: Mapping[str, Reviewed]) -> str:
+    """Return `suspicious (ada: leaked labels)`; empty when nobody gave a mark."""
+    mark = mark_of(opinions)
+    if mark is None:
+        return ""
+    many = len({entry.mark for entry in opinions.values()}) > 1
+    told = [
+        f"{name}{f' {entry.mark}' if many else ''}{f': {entry.why}' if entry.why else ''}"
+        for name, entry in opinions.items()
+    ]
+    return clean_line(f"{mark} ({'; '.join(told)})")
+
+
+def disagree(opinions: Mapping[str, Reviewed]) -> bool:
+    """Say whether the reviewers differ."""
+    return len({(entry.after, entry.fault, entry.mark) for entry in opinions.values()}) > 1
+
+
+def pass_above(state: RunState, task: int) -> float:
+    """Return the score above which a task counts as passed, as the job says."""
+    listed = state.job.get("tasks") or []
+    item = listed[task - 1] if 0 < task <= len(listed) else None
+    value = item.get("passAbove", PASS_ABOVE) if isinstance(item, dict) else PASS_ABOVE
+    return float(value) if isinstance(value, int | float) else PASS_ABOVE
+
+
+def plain(value: float | None) -> str:
+    """Return a score with two decimals, or a dash."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+def words(before: float | None, after: float | None) -> str:
+    """Return `0.60 → 0.80 (reviewed)`; `0.60 (reviewed)` when it stayed; a dash for what is not known."""
+    told = [plain(value) for value in (before, after)]
+    return f"{told[0]} (reviewed)" if told[0] == told[1] else f"{told[0]} → {told[1]} (reviewed)"
+
+
+# The scores that follow
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedScores:
+    """A run's scores after its reviews. `tasks` are those that a person scored, of `of_tasks`."""
+
+    scores: dict[str, float | None]
+    mean: float | None
+    reviewers: tuple[str, ...]
+    tasks: int
+    of_tasks: int
+    disputed: int = 0
+    """Tasks, faults and marks on which reviewers differ."""
+    conditions: tuple[str, ...] = ()
+    """The conditions in which somebody gave a score or a fault."""
+
+    def told(self, before: Mapping[str, float | None], mean: float | None) -> list[str]:
+        """Return each condition's score and the mean of both, `withheld 0.41 → 0.55 (reviewed)`, given those before."""
+        told = [
+            f"{name} {words(before.get(name), score) if name in self.conditions else plain(score)}"
+            for name, score in self.scores.items()
+        ]
+        return [*told, f"mean {words(mean, self.mean)}"] if len(self.scores) > 1 else told
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields for JSON."""
+        return {
+            "score": self.mean,
+            "scores": self.scores,
+            "reviewers": list(self.reviewers),
+            "tasks": self.tasks,
+            "of_tasks": self.of_tasks,
+            "disputed": self.disputed,
+        }
+
+
+def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
+    """Return the run's reviewed scores; None when nobody gave a score or a fault."""
+    if not reviews.tasks and not reviews.faults:
+        return None
+    from bioeval_tui import score as composite
+
+    after = with_reviews(state, reviews)
+    scores = after.scores()
+    every = (*reviews.tasks.values(), *reviews.faults.values())
+    count = len(state.job.get("tasks") or [])
+    return ReviewedScores(
+        scores=scores,
+        mean=composite.published_mean(scores),
+        reviewers=tuple(sorted({name for opinions in every for name in opinions})),
+        tasks=len(reviews.tasks),
+        of_tasks=count * len(state.conversations),
+        disputed=sum(map(disagree, every)),
+        conditions=tuple(
+            sorted({*(k.key.condition for k in reviews.tasks), *(k.condition for k in reviews.faults)})
+        ),
+    )
+
+
+def with_reviews(state: RunState, reviews: Reviews) -> RunState:
+    """Return the state with people's scores in the place of the judge's; `state` itself does not change.
+
+    Timing, assertions and failures stay as recorded. A fault of evaluator, judge or infrastructure takes the
+    score away (the judge's does not where people scored every task); `agent` and `none` give it back where every
+    part was measured.
+    """
+    from bioeval_tui import score as composite
+
+    talks = {key: _reviewed_talk(state, talk, reviews) for key, talk in state.conversations.items()}
+    found = replace(state, conversations=talks)
+    if state.ended is not None:
+        scores = found.scores()
+        mean = composite.published_mean(scores)
+        found.ended = state.ended.model_copy(update={"scores": scores, "mean": mean})
+    return found
+
+
+def _reviewed_talk(state: RunState, talk: ConversationState, reviews: Reviews) -> ConversationState:
+    given = {key.task: score_of(opinions) for key, opinions in reviews.tasks.items() if key.key == talk.key}
+    fault = fault_of(reviews.faults.get(talk.key, {}))
+    if talk.score is None or (not given and fault is None):
+        return talk
+    tasks = _tasks(state, talk, {number: value for number, value in given.items() if value is not None})
+    found = replace(talk, score=_score(state, talk, tasks, fault, given.keys()))
+    if tasks:
+        base = talk.verdict or _no_verdict(talk)
+        found.verdict = base.model_copy(update={"tasks": tuple(tasks), "error": None})
+    if fault is not None and talk.ended is not None:
+        found.ended = talk.ended.model_copy(update={"fault": fault})
+    return found
+
+
+def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float]) -> list[TaskScored]:
+    """Return the tasks in the job's order, reviewed where somebody scored them; without the unscored ones."""
+    from bioeval_tui.record.events import TaskScored
+
+    judged = {task.task: task for task in talk.verdict.tasks} if talk.verdict else {}
+    found = []
+    for number, item in enumerate(state.job.get("tasks") or [], start=1):
+        title = str(item.get("task", "")) if isinstance(item, dict) else str(item)
+        task = judged.get(number)
+        if number in given:
+            task = task or TaskScored(task=number, title=title, score=given[number])
+            passed = given[number] > pass_above(state, number)
+            task = task.model_copy(update={"score": given[number], "passed": passed})
+        if task is not None:
+            found.append(task)
+    return found
+
+
+def _score(
+    state: RunState,
+    talk: ConversationState,
+    tasks: list[TaskScored],
+    fault: Fault | None,
+    given: Iterable[int],
+) -> ConversationScored:
+    from bioeval_tui import score as composite
+
+    assert talk.score is not None
+    count = len(state.job.get("tasks") or [])
+    by_people = bool(count) and len(set(given)) == count
+    if fault in SPOILING and not (fault == "judge" and by_people):
+        changes = {"score": None, "reason": f"reviewed: fault of the {fault}", "fault": fault}
+        return talk.score.model_copy(update=changes)
+    if talk.score.score is None and talk.ended is not None and talk.ended.fault in SPOILING and fault is None:
+        return talk.score  # people scored its tasks, but nobody says that it counts as a result
+    scores = [task.score for task in tasks] if len(tasks) == count else None
+    part = composite.task_part(scores, count, "not every task is scored")
+    parts = talk.score.parts or _parts(state, talk)
+    whole = composite.compose([part if old.name == "task" else old for old in parts], talk.score.failures)
+    left: Fault = "none" if whole.score is not None else talk.score.fault
+    return talk.score.model_copy(
+        update={
+            "score": whole.score,
+            "parts": whole.parts,
+            "reason": whole.reason,
+            "fault": fault or left,
+        }
+    )
+
+
+def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
+    """Return the parts of a conversation that was not scored when it was recorded."""
+    from bioeval_tui import score as composite
+
+    passed: dict[str, bool | None] = {"passed": True, "failed": False, "not_measured": None}
+    wanted = len(state.job.get("assertions") or [])
+    finals = [(check.weight, passed[check.status]) for check in talk.final_checks.values()]
+    finals += [(1.0, None)] * (wanted - len(finals))
+    target = float(state.job.get("aspirationalAverage", 0))
+    return (
+        composite.timing_part(target, talk.latencies_ms, ended=True),
+        composite.task_part(None, len(state.job.get("tasks") or [])),
+        composite.assertion_part(finals),
+    )
+
+
+def _no_verdict(talk: ConversationState) -> TranscriptScored:
+    from bioeval_tui.record.events import TranscriptScored
+
+    assert talk.score is not None
+    fields = talk.score.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
+    return TranscriptScored(**fields, judge="people")
+
+
+def _cleaned(entry: Reviewed) -> Reviewed:
+    return entry.model_copy(
+        update={"author": clean_line(entry.author or "unknown", 80), "why": clean(entry.why, 10_000)}
+    )
+
+
+def _abandoned(entry: Reviewed, state: RunState | None) -> bool:
+    if state is None or entry.condition is None or entry.trial is None:
+        return False
+    talk = state.conversation(entry.condition, entry.trial)
+    return talk is None or (entry.attempt or 1) != talk.attempt
+
+
+def _take(found: Reviews, entry: Reviewed) -> None:
+    from bioeval_tui.record.state import ConversationKey
+
+    author = entry.author or "unknown"
+    key = ConversationKey(entry.condition, entry.trial) if entry.condition and entry.trial else None
+    if entry.action == "note":
+        found.notes.append(entry)
+    elif entry.submission is not None:
+        if entry.mark is not None:
+            found.submissions.setdefault(entry.submission, {})[author] = entry
+    elif entry.action == "fault":
+        if key is not None:
+            found.faults.setdefault(key, {})[author] = entry
+    elif key is not None and entry.task is not None and entry.after is not None:
+        found.tasks.setdefault(TaskKey(key, entry.task), {})[author] = entry

@@ -1,0 +1,406 @@
+"""RunState, and `apply`: the one fold that every view of a run shares. Deterministic, no I/O.
+
+The state is mutable and owned by whoever folds; `apply` updates it in place and returns what changed.
+Views only read. Events of an abandoned attempt are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from bioeval_tui import score as composite
+from bioeval_tui.record import events
+from bioeval_tui.record.events import RunEvent, job_number
+
+Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
+
+
+class ConversationKey(NamedTuple):
+    """Which conversation of a run."""
+
+    condition: events.ConditionName
+    trial: int
+
+
+class Change(NamedTuple):
+    """What one event changed: its kind, and where it applies the conversation and message."""
+
+    kind: str
+    key: ConversationKey | None = None
+    message: int | None = None
+
+
+@dataclass(slots=True)
+class MessageState:
+    """One utterance, finished or streaming."""
+
+    message: int
+    turn: int
+    role: events.RoleName
+    speaker: str
+    started_at: datetime
+    done: bool = False
+    latency_ms: float | None = None
+    waited_ms: float = 0.0
+    first_token_ms: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    operator: bool = False
+    signs_off: bool = False
+    generation: list[dict[str, Any]] = field(default_factory=list)
+    facts: list[events.FactDisclosed] = field(default_factory=list)
+    failures: list[events.RequestFailed] = field(default_factory=list)
+    violations: list[events.EvaluatorViolated] = field(default_factory=list)
+    _pieces: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """What has been said so far."""
+        if len(self._pieces) > 1:
+            self._pieces[:] = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    def add(self, text: str) -> None:
+        """Append streamed text."""
+        if text:
+            self._pieces.append(text)
+
+    def replace(self, text: str) -> None:
+        """Set the whole text."""
+        self._pieces[:] = [text]
+
+
+@dataclass(slots=True)
+class ConversationState:
+    """One conversation, folded."""
+
+    key: ConversationKey
+    attempt: int = 1
+    phase: Phase = "waiting"
+    session_id: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    max_messages: int = 0
+    messages: list[MessageState] = field(default_factory=list)
+    checks: dict[int, list[events.AssertionChecked]] = field(default_factory=dict)
+    final_checks: dict[int, events.AssertionChecked] = field(default_factory=dict)
+    observations: list[events.StateObserved] = field(default_factory=list)
+    setups: list[events.SetupApplied] = field(default_factory=list)
+    seeds: list[events.SeedApplied] = field(default_factory=list)
+    warnings: list[events.Warned] = field(default_factory=list)
+    submissions: list[events.SubmissionGraded] = field(default_factory=list)
+    request_failures: list[events.RequestFailed] = field(default_factory=list)
+    ended: events.ConversationEnded | None = None
+    verdict: events.TranscriptScored | None = None
+    score: events.ConversationScored | None = None
+    _highest: int = 0
+
+    @property
+    def latencies_ms(self) -> list[float]:
+        """The agent's latencies, one a turn, in order."""
+        return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]
+
+    @property
+    def failures(self) -> int:
+        """How many failures count against the agent so far."""
+        return sum(1 for failure in self.request_failures if failure.counted)
+
+    @property
+    def facts(self) -> list[events.FactDisclosed]:
+        """The facts ledger: what was given away, in order."""
+        return [fact for message in self.messages for fact in message.facts]
+
+    @property
+    def violations(self) -> list[events.EvaluatorViolated]:
+        """What the evaluator did wrong, in order."""
+        return [violation for message in self.messages for violation in message.violations]
+
+    def message(self, number: int) -> MessageState | None:
+        """Return the message of that number, or None."""
+        if 0 < number <= len(self.messages) and self.messages[number - 1].message == number:
+            return self.messages[number - 1]
+        if number > self._highest:  # a message that begins: nothing to look through
+            return None
+        return next((message for message in self.messages if message.message == number), None)
+
+    def sent(self, message: MessageState) -> bool:
+        """Say whether a message reached the other side: the sign-off alone, and what was cut off or void, did not."""
+        last = self.messages[-1].message == message.message
+        return message.done and not (message.signs_off and last)
+
+    def begin(self, event: events.MessageStarted | events.MessageCompleted) -> MessageState:
+        """Append a message that was not known, and return it."""
+        message = MessageState(event.message, event.turn, event.role, event.speaker, event.at)
+        self.messages.append(message)
+        self._highest = max(self._highest, event.message)
+        return message
+
+    def latest_checks(self) -> list[events.AssertionChecked]:
+        """Return the newest check of each assertion, final ones first in force, by index."""
+        indexes = sorted(self.checks.keys() | self.final_checks.keys())
+        return [self.final_checks.get(index) or self.checks[index][-1] for index in indexes]
+
+
+@dataclass(slots=True)
+class RunState:
+    """One run, folded from its events."""
+
+    started: events.RunStarted | None = None
+    ended: events.RunEnded | None = None
+    conversations: dict[ConversationKey, ConversationState] = field(default_factory=dict)
+    warnings: list[events.Warned] = field(default_factory=list)
+    operator: list[events.OperatorActed] = field(default_factory=list)
+    unknown: list[events.UnknownEvent] = field(default_factory=list)
+    paused: set[str] = field(default_factory=set)
+    clean: bool = True
+    last_seq: int = 0
+    last_at: datetime | None = None
+    resumed: int = 0
+
+    @property
+    def job(self) -> dict[str, Any]:
+        """The job's snapshot under its published keys; empty before the run has started."""
+        return self.started.job if self.started else {}
+
+    @property
+    def only_condition(self) -> events.ConditionName | None:
+        """The one condition that the run holds; None where it holds both: then there are a mean and an uplift."""
+        held = self.started.conditions if self.started else ()
+        return held[0] if len(held) == 1 else None
+
+    @property
+    def why_not_clean(self) -> str:
+        """What follows from a run that is not clean, in a few words; empty when it is clean."""
+        if self.clean:
+            return ""
+        # With one condition there is nothing to compare: only a check that held from the start spoils it.
+        if self.only_condition:
+            return "an assertion held before the greeting"
+        return "the conditions cannot be compared"
+
+    def conversation(self, condition: events.ConditionName, trial: int = 1) -> ConversationState | None:
+        """Return a conversation, or None when it has not begun."""
+        return self.conversations.get(ConversationKey(condition, trial))
+
+    def scores(self) -> dict[str, float | None]:
+        """Return each condition's mean score over its trials; None when one is missing or not measured."""
+        found: dict[str, float | None] = {}
+        for condition in self.started.conditions if self.started else ():
+            trials = range(1, self.started.trials + 1) if self.started else ()
+            held = [self.conversation(condition, trial) for trial in trials]
+            values = [talk.score.score if talk and talk.score else None for talk in held]
+            found[condition] = composite.mean_of(values)
+        return found
+
+    def running_score(self, conversation: ConversationState) -> float | None:
+        """Return the final score if there is one, else the score over what is known so far."""
+        if conversation.score is not None:
+            return conversation.score.score
+        parts = [
+            composite.timing_part(
+                job_number(self.job, "aspirationalAverage", 0.0), conversation.latencies_ms
+            ),
+            composite.assertion_part(
+                [
+                    (c.weight, _PASSED[c.status])
+                    for c in conversation.latest_checks()
+                    if c.status != "not_measured"
+                ]
+            ),
+        ]
+        return composite.running(parts, conversation.failures)
+
+
+_PASSED: dict[str, bool | None] = {"passed": True, "failed": False, "not_measured": None}
+
+
+def apply(state: RunState, event: RunEvent) -> Change:
+    """Fold one event into `state`, in place, and say what changed."""
+    if event.seq:
+        state.last_seq = max(state.last_seq, event.seq)
+    state.last_at = event.at
+    if event.condition is None or event.trial is None:
+        _apply_to_run(state, event)
+        return Change(event.kind)
+    key = ConversationKey(event.condition, event.trial)
+    conversation = state.conversations.get(key)
+    attempt = event.attempt or 1
+    if conversation is None or attempt > conversation.attempt:
+        conversation = state.conversations[key] = ConversationState(key, attempt, "preparing")
+        conversation.started_at = event.at
+    elif attempt < conversation.attempt:
+        return Change("abandoned", key)
+    number = _apply_to_conversation(state, conversation, event)
+    return Change(event.kind, key, number)
+
+
+def apply_all(state: RunState, many: Iterable[RunEvent]) -> RunState:
+    """Fold many events and return the same state."""
+    for event in many:
+        apply(state, event)
+    return state
+
+
+def lighten(talk: ConversationState) -> None:
+    """Drop what only a reader of the transcript needs: words, states, checks by turn, evidence.
+
+    What remains is what scores, gates and statistics ask for.
+    """
+    for message in talk.messages:
+        message.replace("")
+        message.generation.clear()
+    for held in (talk.observations, talk.setups, talk.seeds, talk.checks):
+        held.clear()
+    if talk.verdict is not None:
+        tasks = tuple(task.model_copy(update={"evidence": ()}) for task in talk.verdict.tasks)
+        talk.verdict = talk.verdict.model_copy(update={"tasks": tasks, "verdicts": ()})
+
+
+def _apply_to_run(state: RunState, event: RunEvent) -> None:
+    match event:
+        case events.RunStarted():
+            state.started = event
+        case events.RunResumed():
+            state.resumed += 1
+            state.ended = None
+            if event.trials is not None and state.started is not None:
+                state.started = state.started.model_copy(update={"trials": event.trials})
+            state.paused.clear()
+        case events.RunEnded():
+            state.ended = event
+            state.clean = state.clean and event.clean
+            state.paused.clear()
+        case events.Warned():
+            _warn(state, event)
+        case events.OperatorActed():
+            state.operator.append(event)
+            _pause(state, event)
+        case events.UnknownEvent():
+            state.unknown.append(event)
+        case _:
+            pass
+
+
+def _warn(state: RunState, event: events.Warned) -> None:
+    state.warnings.append(event)
+    if event.code == "not_clean":
+        state.clean = False
+
+
+def _pause(state: RunState, event: events.OperatorActed) -> None:
+    every = state.started.conditions if state.started else events.CONDITIONS
+    who = {event.condition} if event.condition else set(every)
+    if event.action in ("pause", "step"):
+        state.paused |= who
+    elif event.action == "resume":
+        state.paused -= who
+
+
+def _apply_to_conversation(state: RunState, talk: ConversationState, event: RunEvent) -> int | None:
+    match event:
+        case events.MessageDelta():
+            message = talk.message(event.message)
+            if message is not None:
+                message.add(event.text)
+                message.generation.extend(event.generation)
+            return event.message
+        case events.MessageStarted():
+            _start_message(talk, event)
+            return event.message
+        case events.MessageCompleted():
+            _complete_message(talk, event)
+            return event.message
+        case events.ConversationStarted():
+            talk.session_id = event.session_id
+            talk.started_at = event.at
+            talk.max_messages = event.max_messages
+        case events.RequestFailed():
+            talk.request_failures.append(event)
+            return _attach(talk, event.message, "failures", event)
+        case events.FactDisclosed():
+            return _attach(talk, event.message, "facts", event)
+        case events.EvaluatorViolated():
+            return _attach(talk, event.message, "violations", event)
+        case events.StateObserved():
+            talk.observations.append(event)
+        case events.AssertionChecked():
+            _check(talk, event)
+        case events.SetupApplied():
+            talk.setups.append(event)
+        case events.SeedApplied():
+            talk.seeds.append(event)
+        case events.SubmissionGraded():
+            talk.submissions.append(event)
+        case events.Warned():
+            talk.warnings.append(event)
+            if event.code == "not_clean":
+                state.clean = False
+        case events.OperatorActed():
+            state.operator.append(event)
+            _pause(state, event)
+        case _:
+            _finish(state, talk, event)
+    return None
+
+
+def _finish(state: RunState, talk: ConversationState, event: RunEvent) -> None:
+    match event:
+        case events.ConversationEnded():
+            talk.ended = event
+            talk.ended_at = event.at
+            talk.phase = "judging"
+        case events.TranscriptScored():
+            talk.verdict = event
+        case events.ConversationScored():
+            talk.score = event
+            talk.phase = "ended"
+        case events.UnknownEvent():
+            state.unknown.append(event)
+        case _:
+            pass
+
+
+def _start_message(talk: ConversationState, event: events.MessageStarted) -> None:
+    message = talk.message(event.message)
+    if message is None:
+        talk.begin(event)
+    else:  # tried again: what the failed attempt had streamed is void
+        message.replace("")
+        message.generation.clear()
+        message.started_at = event.at
+    talk.phase = "evaluator" if event.role == "user" else "agent"
+
+
+def _complete_message(talk: ConversationState, event: events.MessageCompleted) -> None:
+    message = talk.message(event.message)
+    if message is None:
+        message = talk.begin(event)
+    message.replace(event.content)
+    message.done = True
+    message.turn = event.turn
+    message.latency_ms = event.latency_ms
+    message.waited_ms = event.waited_ms
+    message.first_token_ms = event.first_token_ms
+    message.tokens_in = event.tokens_in
+    message.tokens_out = event.tokens_out
+    message.operator = event.operator
+    message.signs_off = event.signs_off
+    message.generation = list(event.generation)
+    talk.phase = "checking"
+
+
+def _check(talk: ConversationState, event: events.AssertionChecked) -> None:
+    if event.final:
+        talk.final_checks[event.index] = event
+    else:
+        talk.checks.setdefault(event.index, []).append(event)
+
+
+def _attach(talk: ConversationState, number: int | None, name: str, event: RunEvent) -> int | None:
+    message = talk.message(number) if number is not None else None
+    if message is not None:
+        getattr(message, name).append(event)
+    return number

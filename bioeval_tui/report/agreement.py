@@ -1,0 +1,302 @@
+"""Judges against people, and people against people, over the tasks that people scored.
+
+A judge is a model (or panel, or the rules) with one version of its prompt; each member of a panel counts for
+itself, too. People's score of a task is the mean over its reviewers, each with the latest of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from bioeval_tui.record import reviews
+from bioeval_tui.record.events import Reviewed, TranscriptScored
+from bioeval_tui.record.overlay import Overlay, judgings, read_overlay
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
+from bioeval_tui.report.statistics.agreement import Agreement, agreement, krippendorff_alpha
+from bioeval_tui.report.statistics.paired import Difference, difference, differences
+from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.text import clean_line, plural
+
+NO_PROMPT = "no prompt"
+
+
+class JudgeId(NamedTuple):
+    """A judge as agreement tells them apart: who, and the prompt by name and the beginning of its hash."""
+
+    judge: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class RatedTask:
+    """One task that people scored: their scores, and every judge's.
+
+    `recorded` is the score of the recorded verdict; `latest` that of the last one that was judged again.
+    """
+
+    run_id: str
+    job: str
+    key: ConversationKey
+    task: int
+    title: str
+    pass_above: float
+    people: Mapping[str, Reviewed]
+    judges: Mapping[JudgeId, float]
+    recorded: float | None = None
+    latest: float | None = None
+
+    @property
+    def people_score(self) -> float:
+        """The mean over the reviewers."""
+        score = reviews.score_of(self.people)
+        assert score is not None
+        return score
+
+    def passed(self, score: float) -> bool:
+        """Say whether a score passes the task."""
+        return score > self.pass_above
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """One task on which two raters differ; `difference` is a − b."""
+
+    item: RatedTask
+    a: float
+    b: float
+
+    @property
+    def difference(self) -> float:
+        """How far a is above b."""
+        return self.a - self.b
+
+    @property
+    def passes_differ(self) -> bool:
+        """Whether one says passed and the other does not."""
+        return self.item.passed(self.a) != self.item.passed(self.b)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two raters, how far they agree, and every task on which they differ, the widest gap first."""
+
+    a: str
+    b: str
+    prompt: str
+    agreement: Agreement
+    gaps: tuple[Gap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementReport:
+    """Every judge against the people, every two people against each other, and all people together."""
+
+    judges: tuple[Pair, ...]
+    people: tuple[Pair, ...]
+    people_alpha: float | None
+    items: tuple[RatedTask, ...]
+    reviewers: tuple[str, ...] = ()
+    blind: int = 0
+    """How many of the people's scores were given before the judge's was seen."""
+    given: int = 0
+    problems: tuple[str, ...] = field(default=())
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know before believing a number."""
+        found = []
+        if self.given > self.blind:
+            seen = "was" if self.given == 1 else "were"
+            found.append(
+                f"{self.given - self.blind} of {plural(self.given, 'score')} {seen} given with the judge's in view, "
+                "which draws people towards it; blind ones alone: --blind"
+            )
+        if 0 < len(self.items) < 30:
+            found.append(
+                f"{plural(len(self.items), 'task')}: too few, chance moves these numbers a good deal"
+            )
+        return [*found, *self.problems]
+
+
+def rated_tasks(paths: Iterable[Path], *, blind: bool = False) -> tuple[list[RatedTask], list[str]]:
+    """Return the tasks of these runs that people scored, and which lines of the files were damaged.
+
+    With `blind`, only scores count that were given before the judge's was seen.
+
+    Raises:
+        RecordingError: a recording or overlay cannot be read.
+    """
+    found: list[RatedTask] = []
+    problems: list[str] = []
+    for path in paths:
+        overlay = read_overlay(path)
+        problems += [str(problem) for problem in overlay.problems]
+        if any(isinstance(event, Reviewed) for event in overlay.events):
+            recording = read_recording(path)
+            problems += [str(problem) for problem in recording.problems]
+            state = apply_all(RunState(), recording.events)
+            found += _of_run(path.stem, state, overlay, blind=blind)
+    return found, problems
+
+
+def agreement_report(
+    items: Sequence[RatedTask], problems: Sequence[str] = (), *, judge: str = ""
+) -> AgreementReport:
+    """Compare all raters over these tasks. `judge` keeps judges with this in their name."""
+    names = sorted({name for item in items for name in item.judges if judge.lower() in name.judge.lower()})
+    people = sorted({name for item in items for name in item.people})
+    given = [entry for item in items for entry in item.people.values()]
+    by_person = {
+        name: {
+            (item.run_id, item.key, item.task): item.people[name].after or 0.0
+            for item in items
+            if name in item.people
+        }
+        for name in people
+    }
+    return AgreementReport(
+        judges=tuple(_judge_pair(name, items) for name in names),
+        people=tuple(pair for a, b in combinations(people, 2) if (pair := _people_pair(a, b, items))),
+        people_alpha=krippendorff_alpha(by_person) if len(people) > 1 else None,
+        items=tuple(items),
+        reviewers=tuple(people),
+        blind=sum(entry.blind for entry in given),
+        given=len(given),
+        problems=tuple(problems),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The recorded verdicts and the latest ones against the people, over tasks that have both.
+
+    `closer` is the paired difference of the absolute errors, new − old: below 0, the new ones are nearer.
+    """
+
+    before: Agreement
+    after: Agreement
+    closer: Difference
+
+
+def change(items: Sequence[RatedTask]) -> Change | None:
+    """Say whether judging again agrees better with the people; None when no such task was judged again."""
+    found = [
+        (item, item.recorded, item.latest)
+        for item in items
+        if item.recorded is not None and item.latest is not None
+    ]
+    if not found:
+        return None
+    both, old, new = zip(*found, strict=True)
+    people = [(item.people_score, item.passed(item.people_score)) for item in both]
+    errors = [
+        (Sample(i.job, abs(a - i.people_score)), Sample(i.job, abs(b - i.people_score)))
+        for i, a, b in zip(both, old, new, strict=True)
+    ]
+    return Change(
+        before=agreement([(s, i.passed(s)) for s, i in zip(old, both, strict=True)], people),
+        after=agreement([(s, i.passed(s)) for s, i in zip(new, both, strict=True)], people),
+        closer=difference(differences(errors), higher_is_better=False),
+    )
+
+
+def _of_run(run_id: str, state: RunState, overlay: Overlay, *, blind: bool) -> list[RatedTask]:
+    folded = reviews.fold_reviews(overlay.events, state)
+    later = judgings(overlay).by_conversation
+    found = []
+    for (key, task), opinions in sorted(folded.tasks.items()):
+        people = {name: entry for name, entry in opinions.items() if entry.blind or not blind}
+        talk = state.conversations.get(key)
+        if talk is None or not people:
+            continue
+        verdicts = [(talk.verdict, _recorded_prompts(state))] if talk.verdict else []
+        verdicts += [
+            (judging.verdict, judging.verdict.prompts)
+            for judging in later.get(key, [])
+            if (judging.verdict.attempt or 1) == talk.attempt
+        ]
+        judges: dict[JudgeId, float] = {}
+        latest = None
+        for verdict, prompts in verdicts:
+            scores = _scores(verdict, prompts, task)
+            judges |= scores
+            if verdict is not talk.verdict:
+                latest = next(iter(scores.values()), latest)
+        found.append(
+            RatedTask(
+                run_id=run_id,
+                job=clean_line(state.started.job_name, 80) if state.started else "unknown",
+                key=key,
+                task=task,
+                title=_title(state, talk, task),
+                pass_above=reviews.pass_above(state, task),
+                people=people,
+                judges=judges,
+                recorded=next(iter(_scores(talk.verdict, {}, task).values()), None) if talk.verdict else None,
+                latest=latest,
+            )
+        )
+    return found
+
+
+def _scores(verdict: TranscriptScored, prompts: Mapping[str, str], task: int) -> dict[JudgeId, float]:
+    """Return the judge's score of a task, first as a whole, then each member's of a panel."""
+    scored = next((one.score for one in verdict.tasks if one.task == task), None)
+    if verdict.error or scored is None:
+        return {}
+    prompt = ", ".join(f"{clean_line(n, 60)} {h[:8]}" for n, h in sorted(prompts.items())) or NO_PROMPT
+    found = {JudgeId(clean_line(verdict.judge, 100), prompt): scored}
+    members: dict[str, list[float]] = {}
+    for one in verdict.verdicts:
+        for given in one.get("tasks") or ():
+            value = given.get("score") if isinstance(given, dict) and given.get("task") == task else None
+            if isinstance(value, int | float) and 0 <= value <= 1:
+                members.setdefault(clean_line(str(one.get("judge")), 100), []).append(float(value))
+    if len(members) > 1:
+        found |= {JudgeId(name, prompt): median(values) for name, values in members.items()}
+    return found
+
+
+def _recorded_prompts(state: RunState) -> dict[str, str]:
+    scorer = state.job.get("scorer")
+    if state.started is None or not isinstance(scorer, dict) or scorer.get("kind") == "rules":
+        return {}
+    name = str(scorer.get("prompt", ""))
+    return {name: state.started.prompts[name]} if name in state.started.prompts else {}
+
+
+def _title(state: RunState, talk: ConversationState, task: int) -> str:
+    listed: list[Any] = state.job.get("tasks") or []
+    item = listed[task - 1] if 0 < task <= len(listed) else ""
+    return clean_line(str(item.get("task", "") if isinstance(item, dict) else item))
+
+
+def _judge_pair(name: JudgeId, items: Sequence[RatedTask]) -> Pair:
+    scored = [(item, item.judges[name], item.people_score) for item in items if name in item.judges]
+    return _pair(name.judge, "people", name.prompt, scored)
+
+
+def _people_pair(a: str, b: str, items: Sequence[RatedTask]) -> Pair | None:
+    both = [
+        (item, item.people[a].after or 0.0, item.people[b].after or 0.0)
+        for item in items
+        if a in item.people and b in item.people
+    ]
+    return _pair(a, b, "", both) if both else None
+
+
+def _pair(a: str, b: str, prompt: str, scored: Sequence[tuple[RatedTask, float, float]]) -> Pair:
+    found = agreement(
+        [(x, item.passed(x)) for item, x, _ in scored], [(y, item.passed(y)) for item, _, y in scored]
+    )
+    gaps = sorted(
+        (Gap(item, x, y) for item, x, y in scored if abs(x - y) > 1e-9),
+        key=lambda gap: (-abs(gap.difference), gap.item.run_id, gap.item.key, gap.item.task),
+    )
+    return Pair(a, b, prompt, found, tuple(gaps))

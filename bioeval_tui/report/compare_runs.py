@@ -1,0 +1,83 @@
+"""Two recordings compared, and reports written, for the screens. Everything here blocks; call it from a thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from bioeval_tui.evaluate.prices import Prices
+from bioeval_tui.report.comparison import ConditionComparison, compare
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.statistics.paired import Difference
+from bioeval_tui.tui.items import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
+
+
+def compare_runs(a: RunSummary, b: RunSummary) -> RunComparison:
+    """Compare run B with run A.
+
+    Raises:
+        RecordingError: a recording cannot be read.
+    """
+    found = compare(load_run(a.path), load_run(b.path))
+    return RunComparison(a, b, tuple(_condition(one) for one in found.conditions), found.notes)
+
+
+def _condition(found: ConditionComparison) -> ComparedCondition:
+    latency = None
+    if found.latency is not None:
+        latency = _compared("average answer", *found.averages_ms, found.latency)
+    return ComparedCondition(
+        condition=found.condition,
+        sentence=found.sentence,
+        score=_compared("score", found.a.mean, found.b.mean, found.score),
+        tasks=tuple(
+            _compared(
+                task.title, task.a.mean if task.a else None, task.b.mean if task.b else None, task.difference
+            )
+            for task in found.tasks
+        ),
+        assertions=tuple(
+            ComparedCheck(
+                check.title,
+                check.weight,
+                check.a.share if check.a else None,
+                check.b.share if check.b else None,
+                check.change,
+            )
+            for check in found.assertions
+        ),
+        latency=latency,
+    )
+
+
+def _compared(name: str, a: float | None, b: float | None, found: Difference | None) -> Compared:
+    if found is None:
+        return Compared(name, a, b)
+    return Compared(name, a, b, found.words, found.verdict)
+
+
+def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = None) -> Path:
+    """Write one HTML report of these recordings for its owner alone, under a name that is free.
+
+    Without `prices` those that are shipped hold.
+
+    Raises:
+        RecordingError, OSError: a recording cannot be read, or the folder cannot be written.
+    """
+    from bioeval_tui.report.formats.html import html_report
+
+    text = html_report([load_run(path, prices=prices) for path in paths])
+    names = paths[0].stem if len(paths) == 1 else f"{paths[0].stem}-and-{len(paths) - 1}-more"
+    number = 1
+    while True:
+        tail = "" if number == 1 else f"~{number}"
+        path = folder / f"bioeval-tui-report-{names}{tail}.html"
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            number += 1
+            continue
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path

@@ -1,0 +1,313 @@
+"""Two runs side by side: per condition, paired by trial; what may be said, and what may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.report import judged_again, samples
+from bioeval_tui.report.costs import Spent, spent
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate, proportion
+from bioeval_tui.report.statistics.explained import reweighted
+from bioeval_tui.report.statistics.paired import Difference, difference, differences
+from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.text import plural
+
+TINY = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class TaskComparison:
+    """One task in both runs; an estimate is None where the run's job does not have the task."""
+
+    title: str
+    a: Estimate | None
+    b: Estimate | None
+    difference: Difference | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionComparison:
+    """One assertion in both runs: how often it held at the end."""
+
+    title: str
+    weight: float
+    a: Proportion | None
+    b: Proportion | None
+
+    @property
+    def change(self) -> str:
+        """`fixed`, `broken`, `changed`, `same` or `not comparable`."""
+        if self.a is None or self.b is None or self.a.share is None or self.b.share is None:
+            return "not comparable"
+        if self.a.share == self.b.share:
+            return "same"
+        if self.a.share == 1 and self.b.share == 0:
+            return "broken"
+        return "fixed" if self.a.share == 0 and self.b.share == 1 else "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnComparison:
+    """One turn of one trial in both runs; times in ms. `difference_ms` is None when timing is not comparable."""
+
+    trial: int
+    turn: int
+    a: tuple[MessageState, ...]
+    b: tuple[MessageState, ...]
+    a_ms: float | None
+    b_ms: float | None
+    difference_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionComparison:
+    """One condition of both runs. `latency` (ms) is None when timing is not comparable.
+
+    `averages_ms` are A's and B's mean of the conversations' averages, over the trials that both answered.
+    """
+
+    condition: ConditionName
+    a: Estimate
+    b: Estimate
+    score: Difference
+    tasks: tuple[TaskComparison, ...]
+    assertions: tuple[AssertionComparison, ...]
+    latency: Difference | None
+    averages_ms: tuple[float | None, float | None]
+    turns: tuple[TurnComparison, ...]
+    cost_a: Spent
+    cost_b: Spent
+
+    @property
+    def sentence(self) -> str:
+        """What the comparison says, in a plain sentence."""
+        known = [task.difference.mean for task in self.tasks if task.difference is not None]
+        means = [mean for mean in known if mean is not None]
+        better = sum(mean > TINY for mean in means)
+        worse = sum(mean < -TINY for mean in means)
+        if not means:
+            tasks = "no task can be compared"
+        elif not better and not worse:
+            tasks = f"B is the same on {plural(len(means), 'task')}"
+        else:
+            tasks = f"B is better on {better} of {plural(len(means), 'task')}"
+            tasks += f" and worse on {worse}" if worse else ""
+        return f"Facts {self.condition}: {tasks}; overall {self.score.words}."
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Run B against run A. `timing_refused` says why no timing difference is called; empty when one may be."""
+
+    a: LoadedRun
+    b: LoadedRun
+    conditions: tuple[ConditionComparison, ...]
+    timing_refused: str
+    notes: tuple[str, ...]
+    regressions: tuple[str, ...]
+
+    @property
+    def measured(self) -> bool:
+        """Whether every condition has at least one pair of composites."""
+        return bool(self.conditions) and all(found.score.mean is not None for found in self.conditions)
+
+
+def compare(a: LoadedRun, b: LoadedRun) -> Comparison:
+    """Compare two runs: conditions that both have, tasks and assertions matched by title, trials by number."""
+    refused = _timing_refused(a, b)
+    shared = [c for c in CONDITIONS if c in a.started.conditions and c in b.started.conditions]
+    conditions = tuple(_condition(a, b, condition, bool(refused)) for condition in shared)
+    regressions = tuple(line for found in conditions for line in _regressions(found))
+    return Comparison(a, b, conditions, refused, tuple(_notes(a, b, refused)), regressions)
+
+
+def _timing_refused(a: LoadedRun, b: LoadedRun) -> str:
+    one, two = a.started.concurrency, b.started.concurrency
+    if one == two:
+        return ""
+    held = f"A held {plural(one, 'conversation')} with its agent at a time, B {two}"
+    return f"no timing difference is called: {held}"
+
+
+def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
+    one, two = a.started, b.started
+    notes = []
+    if one.job_sha256 != two.job_sha256:
+        notes.append("the job files differ: tasks and assertions are matched by their titles")
+    if a.judges != b.judges:
+        notes.append(f"the judges differ: A {', '.join(a.judges)}; B {', '.join(b.judges)}")
+    if one.evaluator != two.evaluator:
+        notes.append(f"the evaluators differ: A {one.evaluator}, B {two.evaluator}")
+    if one.prompts != two.prompts:
+        notes.append("the prompts differ")
+    if one.rehearsal != two.rehearsal:
+        notes.append("one of the runs is a rehearsal")
+    if refused:
+        notes.append("overall differences leave the timing part out, on both sides")
+    for name, run in (("A", a), ("B", b)):
+        if run.judged_again:
+            notes.append(f"{name}: {judged_again.words(run.judged_again, len(run.state.conversations))}")
+        only = run.state.only_condition
+        if only and set(one.conditions) != set(two.conditions):
+            notes.append(f"{name} holds facts {only} only")
+        if not run.state.clean:
+            left = "its second condition inherited what the first left"
+            notes.append(f"{name} is not clean: {run.state.why_not_clean if only else left}")
+        if run.state.ended is None or run.state.ended.status != "completed":
+            notes.append(f"{name} did not run to its end")
+    if len(a.trials) != len(b.trials):
+        notes.append(f"A has {len(a.trials)} trials, B {len(b.trials)}: only trials of the same number pair")
+    return notes
+
+
+def _condition(
+    a: LoadedRun, b: LoadedRun, condition: ConditionName, without_timing: bool
+) -> ConditionComparison:
+    def score(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
+        sample = samples.score_sample(run, talk)
+        if not without_timing or sample is None or sample.value is None or talk is None or talk.score is None:
+            return sample
+        value = reweighted(talk.score.parts, talk.score.failures, {"timing": 0.0}).score
+        return Sample(sample.job, value, "" if value is not None else "only timing was measured")
+
+    latency = None
+    averages: tuple[float | None, float | None] = (None, None)
+    if not without_timing:
+        pairs = _pairs(a, b, condition, _average)
+        latency = difference(differences(pairs), higher_is_better=False, unit=False)
+        averages = _means(pairs)
+    return ConditionComparison(
+        condition=condition,
+        a=estimate([s for run, talk in samples.talks([a], condition) if (s := score(run, talk))]),
+        b=estimate([s for run, talk in samples.talks([b], condition) if (s := score(run, talk))]),
+        score=difference(differences(_pairs(a, b, condition, score))),
+        tasks=tuple(_compare_tasks(a, b, condition)),
+        assertions=tuple(_compare_assertions(a, b, condition)),
+        latency=latency,
+        averages_ms=averages,
+        turns=tuple(_turns(a, b, condition, without_timing)),
+        cost_a=spent(samples.talks([a], condition)),
+        cost_b=spent(samples.talks([b], condition)),
+    )
+
+
+Value = Callable[[LoadedRun, ConversationState | None], Sample | None]
+
+
+def _pairs(
+    a: LoadedRun, b: LoadedRun, condition: ConditionName, value: Value, value_b: Value | None = None
+) -> list[tuple[Sample | None, Sample | None]]:
+    return [
+        (
+            value(a, a.state.conversation(condition, trial)),
+            (value_b or value)(b, b.state.conversation(condition, trial)),
+        )
+        for trial in sorted({*a.trials, *b.trials})
+    ]
+
+
+def _means(pairs: Sequence[tuple[Sample | None, Sample | None]]) -> tuple[float | None, float | None]:
+    """Return the mean of each side over the pairs in which both have a value."""
+    both = [(x.value, y.value) for x, y in pairs if x and y and x.value is not None and y.value is not None]
+    return (fmean(x for x, _ in both), fmean(y for _, y in both)) if both else (None, None)
+
+
+def _average(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
+    if talk is None:
+        return None
+    latencies = talk.latencies_ms
+    job = run.started.job_name
+    return Sample(job, fmean(latencies)) if latencies else Sample(job, None, "the agent never answered")
+
+
+def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> list[TaskComparison]:
+    numbers_a = {title: number for number, title in samples.task_titles(a).items()}
+    numbers_b = {title: number for number, title in samples.task_titles(b).items()}
+
+    def of(number: int) -> Value:
+        return lambda run, talk: samples.task_sample(run, talk, number)
+
+    def summed(run: LoadedRun, number: int | None) -> Estimate | None:
+        if number is None:
+            return None
+        held = (samples.task_sample(run, talk, number) for _, talk in samples.talks([run], condition))
+        return estimate([sample for sample in held if sample is not None])
+
+    found = []
+    for title in dict.fromkeys([*numbers_a, *numbers_b]):
+        one, two = numbers_a.get(title), numbers_b.get(title)
+        both = None
+        if one is not None and two is not None:
+            both = difference(differences(_pairs(a, b, condition, of(one), of(two))))
+        found.append(TaskComparison(title, summed(a, one), summed(b, two), both))
+    return found
+
+
+def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> list[AssertionComparison]:
+    sides = []
+    weights: dict[str, float] = {}
+    for run in (a, b):
+        side: dict[str, Proportion] = {}
+        for index, (title, weight) in samples.assertion_titles(run).items():
+            weights[title] = weight
+            finals = [talk.final_checks.get(index) for _, talk in samples.talks([run], condition)]
+            known = [check.status == "passed" for check in finals if check and check.status != "not_measured"]
+            side[title] = proportion(sum(known), len(known))
+        sides.append(side)
+    return [
+        AssertionComparison(title, weight, sides[0].get(title), sides[1].get(title))
+        for title, weight in weights.items()
+    ]
+
+
+def _turns(
+    a: LoadedRun, b: LoadedRun, condition: ConditionName, without_timing: bool
+) -> list[TurnComparison]:
+    found = []
+    for trial in sorted({*a.trials, *b.trials}):
+        sides = [_by_turn(run.state.conversation(condition, trial)) for run in (a, b)]
+        for turn in sorted({*sides[0], *sides[1]}):
+            one, two = (tuple(side.get(turn, ())) for side in sides)
+            a_ms, b_ms = _latency(one), _latency(two)
+            both = a_ms is not None and b_ms is not None and not without_timing
+            change = b_ms - a_ms if both and a_ms is not None and b_ms is not None else None
+            found.append(TurnComparison(trial, turn, one, two, a_ms, b_ms, change))
+    return found
+
+
+def _by_turn(talk: ConversationState | None) -> dict[int, list[MessageState]]:
+    found: dict[int, list[MessageState]] = {}
+    for message in talk.messages if talk else ():
+        found.setdefault(message.turn, []).append(message)
+    return found
+
+
+def _latency(messages: tuple[MessageState, ...]) -> float | None:
+    return next((m.latency_ms for m in messages if m.role == "assistant" and m.latency_ms is not None), None)
+
+
+def _regressions(found: ConditionComparison) -> list[str]:
+    """What got worse: by the interval, or with fewer than five pairs in every one of them."""
+    lines = []
+    if _worse(found.score):
+        lines.append(f"facts {found.condition}: the score fell, {found.score.words}")
+    for task in found.tasks:
+        if task.difference is not None and _worse(task.difference):
+            lines.append(f"facts {found.condition}: task “{task.title}” fell, {task.difference.words}")
+    lines += [
+        f"facts {found.condition}: assertion “{check.title}” held in A and does not in B"
+        for check in found.assertions
+        if check.change == "broken"
+    ]
+    return lines
+
+
+def _worse(found: Difference) -> bool:
+    if found.verdict == "too few":
+        return bool(found.estimate.points) and max(found.estimate.points) < -TINY
+    return found.verdict == "worse"

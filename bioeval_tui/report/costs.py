@@ -1,0 +1,189 @@
+"""What a run's models cost, from the recorded tokens and the price table. An unknown price is unknown, never 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bioeval_tui.evaluate.prices import FILE_NAME, Price
+from bioeval_tui.record.events import PeerName, TranscriptScored
+from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.report.loading import LoadedRun
+
+NO_MODEL = {"evaluator": ("scripted", "human"), "scorer": ("rules",)}
+"""The kinds of evaluator and judge that call no model and cost nothing."""
+
+Asked = Sequence[MessageState | TranscriptScored]
+
+
+@dataclass(frozen=True, slots=True)
+class PeerCost:
+    """One peer's models: tokens as reported (None: not reported) and dollars, None with the reason when unknown."""
+
+    peer: PeerName
+    tokens_in: int | None
+    tokens_out: int | None
+    dollars: float | None
+    why_unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """All peers of some conversations. `held` is how many conversations those are."""
+
+    peers: tuple[PeerCost, ...]
+    held: int
+
+    @property
+    def dollars(self) -> float | None:
+        """What all peers cost together; None when one of them is unknown."""
+        return None if self.unknown else self.known
+
+    @property
+    def known(self) -> float:
+        """What the peers whose cost is known cost together, in dollars."""
+        return round(sum(peer.dollars for peer in self.peers if peer.dollars is not None), 9)
+
+    @property
+    def unknown(self) -> tuple[PeerCost, ...]:
+        """The peers whose cost is not known."""
+        return tuple(peer for peer in self.peers if peer.dollars is None)
+
+    def of(self, peer: PeerName) -> PeerCost:
+        """Return one peer's share."""
+        return next(found for found in self.peers if found.peer == peer)
+
+
+def spent(held: Iterable[tuple[LoadedRun, ConversationState]]) -> Spent:
+    """Add up what the conversations took: the run's own verdicts, not those of a later judging."""
+    pairs = list(held)
+    runs: dict[str, tuple[LoadedRun, list[ConversationState]]] = {}
+    for run, talk in pairs:
+        runs.setdefault(run.run_id, (run, []))[1].append(talk)
+    each = [_of_run(run, talks) for run, talks in runs.values()]
+    return Spent(tuple(_sum(peer, each) for peer in ("agent", "evaluator", "judge")), len(pairs))
+
+
+def _sum(peer: PeerName, each: Sequence[dict[PeerName, PeerCost]]) -> PeerCost:
+    found = [costs[peer] for costs in each]
+    why = next((cost.why_unknown for cost in found if cost.dollars is None), "")
+    return PeerCost(
+        peer,
+        _total([cost.tokens_in for cost in found]),
+        _total([cost.tokens_out for cost in found]),
+        None if why or not found else sum(cost.dollars for cost in found if cost.dollars is not None),
+        why or ("" if found else "no conversation was held"),
+    )
+
+
+def _of_run(run: LoadedRun, talks: Sequence[ConversationState]) -> dict[PeerName, PeerCost]:
+    answers = [m for talk in talks for m in talk.messages if m.role == "assistant" and m.done]
+    # The greeting is drawn and an operator's words are typed: no model is asked for either.
+    lines = [
+        m for talk in talks for m in talk.messages
+        if m.role == "user" and m.done and not m.operator and (m.message > 1 or m.tokens_in is not None)
+    ]  # fmt: skip
+    verdicts = [
+        verdict for talk in talks
+        if (verdict := run.recorded_verdict(talk)) is not None and verdict.error is None
+    ]  # fmt: skip
+    return {
+        "agent": _agent(run, answers),
+        "evaluator": _evaluator(run, lines),
+        "judge": _judge(run, verdicts),
+    }
+
+
+def _agent(run: LoadedRun, answers: Asked) -> PeerCost:
+    target = run.state.job.get("target")
+    if not isinstance(target, dict) or target.get("protocol") != "openai":
+        return _unknown("agent", answers, "the agent does not say what it costs")
+    host = run.started.hosts[0] if run.started.hosts else ""
+    return _priced(run, "agent", answers, [run.started.model], host)
+
+
+def _evaluator(run: LoadedRun, lines: Asked) -> PeerCost:
+    kind = _kind(run, "evaluator")
+    if kind in NO_MODEL["evaluator"]:
+        return PeerCost("evaluator", None, None, 0.0)
+    if kind != "llm":
+        return _unknown("evaluator", lines, f"what an evaluator of kind {kind} costs is not known")
+    model = run.started.options.get("evaluator_model") or run.started.evaluator
+    return _priced(run, "evaluator", lines, [model], _models_host(run))
+
+
+def _judge(run: LoadedRun, verdicts: Asked) -> PeerCost:
+    kind = _kind(run, "scorer")
+    if kind in NO_MODEL["scorer"] or not run.state.job.get("tasks"):
+        return PeerCost("judge", None, None, 0.0)
+    if kind != "llm":
+        return _unknown("judge", verdicts, f"what a judge of kind {kind} costs is not known")
+    named = run.started.options.get("judge_model")
+    models = list(named) if isinstance(named, list | tuple) else [run.started.judge.partition(" × ")[0]]
+    return _priced(run, "judge", verdicts, models, _models_host(run))
+
+
+def _kind(run: LoadedRun, role: str) -> str:
+    found = run.state.job.get(role)
+    return str(found.get("kind", "llm")) if isinstance(found, dict) else "llm"
+
+
+def _models_host(run: LoadedRun) -> str:
+    named = run.started.options.get("models_host")
+    hosts = run.started.hosts
+    return named if isinstance(named, str) else hosts[min(1, len(hosts) - 1)] if hosts else ""
+
+
+def _priced(run: LoadedRun, peer: PeerName, asked: Asked, models: Sequence[Any], host: str) -> PeerCost:
+    prices: list[Price] = []
+    for model in models:
+        price = run.prices.of(str(model) if model else None, host)
+        if price is None:
+            return _unknown(peer, asked, f"no price of {model} at {host} in {FILE_NAME}")
+        prices.append(price)
+    silent = sum(each.tokens_in is None or each.tokens_out is None for each in asked)
+    if silent:
+        return _unknown(peer, asked, f"{silent} of {len(asked)} answers came without a count of tokens")
+    # A panel's tokens are recorded as one sum: its dearest price is never too low.
+    price = max(prices, key=lambda each: each.tokens_out)
+    dollars = sum(price.cost(each.tokens_in or 0, each.tokens_out or 0) for each in asked)
+    return PeerCost(peer, *_tokens(asked), dollars)
+
+
+def _unknown(peer: PeerName, asked: Asked, why: str) -> PeerCost:
+    if not asked:
+        return PeerCost(peer, None, None, 0.0)
+    return PeerCost(peer, *_tokens(asked), None, why)
+
+
+def _tokens(asked: Asked) -> tuple[int | None, int | None]:
+    return _total([each.tokens_in for each in asked]), _total([each.tokens_out for each in asked])
+
+
+def _total(counts: Sequence[int | None]) -> int | None:
+    known = [number for number in counts if number is not None]
+    return sum(known) if known else None
+
+
+def cost_dict(found: Spent) -> dict[str, Any]:
+    """Return the cost for JSON, in dollars: `dollars` is null when a peer's cost is unknown."""
+    return {
+        "dollars": _rounded(found.dollars),
+        "known_dollars": _rounded(found.known),
+        "conversations": found.held,
+        "peers": {
+            peer.peer: {
+                "tokens_in": peer.tokens_in,
+                "tokens_out": peer.tokens_out,
+                "dollars": _rounded(peer.dollars),
+                "why_unknown": peer.why_unknown or None,
+            }
+            for peer in found.peers
+        },
+    }
+
+
+def _rounded(dollars: float | None) -> float | None:
+    """Return dollars without the digits that adding floats leaves behind."""
+    return None if dollars is None else round(dollars, 9)

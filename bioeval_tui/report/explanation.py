@@ -1,0 +1,167 @@
+"""The composite of a recorded run explained: its parts, what each would have to be, and other weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from bioeval_tui import score as composite
+from bioeval_tui.errors import UsageError
+from bioeval_tui.record.events import ScorePart
+from bioeval_tui.record.state import ConversationKey
+from bioeval_tui.report.formats.charts import composite_bar
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.statistics.explained import Needed, needed, reweighted
+from bioeval_tui.report.words import PARTS, number, number_up
+
+BAR_WIDTH = 50
+_SIGNS = {"timing": "─", "task": "═", "assertion": "━", "penalty": "╌"}
+_NAMES = {
+    "timing": "timing",
+    "task": "task",
+    "tasks": "task",
+    "assertion": "assertion",
+    "assertions": "assertion",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One conversation's composite: as scored, what would reach the target, and under other weights."""
+
+    key: ConversationKey
+    score: float | None
+    reason: str
+    parts: tuple[ScorePart, ...]
+    penalty: float
+    failures: int
+    needed: tuple[Needed, ...]
+    reweighted: composite.Composite | None
+
+
+def parse_weights(text: str) -> dict[str, float]:
+    """Read `timing=1,tasks=2,assertions=4`; a part that is not named keeps its weight.
+
+    Raises:
+        UsageError: a part is not known or a weight is no number from 0.
+    """
+    weights = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, _, value = part.partition("=")
+        if name.strip() not in _NAMES:
+            raise UsageError(
+                f"--weights {part}: {name.strip()!r} is no part; use timing, tasks or assertions"
+            )
+        try:
+            weight = float(value)
+        except ValueError:
+            weight = -1.0
+        if not 0 <= weight < float("inf"):
+            raise UsageError(f"--weights {part}: write a number from 0, such as {name.strip()}=2")
+        weights[_NAMES[name.strip()]] = weight
+    return weights
+
+
+def explain(run: LoadedRun, target: float, weights: Mapping[str, float]) -> list[Explanation]:
+    """Explain every scored conversation of a run. No model is called: all of it is in the recording."""
+    found = []
+    for key in sorted(run.state.conversations, key=lambda key: (key.trial, key.condition == "supplied")):
+        scored = run.state.conversations[key].score
+        if scored is None:
+            found.append(Explanation(key, None, "not scored", (), 0.0, 0, (), None))
+            continue
+        other = reweighted(scored.parts, scored.failures, weights) if weights and scored.parts else None
+        wanted = needed(scored.parts, scored.failures, target) if scored.parts else ()
+        found.append(
+            Explanation(key, scored.score, scored.reason, scored.parts, scored.penalty, scored.failures, wanted, other)
+        )  # fmt: skip
+    return found
+
+
+def explanation_dict(run: LoadedRun, found: Sequence[Explanation], target: float) -> dict[str, Any]:
+    """Return the explanation for JSON."""
+    return {
+        "run_id": run.run_id,
+        "job": run.started.job_name,
+        "target": target,
+        "conversations": [
+            {
+                "condition": each.key.condition,
+                "trial": each.key.trial,
+                "score": each.score,
+                "reason": each.reason,
+                "penalty": each.penalty,
+                "failures": each.failures,
+                "parts": [part.model_dump() for part in each.parts],
+                "needed": {
+                    item.part: {"now": item.now, "needed": item.value, "best_score": item.best}
+                    for item in each.needed
+                },
+                "reweighted": None
+                if each.reweighted is None
+                else {
+                    "score": each.reweighted.score,
+                    "weights": {part.name: part.weight for part in each.reweighted.parts},
+                },
+            }
+            for each in found
+        ],
+    }
+
+
+def print_explanation(found: Sequence[Explanation], target: float, console: Console) -> None:
+    """Print each conversation's bar, parts, what would reach the target, and the score under other weights."""
+    for each in found:
+        title = f"facts {each.key.condition}, trial {each.key.trial}   {number(each.score)}"
+        console.print(Text(title, style="bold"))
+        if each.parts:
+            console.print(Text(f"  {bar_text(each.parts, each.penalty)}"))
+        if each.reason:
+            console.print(Text(f"  {each.reason}"), soft_wrap=True)
+        for part in each.parts:
+            console.print(Text(f"  {part_words(part)}"))
+        if each.penalty:
+            console.print(
+                Text(f"  {_SIGNS['penalty'] * 2} penalty −{each.penalty:.2f} for {each.failures} failures")
+            )
+        for item in each.needed:
+            console.print(Text(f"  {needed_words(item, target)}"))
+        if each.reweighted is not None:
+            weights = ", ".join(f"{PARTS[part.name]} ×{part.weight:g}" for part in each.reweighted.parts)
+            console.print(Text(f"  with {weights}: {number(each.reweighted.score)}"))
+        console.print()
+
+
+def part_words(part: ScorePart) -> str:
+    """Return a part with its sign, value, weight and what it adds at most."""
+    sign = _SIGNS[part.name] * 2
+    if part.left_out:
+        return f"{sign} {PARTS[part.name]} left out: {part.reason}"
+    if part.value is None:
+        return f"{sign} {PARTS[part.name]} not measured: {part.reason}"
+    return f"{sign} {PARTS[part.name]} {part.value:.2f} ×{part.weight:g}"
+
+
+def needed_words(item: Needed, target: float) -> str:
+    """Return what a part would have to be, everything else as it was."""
+    name = PARTS[item.part]
+    if item.value is None:
+        return f"{name} alone cannot reach {target:.2f}: even 1.00 gives {item.best:.2f}"
+    if item.value <= item.now:
+        return (
+            f"{name} could fall from {item.now:.2f} to {number_up(item.value)} and still reach {target:.2f}"
+        )
+    return f"to reach {target:.2f}, {name} would have to rise from {item.now:.2f} to {number_up(item.value)}"
+
+
+def bar_text(parts: Sequence[ScorePart], penalty: float, width: int = BAR_WIDTH) -> str:
+    """Return the composite as one line: a sign a part, what the penalty takes away, and dots up to 1."""
+    cells = ["·"] * width
+    for piece in composite_bar(parts, penalty):
+        first, last = round(piece.x / 100 * width), round((piece.x + piece.width) / 100 * width)
+        cells[first:last] = [_SIGNS[piece.name]] * (min(last, width) - first)
+    return "".join(cells)

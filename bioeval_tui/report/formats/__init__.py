@@ -1,0 +1,1 @@
+"""The formats a report is written in: console, Markdown, HTML, JSON, JUnit and Inspect logs."""

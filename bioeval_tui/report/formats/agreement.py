@@ -1,0 +1,215 @@
+"""Agreement told: in the terminal, as JSON, and as CSV to calibrate a judge with."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bioeval_tui.report.agreement import AgreementReport, Change, Gap, Pair, RatedTask
+from bioeval_tui.report.statistics.agreement import Agreement
+from bioeval_tui.report.words import number
+from bioeval_tui.text import plural, shorten
+
+SHOWN = 12
+"""So many disagreements of a pair are listed in the terminal; CSV and JSON have all."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+COLUMNS = (
+    "run_id", "job", "condition", "trial", "task", "title", "judge", "prompt", "judge_score", "people_score",
+    "difference", "judge_passed", "people_passed", "reviewers", "scores", "blind", "why",
+)  # fmt: skip
+
+
+def print_agreement(report: AgreementReport, console: Console) -> None:
+    """Print a row for each judge and each two people, then where they differ most."""
+    tasks, people = plural(len(report.items), "task"), plural(len(report.reviewers), "reviewer")
+    console.print(Text(f"{tasks} scored by {people}", style="bold"))
+    for note in report.notes:
+        console.print(Text(f"note: {note}"), soft_wrap=True)
+    pairs = [*report.judges, *report.people]
+    if not pairs:
+        console.print(Text("nobody to compare: no judge scored these tasks, and only one person did"))
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("against people", overflow="fold")
+    table.add_column("prompt", overflow="fold")
+    for title in ("tasks", "kappa", "weighted", "alpha", "mean |difference|", "bias"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for pair in pairs:
+        name = pair.a if pair in report.judges else f"{pair.a} and {pair.b}"
+        table.add_row(
+            Text(shorten(name, 50)), Text(shorten(pair.prompt, 40)), *map(Text, _cells(pair.agreement))
+        )
+    if report.people_alpha is not None and len(report.reviewers) > 2:
+        table.add_row(Text("all people"), "", "", "", "", Text(number(report.people_alpha)), "", "")
+    console.print(table)
+    for pair in pairs:
+        _print_gaps(pair, console)
+
+
+def change_words(found: Change) -> list[str]:
+    """Return whether judging again agrees better with the people, in sentences."""
+    before, after = found.before, found.after
+    verdict = {
+        "better": "the new verdicts are closer to the people",
+        "worse": "the new verdicts are further from the people",
+        "same": "both are equally far from the people",
+    }.get(found.closer.verdict, "no difference can be told yet")
+    numbers = [
+        ("mean |difference|", before.mean_absolute_difference, after.mean_absolute_difference),
+        ("kappa", before.kappa, after.kappa),
+        ("weighted kappa", before.weighted_kappa, after.weighted_kappa),
+        ("alpha", before.alpha, after.alpha),
+        ("bias", before.bias, after.bias),
+    ]
+    told = ", ".join(f"{name} {number(old)} → {number(new)}" for name, old, new in numbers)
+    return [
+        f"against {plural(after.n, 'task')} that people scored: {verdict}",
+        told,
+        f"change of the difference: {found.closer.words}",
+    ]
+
+
+def change_dict(found: Change | None) -> dict[str, Any] | None:
+    """Return the change as JSON."""
+    if found is None:
+        return None
+    return {
+        "before": asdict(found.before),
+        "after": asdict(found.after),
+        "verdict": found.closer.verdict,
+        "words": " ".join(change_words(found)[:1]),
+        "mean_change_of_difference": found.closer.mean,
+    }
+
+
+def agreement_dict(report: AgreementReport) -> dict[str, Any]:
+    """Return everything: each pair with every disagreement, and every task with all scores."""
+    return {
+        "format": "bioeval-tui agreement",
+        "version": 1,
+        "tasks": len(report.items),
+        "reviewers": list(report.reviewers),
+        "scores_given": report.given,
+        "scores_given_blind": report.blind,
+        "notes": report.notes,
+        "judges": [
+            {"judge": pair.a, "prompt": pair.prompt, **asdict(pair.agreement), "disagreements": _gaps(pair)}
+            for pair in report.judges
+        ],
+        "people": {
+            "alpha": report.people_alpha,
+            "pairs": [
+                {"a": pair.a, "b": pair.b, **asdict(pair.agreement), "disagreements": _gaps(pair)}
+                for pair in report.people
+            ],
+        },
+        "items": [_item(item) for item in report.items],
+    }
+
+
+def agreement_csv(report: AgreementReport) -> str:
+    """Return one row for each task and judge, to calibrate the judge with.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for item in report.items:
+        for judge, score in item.judges.items():
+            people = item.people_score
+            row = (
+                item.run_id, item.job, item.key.condition, item.key.trial, item.task, item.title, judge.judge,
+                judge.prompt, score, people, round(score - people, 6), item.passed(score), item.passed(people),
+                "; ".join(item.people), "; ".join(f"{e.after:g}" for e in item.people.values()),
+                all(entry.blind for entry in item.people.values()),
+                "; ".join(entry.why for entry in item.people.values() if entry.why),
+            )  # fmt: skip
+            writer.writerow([_safe(value) for value in row])
+    return file.getvalue()
+
+
+def _safe(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _print_gaps(pair: Pair, console: Console) -> None:
+    if not pair.gaps:
+        return
+    console.print(
+        Text(f"\n{shorten(pair.a, 60)} and {shorten(pair.b, 60)} differ on {len(pair.gaps)}", style="bold")
+    )
+    table = Table(box=None, pad_edge=False)
+    for title in (shorten(pair.a, 16), shorten(pair.b, 16), "difference"):
+        table.add_column(Text(title), justify="right", no_wrap=True)
+    table.add_column("passes")
+    table.add_column("task", overflow="fold")
+    table.add_column("run", overflow="fold")
+    for gap in pair.gaps[:SHOWN]:
+        where = f"{gap.item.run_id} {gap.item.key.condition} {gap.item.key.trial}"
+        table.add_row(
+            Text(f"{gap.a:.2f}"),
+            Text(f"{gap.b:.2f}"),
+            Text(f"{gap.difference:+.2f}"),
+            Text("differ" if gap.passes_differ else ""),
+            Text(f"{gap.item.task} {shorten(gap.item.title, 50)}"),
+            Text(where),
+        )
+    console.print(table)
+    if len(pair.gaps) > SHOWN:
+        console.print(Text(f"and {len(pair.gaps) - SHOWN} more; --json or --csv has them all"))
+
+
+def _cells(found: Agreement) -> Sequence[str]:
+    values = (found.kappa, found.weighted_kappa, found.alpha, found.mean_absolute_difference)
+    bias = "–" if found.bias is None else f"{found.bias:+.2f}"
+    return (str(found.n), *map(number, values), bias)
+
+
+def _gaps(pair: Pair) -> list[dict[str, Any]]:
+    return [_gap(gap) for gap in pair.gaps]
+
+
+def _gap(gap: Gap) -> dict[str, Any]:
+    return {**_place(gap.item), "a": gap.a, "b": gap.b, "difference": gap.difference,
+            "passes_differ": gap.passes_differ}  # fmt: skip
+
+
+def _place(item: RatedTask) -> dict[str, Any]:
+    return {
+        "run_id": item.run_id,
+        "job": item.job,
+        "condition": item.key.condition,
+        "trial": item.key.trial,
+        "task": item.task,
+        "title": item.title,
+    }
+
+
+def _item(item: RatedTask) -> dict[str, Any]:
+    return {
+        **_place(item),
+        "pass_above": item.pass_above,
+        "people_score": item.people_score,
+        "people": [
+            {
+                "reviewer": name,
+                "score": entry.after,
+                "blind": entry.blind,
+                "action": entry.action,
+                "why": entry.why,
+            }
+            for name, entry in item.people.items()
+        ],
+        "judges": [
+            {"judge": judge.judge, "prompt": judge.prompt, "score": score}
+            for judge, score in item.judges.items()
+        ],
+    }

@@ -1,0 +1,171 @@
+"""Where the marks of the report's pictures stand. Geometry only: templates draw it, escaped, as inline SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, log10
+
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record.events import ConditionName, ScorePart
+from bioeval_tui.record.state import ConversationState
+
+WIDTH, HEIGHT = 760.0, 220.0
+LEFT, RIGHT, TOP, BOTTOM = 44.0, 8.0, 16.0, 28.0
+LABELLED_TURNS = 14
+"""Up to this many turns every bar carries its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One answer: its place and size in the picture, and its time in s."""
+
+    condition: ConditionName
+    turn: int
+    x: float
+    y: float
+    width: float
+    height: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyChart:
+    """Bars by turn and condition, lines of the scale (y, seconds), and of the wished-for average."""
+
+    width: float
+    height: float
+    left: float
+    baseline: float
+    bars: tuple[Bar, ...]
+    turns: tuple[tuple[int, float], ...]
+    lines: tuple[tuple[float, str], ...]
+    target: tuple[float, float] | None
+    labelled: bool
+
+
+def latency_chart(talks: Sequence[ConversationState], target_ms: float) -> LatencyChart | None:
+    """Return the chart of one trial; None when nobody answered."""
+    answers = [
+        (talk.key.condition, m.turn, m.latency_ms / 1000)
+        for talk in talks
+        for m in talk.messages
+        if m.role == "assistant" and m.latency_ms is not None
+    ]
+    if not answers:
+        return None
+    longest = max(0.001, *(seconds for _, _, seconds in answers))
+    target = target_ms / 1000
+    # A target far above every answer would flatten the bars: the legend names it, the picture leaves it out.
+    shown = target if 0 < target <= longest * 2.5 else 0.0
+    step = _step(max(longest, shown) * 1.08)
+    top = ceil(max(longest, shown) * 1.08 / step) * step
+    baseline = HEIGHT - BOTTOM
+
+    def y(seconds: float) -> float:
+        return round(baseline - seconds / top * (baseline - TOP), 2)
+
+    turns = sorted({turn for _, turn, _ in answers})
+    slot = (WIDTH - LEFT - RIGHT) / len(turns)
+    sides = list(dict.fromkeys(condition for condition, _, _ in answers))
+    width = min(34.0, slot * 0.78 / len(sides))
+    bars = []
+    for condition, turn, seconds in answers:
+        middle = LEFT + slot * (turns.index(turn) + 0.5)
+        x = middle + (sides.index(condition) - len(sides) / 2) * width
+        bars.append(
+            Bar(condition, turn, round(x, 2), y(seconds), round(width - 2, 2),
+                round(baseline - y(seconds), 2), seconds)
+        )  # fmt: skip
+    count = round(top / step)
+    return LatencyChart(
+        WIDTH,
+        HEIGHT,
+        LEFT,
+        baseline,
+        tuple(bars),
+        tuple((turn, round(LEFT + slot * (place + 0.5), 2)) for place, turn in enumerate(turns)),
+        tuple((y(number * step), f"{number * step:g} s") for number in range(count + 1)),
+        (y(shown), shown) if shown else None,
+        len(turns) <= LABELLED_TURNS,
+    )
+
+
+def _step(top: float) -> float:
+    """Return a round step of 1, 2 or 5 that gives the scale four lines or so."""
+    raw = top / 4
+    power = 10.0 ** int(log10(raw) // 1)
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * 0.999)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of the composite's bar, in percent of its width."""
+
+    name: str
+    x: float
+    width: float
+    words: str
+
+
+def composite_bar(parts: Sequence[ScorePart], penalty: float) -> tuple[Piece, ...]:
+    """Return what each part adds to a composite, and at the end what the penalty takes away."""
+    known = [part for part in parts if not part.left_out and part.value is not None]
+    weight = sum(part.weight for part in known)
+    pieces: list[Piece] = []
+    at = 0.0
+    for part in known:
+        assert part.value is not None
+        share = part.value * part.weight / weight * 100
+        pieces.append(Piece(part.name, round(at, 3), round(share, 3), f"{part.name} {part.value:.2f}"))
+        at += share
+    if penalty and at:
+        lost = min(penalty * 100, at)
+        pieces.append(Piece("penalty", round(at - lost, 3), round(lost, 3), f"penalty −{penalty:.2f}"))
+    return tuple(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class MedalMark:
+    """A named threshold on the medal scale; `x` in percent from worst (0) to best (100)."""
+
+    name: str
+    x: float
+    score: float
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class MedalScale:
+    """The thresholds and the score's own place, worst on the left whichever direction the score has."""
+
+    marks: tuple[MedalMark, ...]
+    own: float
+
+
+def medal_scale(report: TaskReport) -> MedalScale | None:
+    """Return the scale of a graded submission; None without a score."""
+    if report.score is None:
+        return None
+    sign = -1.0 if report.is_lower_better else 1.0
+    named = [
+        ("median", report.median_threshold),
+        ("bronze", report.bronze_threshold),
+        ("silver", report.silver_threshold),
+        ("gold", report.gold_threshold),
+    ]
+    values = [sign * value for _, value in named] + [sign * report.score]
+    low, high = min(values), max(values)
+    margin = (high - low or 1.0) * 0.08
+    low, high = low - margin, high + margin
+
+    def place(value: float) -> float:
+        return round((sign * value - low) / (high - low) * 100, 2)
+
+    marks: list[MedalMark] = []
+    for name, value in named:
+        x = place(value)
+        taken = {mark.row for mark in marks if abs(mark.x - x) < 14}
+        row = next(row for row in range(len(named)) if row not in taken)
+        marks.append(MedalMark(name, x, value, row))
+    return MedalScale(tuple(marks), place(report.score))

@@ -1,0 +1,111 @@
+"""A comparison of two runs in the terminal. Nothing of it is markup."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bioeval_tui.report import words
+from bioeval_tui.report.comparison import Comparison, ConditionComparison
+from bioeval_tui.report.statistics.estimates import Proportion
+from bioeval_tui.text import shorten
+
+
+def print_comparison(found: Comparison, console: Console, *, texts: bool = False) -> None:
+    """Print the sentences first, then tasks, assertions and turns; `texts` shows what the agent said."""
+    for name, run in (("A", found.a), ("B", found.b)):
+        started = run.started
+        rehearsal = " · rehearsal" if started.rehearsal else ""
+        line = f"{name}  {run.run_id}  {started.job_name} · {started.agent}{rehearsal}"
+        console.print(Text(line), soft_wrap=True)
+    console.print()
+    for side in found.conditions:
+        console.print(Text(side.sentence, style="bold"), soft_wrap=True)
+    if not found.conditions:
+        console.print(Text("The runs have no condition in common.", style="bold"))
+    for line in (*found.notes, found.timing_refused):
+        if line:
+            console.print(Text(f"note: {line}"), soft_wrap=True)
+    for side in found.conditions:
+        console.print()
+        _print_condition(side, console, texts)
+    if found.regressions:
+        console.print()
+        for line in found.regressions:
+            console.print(Text(f"regression: {line}"), soft_wrap=True)
+
+
+def _print_condition(side: ConditionComparison, console: Console, texts: bool) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(f"facts {side.condition}", overflow="fold")
+    for title in ("A", "B", "difference"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_row(
+        "score", words.number(side.a.mean), words.number(side.b.mean), words.signed(side.score.mean)
+    )
+    for task in side.tasks:
+        table.add_row(
+            Text(f"task: {shorten(task.title, 70)}"),
+            words.number(task.a.mean) if task.a else "not in A",
+            words.number(task.b.mean) if task.b else "not in B",
+            words.signed(task.difference.mean if task.difference else None),
+        )
+    for check in side.assertions:
+        change = check.change if check.change != "same" else ""
+        table.add_row(
+            Text(f"assertion: {shorten(check.title, 65)}"), _held(check.a, "A"), _held(check.b, "B"), change
+        )
+    if side.latency is not None and side.latency.mean is not None:
+        averages = map(words.seconds, side.averages_ms)
+        table.add_row("average answer", *averages, words.signed_seconds(side.latency.mean))
+    _add_cost(table, side)
+    console.print(table)
+    _print_turns(side, console, texts)
+
+
+def _add_cost(table: Table, side: ConditionComparison) -> None:
+    table.add_row("cost", *(Text(words.cost_words(cost)) for cost in (side.cost_a, side.cost_b)), "")
+    for peer in ("agent", "evaluator", "judge"):
+        cells = []
+        for cost in (side.cost_a, side.cost_b):
+            found = cost.of(peer)
+            known = found.tokens_in is not None or found.tokens_out is not None
+            cells.append(
+                f"{words.whole(found.tokens_in)} in, {words.whole(found.tokens_out)} out" if known else ""
+            )
+        if any(cells):
+            table.add_row(f"tokens: {peer}", *(cell or words.DASH for cell in cells), "")
+
+
+def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("trial", "turn", "A", "B", "difference"):
+        table.add_column(title, justify="right", no_wrap=True)
+    if texts:
+        table.add_column("agent in A", ratio=1, overflow="fold")
+        table.add_column("agent in B", ratio=1, overflow="fold")
+    for turn in side.turns:
+        change = turn.difference_ms
+        cells = [
+            str(turn.trial),
+            str(turn.turn),
+            words.seconds(turn.a_ms),
+            words.seconds(turn.b_ms),
+            words.signed_seconds(change),
+        ]
+        said = [
+            Text(" / ".join(m.text for m in messages if m.role == "assistant"))
+            for messages in (turn.a, turn.b)
+        ]
+        table.add_row(*cells, *(said if texts else ()))
+    if side.turns:
+        console.print(table)
+
+
+def _held(found: Proportion | None, name: str) -> str:
+    if found is None:
+        return f"not in {name}"
+    if found.total == 1:
+        return "✓" if found.successes else "✗"
+    return f"{found.successes} of {found.total}" if found.total else words.DASH

@@ -1,0 +1,172 @@
+"""A run in a terminal without a screen: progress on stderr, the score card on stdout."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bioeval_tui import score as composite
+from bioeval_tui.evaluate.prices import Prices
+from bioeval_tui.record import events
+from bioeval_tui.record.state import Change, ConversationState, RunState
+from bioeval_tui.report.words import TONE, number, why_no_score
+from bioeval_tui.text import clean, shorten
+
+CONDITION_TITLES = {"withheld": "facts withheld", "supplied": "facts supplied"}
+NOT_AT_THE_END = "– not checked"
+"""What held during a conversation that was spoilt says nothing of its end."""
+STATUS_SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "not_measured": "· not measured"}
+
+
+def say(console: Console, line: str) -> None:
+    """Write one cleaned line to the console's file. Rich would take fifty times as long to find that it has no style."""
+    console.file.write(clean(line).replace("\n", " ") + "\n")
+
+
+class Progress:
+    """Prints one line per thing that happened."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def show(self, state: RunState, event: events.RunEvent, change: Change) -> None:
+        """Print what a viewer without a screen wants to know of this event."""
+        line = _line(event)
+        if line is not None:
+            where = f"{event.condition:<9}" if event.condition else " " * 9
+            say(self._console, f"{where} {line}")
+
+
+def _line(event: events.RunEvent) -> str | None:
+    match event:
+        case events.RunStarted():
+            kind = "rehearsal, " if event.rehearsal else ""
+            who = f"agent {event.agent}, evaluator {event.evaluator}, judge {event.judge}"
+            return f"run {event.run_id}: {event.job_name} ({kind}{who})"
+        case events.MessageCompleted():
+            time = f"  [{event.latency_ms / 1000:.2f} s]" if event.latency_ms is not None else ""
+            return f"{event.speaker}: {shorten(event.content, 110)}{time}"
+        case events.RequestFailed():
+            again = f"; again in {event.wait_ms / 1000:.1f} s" if event.wait_ms is not None else ""
+            return (
+                f"  {event.peer} failed, attempt {event.request_attempt}: {shorten(event.error, 160)}{again}"
+            )
+        case events.FactDisclosed():
+            return f"  fact {event.fact} given, {'asked' if event.asked else 'not asked'}"
+        case events.Warned():
+            return f"  note: {event.message}"
+        case events.EvaluatorViolated():
+            return f"  evaluator: {event.rule}: {event.detail} ({event.outcome})"
+        case events.ConversationEnded():
+            return f"  ended: {event.reason.replace('_', ' ')}" + (
+                f": {event.detail}" if event.detail else ""
+            )
+        case events.ConversationScored():
+            return f"  score {number(event.score)}" + (f" ({event.reason})" if event.reason else "")
+        case events.RunEnded(detail=detail) if detail:
+            return f"run {event.status}: {detail}"
+        case _:
+            return None
+
+
+def print_score_card(state: RunState, console: Console, prices: Prices | None = None) -> None:
+    """Print both conditions' scores first, then their mean, then what they were made of, and what they cost.
+
+    Of several trials the figures over all are printed, then the first one's parts. Without `prices` those that
+    are shipped hold.
+    """
+    started = state.started
+    if started is None:
+        console.print("The run never started.", markup=False)
+        return
+    console.print(Text(score_line(state), style="bold"))
+    rehearsal = "rehearsal · " if started.rehearsal else ""
+    console.print(
+        Text(
+            f"{rehearsal}{started.job_name} · {started.agent} · "
+            f"{started.evaluator} evaluator · {started.judge} judge"
+        )
+    )
+    if not state.clean:
+        no_uplift = "" if state.only_condition else ", no uplift is shown"
+        console.print(Text(f"not clean: {state.why_not_clean}{no_uplift}"))
+    several = started.trials > 1
+    found = _summary_lines(state, prices) if state.conversations else []
+    for about, said in found if several else ():
+        console.print(Text(f"{about}: {said}"), soft_wrap=True)
+    if several:
+        console.print(Text(f"\ntrial 1 of {started.trials}", style="bold"))
+    talks = [talk for condition in started.conditions if (talk := state.conversation(condition)) is not None]
+    for talk in talks:
+        _print_parts(talk, console)
+    _print_tasks(talks, console)
+    _print_assertions(talks, console)
+    for about, said in () if several else found:
+        if about in ("tokens", "cost"):
+            console.print(Text(f"{about}: {said}"))
+    console.print(Text(f"run {started.run_id}"))
+
+
+def _summary_lines(state: RunState, prices: Prices | None) -> list[tuple[str, str]]:
+    from bioeval_tui.report.gate import from_state
+    from bioeval_tui.report.summary import summarise_runs
+    from bioeval_tui.report.summary_words import summary_lines
+
+    run = from_state(state, prices=prices)
+    return summary_lines(summarise_runs([run])[0]) if run is not None else []
+
+
+def score_line(state: RunState) -> str:
+    """Return both conditions' scores, then their mean, on one line; of one condition its score."""
+    scores = state.scores()
+    heads = [f"{condition} {number(score)}" for condition, score in scores.items()]
+    mean = number(state.ended.mean if state.ended else None)
+    if state.only_condition:
+        mean = composite.NEEDS_BOTH
+    return "   ".join([*heads, f"mean (published formula) {mean}"])
+
+
+def _print_parts(talk: ConversationState, console: Console) -> None:
+    title = CONDITION_TITLES[talk.key.condition]
+    if talk.score is None or talk.score.score is None:
+        console.print(Text(f"{title}: no score: {why_no_score(talk)}"))
+    if talk.score is None or not talk.score.parts:
+        return
+    parts = "   ".join(
+        f"{part.name} {'left out' if part.left_out else number(part.value)} ×{part.weight:g}"
+        for part in talk.score.parts
+    )
+    average = talk.score.average_latency_ms
+    time = f"   average {average / 1000:.2f} s" if average is not None else ""
+    why = f"   {talk.score.reason}" if talk.score.reason and talk.score.score is not None else ""
+    console.print(Text(f"{title}: {parts}   − penalty {talk.score.penalty:.2f}{time}{why}"))
+
+
+def _print_tasks(talks: list[ConversationState], console: Console) -> None:
+    table = Table("task", *(talk.key.condition for talk in talks), box=None, pad_edge=False)
+    rows: dict[str, list[str]] = {}
+    for place, talk in enumerate(talks):
+        for task in talk.verdict.tasks if talk.verdict else ():
+            row = rows.setdefault(f"{task.task} {task.title}", ["–"] * len(talks))
+            row[place] = f"{'✓' if task.passed else '✗'} {task.score:.2f}"
+    tones = [talk.verdict.tone if talk.verdict else None for talk in talks]
+    if any(tone is not None for tone in tones):
+        rows[TONE] = [number(tone) for tone in tones]
+    for title, cells in rows.items():
+        table.add_row(Text(shorten(title, 70)), *map(Text, cells))
+    if rows:
+        console.print(table)
+
+
+def _print_assertions(talks: list[ConversationState], console: Console) -> None:
+    table = Table("assertion", *(talk.key.condition for talk in talks), box=None, pad_edge=False)
+    rows: dict[str, list[str]] = {}
+    for place, talk in enumerate(talks):
+        for check in talk.latest_checks():
+            row = rows.setdefault(f"{check.weight:g}× {check.title}", ["–"] * len(talks))
+            row[place] = STATUS_SIGNS[check.status] if check.final else NOT_AT_THE_END
+    for title, cells in rows.items():
+        table.add_row(Text(shorten(title, 70)), *map(Text, cells))
+    if rows:
+        console.print(table)

@@ -1,0 +1,49 @@
+"""An estimate in words, on stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bioeval_tui.consoles import plain_console
+from bioeval_tui.evaluate.wiring.estimate import MESSAGE_TOKENS, RoleEstimate, RunEstimate, total_cost
+from bioeval_tui.text import plural
+
+
+def print_estimates(found: Sequence[RunEstimate], console: Console | None = None) -> None:
+    """Print conversations, the most calls and the cost of each role of each run, and the sums."""
+    console = console or plain_console()
+    hosts = list(dict.fromkeys(host for run in found for host in run.hosts))
+    table = Table("job", "role", "who", box=None, pad_edge=False)
+    for title in ("most calls", "at most"):
+        table.add_column(title, justify="right")
+    for run in found:
+        job = run.job
+        for role in run.roles:
+            table.add_row(*map(Text, (job, role.role, _who(role), f"{role.calls:,}", _cost(role.cost))))
+            job = ""
+    console.print(Text(f"{plural(sum(run.conversations for run in found), 'conversation')}, nothing is sent"))
+    console.print(table)
+    console.print(
+        Text(
+            f"at most {sum(run.calls for run in found):,} calls, {_cost(total_cost(found))} in all; "
+            f"a request that fails is tried up to 4 times"
+        )
+    )
+    for why in dict.fromkeys(role.why_unknown for run in found for role in run.roles if role.why_unknown):
+        console.print(Text(f"unknown: {why}"), soft_wrap=True)
+    console.print(
+        Text(f"costs take {MESSAGE_TOKENS} tokens for a message and every conversation at its longest")
+    )
+    console.print(Text(f"transcripts would go to: {', '.join(hosts)}"), soft_wrap=True)
+
+
+def _who(role: RoleEstimate) -> str:
+    return f"{role.model} at {role.host}" if role.host else role.model
+
+
+def _cost(cost: float | None) -> str:
+    return "unknown" if cost is None else f"${cost:.4f}" if cost < 1 else f"${cost:,.2f}"

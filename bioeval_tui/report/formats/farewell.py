@@ -1,0 +1,75 @@
+"""What stays on the terminal when the screen of a run has closed: how it ended, and how to see it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.text import Text
+
+from bioeval_tui.consoles import plain_console
+from bioeval_tui.errors import BioevalError, ExitCode
+from bioeval_tui.record.live import is_live
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.formats.console import score_line
+from bioeval_tui.report.words import why_no_score
+
+
+def say_goodbye(paths: Sequence[Path]) -> ExitCode:
+    """Print each run's scores, id and how to replay it; return what the program exits with.
+
+    0: scored, or left running. 3: ended without a score, or never began. 130: cut short from the screen.
+    """
+    found = [_one(path) for path in paths if path.exists()]
+    return max(found, default=ExitCode.NOT_MEASURED)
+
+
+def _one(path: Path) -> ExitCode:
+    try:
+        state = apply_all(RunState(), read_recording(path).events)
+    except BioevalError:
+        return ExitCode.NOT_MEASURED  # the screen has said what is wrong with the recording
+    code = ExitCode.OK if is_live(path) else _code_of(state)
+    console = plain_console()
+    for line in (
+        *_how_it_ended(state, code, live=is_live(path)),
+        *_what_next(path.stem, code, is_live(path)),
+    ):
+        console.print(Text(line), soft_wrap=True)
+    return code
+
+
+def _code_of(state: RunState) -> ExitCode:
+    ended = state.ended
+    if ended is not None and ended.measured:
+        return ExitCode.OK
+    # A budget that is spent cancels with the reason; a person at the screen does without one.
+    by_hand = ended is not None and ended.status == "cancelled" and not ended.detail
+    return ExitCode.INTERRUPTED if by_hand else ExitCode.NOT_MEASURED
+
+
+def _how_it_ended(state: RunState, code: ExitCode, *, live: bool) -> list[str]:
+    if live:
+        return ["the run goes on without this screen"]
+    if code == ExitCode.INTERRUPTED:
+        return ["the run was cut short; its engine and every server that it had started have ended"]
+    lines = [score_line(state)]
+    if code == ExitCode.NOT_MEASURED:
+        talks = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]
+        reasons = dict.fromkeys(why_no_score(talk) for talk in talks)
+        lines += [f"no score: {reason}" for reason in reasons]
+    return lines
+
+
+def _what_next(run_id: str, code: ExitCode, live: bool) -> list[str]:
+    if live:
+        return [f"see it again: bioeval-tui watch {run_id}"]
+    lines = [f"see it again: bioeval-tui runs replay {run_id}"]
+    if code != ExitCode.OK:
+        lines += [f"go on with it: bioeval-tui runs resume {run_id}"] if code == ExitCode.INTERRUPTED else []
+        lines.append(f"exit code {int(code)}: {_MEANS[code]}")
+    return lines
+
+
+_MEANS = {ExitCode.NOT_MEASURED: "could not be measured", ExitCode.INTERRUPTED: "interrupted"}

@@ -1,0 +1,102 @@
+"""One self-contained HTML file: no network, no script, light and dark, printable.
+
+Every text is escaped by Jinja's autoescape; no text is ever marked as safe. A strict
+Content-Security-Policy stands behind that: it allows the one stylesheet, by its hash, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from bioeval_tui import __version__
+from bioeval_tui.record import reviews
+from bioeval_tui.record.events import ConversationScored
+from bioeval_tui.record.masking.current import masking
+from bioeval_tui.report import words
+from bioeval_tui.report.formats import charts
+from bioeval_tui.report.formats.pages import page_of, title_of
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.summary import Summary, summarise_runs
+from bioeval_tui.report.view import TARGET
+
+
+def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bool = False) -> str:
+    """Return the document for these runs. `masked` says so at its end."""
+    return (
+        environment()
+        .get_template("report.html.jinja")
+        .render(
+            policy=policy(),
+            title=title_of(runs),
+            program_version=__version__,
+            runs=[page_of(run, target) for run in runs],
+            summaries=summarise_runs(runs),
+            masked=masked or masking(),
+        )
+    )
+
+
+@lru_cache(maxsize=1)
+def policy() -> str:
+    """Return the Content-Security-Policy: nothing may load or run; only our own stylesheet applies."""
+    style = environment().get_template("report.css").render()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """Return what renders the templates: everything is escaped, and a missing name is an error."""
+    environment = Environment(
+        loader=PackageLoader("bioeval_tui.report.formats", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": words.number,
+        "reviewed": reviews.words,
+        "number3": words.number3,
+        "number_up": words.number_up,
+        "signed": words.signed,
+        "seconds": words.seconds,
+        "token_words": words.token_words,
+        "tokens": words.tokens,
+        "cost_words": words.cost_words,
+        "why_unknown": words.why_unknown,
+        "dollars": words.dollars,
+        "duration": words.duration,
+        "who": words.who,
+        "ending": words.ending,
+        "value": words.value_text,
+        "part_name": words.PARTS.__getitem__,
+        "status": words.STATUS.__getitem__,
+        "dot": {"passed": "●", "failed": "○", "not_measured": "?"}.__getitem__,
+        "tone": words.dot_tone,
+        "final_tone": words.TONES.__getitem__,
+        "final_words": words.FINAL.__getitem__,
+        "medal_word": words.medal_word,
+        "next_words": words.next_words,
+        "standing": words.standing,
+        "medal_scale": charts.medal_scale,
+        "latency_chart": charts.latency_chart,
+        "composite_bar": _composite_bar,
+        "pass_words": words.pass_words,
+        "summary": _summary,
+    }
+    environment.globals["tone_words"] = words.TONE
+    return environment
+
+
+def _composite_bar(score: ConversationScored) -> tuple[charts.Piece, ...]:
+    return charts.composite_bar(score.parts, score.penalty)
+
+
+def _summary(run: LoadedRun) -> Summary:
+    return summarise_runs([run])[0]

@@ -1,0 +1,202 @@
+"""A run as an Inspect log (UKGovernmentBEIS/inspect_ai), for `inspect view` and `read_eval_log`.
+
+The format is no frozen public specification: tests hold this against the pinned inspect_ai of the extra
+`inspect`. One sample per condition, one epoch per trial; latencies ride in each message's metadata.
+"""
+
+from __future__ import annotations
+
+import json
+from statistics import fmean
+from typing import Any
+
+from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.report.formats.inspect_events import sample_events
+from bioeval_tui.report.loading import LoadedRun
+
+FORMAT_VERSION = 2
+STATUSES = {"completed": "success", "cancelled": "cancelled", "failed": "error"}
+SCORERS = ("composite", "tasks", "assertions", "timing")
+_PARTS = {"task": "tasks", "assertion": "assertions", "timing": "timing"}
+
+
+def inspect_log(run: LoadedRun) -> str:
+    """Return the run as the JSON text of an Inspect log."""
+    keys = sorted(run.state.conversations, key=lambda key: (key.condition == "supplied", key.trial))
+    samples = [_sample(run, key, run.state.conversations[key]) for key in keys]
+    ended = run.state.ended
+    log: dict[str, Any] = {
+        "version": FORMAT_VERSION,
+        "status": STATUSES[ended.status] if ended else "started",
+        "eval": _eval(run, samples),
+        "plan": {"name": "bioeval-tui", "steps": [], "config": {}},
+        "results": _results(samples),
+        "stats": {
+            "started_at": run.started.at.isoformat(),
+            "completed_at": ended.at.isoformat() if ended else "",
+            "model_usage": {},
+        },
+        "samples": samples,
+    }
+    if ended is not None and ended.status == "failed":
+        log["error"] = {"message": ended.detail, "traceback": "", "traceback_ansi": ""}
+    return json.dumps(log, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def _eval(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
+    started = run.started
+    return {
+        "run_id": started.run_id,
+        "eval_id": started.run_id,
+        "task_id": started.job_sha256[:22],
+        "created": started.at.isoformat(),
+        "task": started.job_name,
+        "task_version": 0,
+        "dataset": {
+            "name": started.job_name,
+            "samples": len(started.conditions),
+            "sample_ids": list(started.conditions),
+            "shuffled": False,
+        },
+        "model": model_name(run),
+        "config": {"epochs": started.trials, "max_samples": started.concurrency},
+        "packages": {"bioeval-tui": started.program_version},
+        "scorers": [
+            {"name": name, "metrics": [{"name": metric} for metric in ("mean", *started.conditions)]}
+            for name in SCORERS
+        ],
+        "metadata": {
+            "evaluator": started.evaluator,
+            "judge": started.judge,
+            "rehearsal": started.rehearsal,
+            "seed": started.seed,
+            "job_sha256": started.job_sha256,
+            "prompts": started.prompts,
+            "clean": run.state.clean,
+            "samples": len(samples),
+        },
+    }
+
+
+def model_name(run: LoadedRun) -> str:
+    """Return the agent's model, or the agent itself where none was named or none is behind it."""
+    return run.started.agent if run.started.rehearsal else run.started.model or run.started.agent
+
+
+def _results(samples: list[dict[str, Any]]) -> dict[str, Any]:
+    scores = []
+    for name in SCORERS:
+        values: dict[str, list[float]] = {}
+        for sample in samples:
+            if name in sample["scores"]:
+                values.setdefault(sample["id"], []).append(sample["scores"][name]["value"])
+        # Conditions are never pooled: `mean` is the mean of their means, as published.
+        means = {condition: fmean(found) for condition, found in values.items()}
+        if means:
+            means = {"mean": fmean(means.values()), **means}
+        scored = sum(len(found) for found in values.values())
+        scores.append(
+            {
+                "name": name,
+                "scorer": name,
+                "scored_samples": scored,
+                "unscored_samples": len(samples) - scored,
+                "metrics": {metric: {"name": metric, "value": value} for metric, value in means.items()},
+            }
+        )
+    done = sum("error" not in sample for sample in samples)
+    return {"total_samples": len(samples), "completed_samples": done, "scores": scores}
+
+
+def _sample(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> dict[str, Any]:
+    tasks = [str(t.get("task", "")) for t in run.state.job.get("tasks") or [] if isinstance(t, dict)]
+    criteria = [
+        str(t.get("acceptanceCriteria", "")) for t in run.state.job.get("tasks") or [] if isinstance(t, dict)
+    ]
+    scores = sample_scores(talk)
+    messages = [_message(key, message) for message in talk.messages if message.done]
+    last = next((m for m in reversed(talk.messages) if m.role == "assistant" and m.done), None)
+    sample: dict[str, Any] = {
+        "id": key.condition,
+        "epoch": key.trial,
+        "input": "\n".join(tasks) or run.started.job_name,
+        "target": criteria,
+        "messages": messages,
+        "output": _output(run, last),
+        "scores": scores,
+        "metadata": {
+            "condition": key.condition,
+            "session_id": talk.session_id,
+            "end_reason": talk.ended.reason if talk.ended else None,
+            "fault": talk.ended.fault if talk.ended else None,
+            "failures": talk.failures,
+            "facts_given": [fact.fact for fact in talk.facts],
+        },
+        "events": sample_events(run, key, talk, scores, model_name(run)),
+        "model_usage": {},
+    }
+    if talk.started_at:
+        sample["started_at"] = talk.started_at.isoformat()
+    if talk.ended_at:
+        sample["completed_at"] = talk.ended_at.isoformat()
+    if talk.ended is not None:
+        sample["total_time"] = talk.ended.duration_ms / 1000
+    if talk.score is None or talk.score.score is None:
+        why = talk.score.reason if talk.score else "the conversation was not finished"
+        sample["error"] = {"message": why, "traceback": "", "traceback_ansi": ""}
+    return sample
+
+
+def _message(key: ConversationKey, message: MessageState) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "id": f"{key.condition}-{key.trial}-{message.message}",
+        "role": message.role,
+        "content": message.text,
+        "metadata": {
+            "speaker": message.speaker,
+            "turn": message.turn,
+            "latency_ms": message.latency_ms,
+            "first_token_ms": message.first_token_ms,
+            "waited_ms": message.waited_ms,
+            "operator": message.operator,
+        },
+    }
+    if message.role == "assistant":
+        found["source"] = "generate"
+    return found
+
+
+def _output(run: LoadedRun, last: MessageState | None) -> dict[str, Any]:
+    if last is None:
+        return {"model": model_name(run), "choices": []}
+    choice = {"message": {"role": "assistant", "content": last.text}, "stop_reason": "stop"}
+    return {"model": model_name(run), "choices": [choice]}
+
+
+def sample_scores(talk: ConversationState) -> dict[str, dict[str, Any]]:
+    """Return the composite and its parts as Inspect's scores; what was not measured is left out."""
+    if talk.score is None:
+        return {}
+    found: dict[str, dict[str, Any]] = {}
+    if talk.score.score is not None:
+        found["composite"] = {
+            "value": talk.score.score,
+            "explanation": talk.score.reason or "the published composite",
+            "metadata": {"penalty": talk.score.penalty, "failures": talk.score.failures},
+        }
+    for part in talk.score.parts:
+        if part.value is not None and not part.left_out:
+            found[_PARTS[part.name]] = {
+                "value": part.value,
+                "explanation": _explain(talk, part.name) or part.reason or f"weight {part.weight:g}",
+                "metadata": {"weight": part.weight},
+            }
+    return found
+
+
+def _explain(talk: ConversationState, part: str) -> str:
+    if part == "task" and talk.verdict is not None:
+        return "\n".join(f"{task.score:.2f}  {task.title}: {task.reason}" for task in talk.verdict.tasks)
+    if part == "assertion":
+        return "\n".join(f"{check.status}  {check.weight:g}× {check.title}" for check in talk.latest_checks())
+    return ""

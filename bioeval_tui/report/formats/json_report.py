@@ -1,0 +1,196 @@
+"""Reports, comparisons and explanations as JSON objects. Times are milliseconds, scores lie in [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from bioeval_tui.record.state import MessageState
+from bioeval_tui.report.comparison import Comparison, TurnComparison
+from bioeval_tui.report.costs import cost_dict, spent
+from bioeval_tui.report.judged_again import judged_again_dicts
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import result_of
+from bioeval_tui.report.statistics.estimates import Estimate, Interval, Proportion
+from bioeval_tui.report.statistics.latency import LatencySummary
+from bioeval_tui.report.statistics.paired import Difference
+from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
+from bioeval_tui.report.view import versions
+
+VERSION = 1
+
+
+def json_report(runs: Sequence[LoadedRun]) -> dict[str, Any]:
+    """Return every run's result, its versions and reviews, and the statistics over the runs."""
+    return {
+        "format": "bioeval-tui report",
+        "version": VERSION,
+        "runs": [
+            {
+                **result_of(run.state),
+                "versions": dict(versions(run)),
+                "cost": cost_dict(spent((run, talk) for talk in run.state.conversations.values())),
+                "judged_again": judged_again_dicts(run.judged_again),
+                "reviewed": run.reviewed.to_dict() if run.reviewed else None,
+                "reviews": [asdict(review) for review in run.reviews],
+                "problems": [str(problem) for problem in run.problems],
+            }
+            for run in runs
+        ],
+        "summary": [summary_dict(summary) for summary in summarise_runs(runs)],
+    }
+
+
+def estimate_dict(found: Estimate | None) -> dict[str, Any] | None:
+    """Return an estimate: mean, error, interval with its scope, and how many were used of how many held."""
+    if found is None:
+        return None
+    return {
+        "mean": found.mean,
+        "standard_error": found.standard_error,
+        "interval": _interval(found.interval),
+        "points": list(found.points),
+        "range": [min(found.points), max(found.points)] if found.points else None,
+        "used": found.counted.used,
+        "held": found.counted.held,
+        "excluded": dict(found.counted.reasons),
+        "mean_with_excluded_as_0": found.with_excluded_as_zero,
+        "words": found.spread_words,
+    }
+
+
+def difference_dict(found: Difference | None) -> dict[str, Any] | None:
+    """Return a paired difference with its verdict and its words."""
+    if found is None:
+        return None
+    return {**(estimate_dict(found.estimate) or {}), "verdict": found.verdict, "words": found.words}
+
+
+def summary_dict(summary: Summary) -> dict[str, Any]:
+    """Return the statistics of one agent and model."""
+    return {
+        "agent": summary.label,
+        "model": summary.runs[0].started.model,
+        "rehearsal": summary.runs[0].started.rehearsal,
+        "runs": [run.run_id for run in summary.runs],
+        "conditions": {found.condition: _condition(found) for found in summary.conditions},
+        "cost": cost_dict(summary.spent),
+        "uplift": difference_dict(summary.uplift),
+        "task_uplifts": [
+            {"job": found.job, "title": found.title, **(difference_dict(found.difference) or {})}
+            for found in summary.task_uplifts
+        ],
+    }
+
+
+def comparison_dict(found: Comparison) -> dict[str, Any]:
+    """Return a comparison of two runs."""
+    return {
+        "a": found.a.run_id,
+        "b": found.b.run_id,
+        "measured": found.measured,
+        "timing_refused": found.timing_refused or None,
+        "notes": list(found.notes),
+        "regressions": list(found.regressions),
+        "conditions": {
+            side.condition: {
+                "sentence": side.sentence,
+                "a": estimate_dict(side.a),
+                "b": estimate_dict(side.b),
+                "difference": difference_dict(side.score),
+                "average_latency_ms": dict(zip("ab", side.averages_ms, strict=True)),
+                "average_latency_difference_ms": difference_dict(side.latency),
+                "cost": {"a": cost_dict(side.cost_a), "b": cost_dict(side.cost_b)},
+                "tasks": [
+                    {
+                        "title": task.title,
+                        "a": estimate_dict(task.a),
+                        "b": estimate_dict(task.b),
+                        "difference": difference_dict(task.difference),
+                    }
+                    for task in side.tasks
+                ],
+                "assertions": [
+                    {
+                        "title": check.title,
+                        "weight": check.weight,
+                        "a": _proportion(check.a),
+                        "b": _proportion(check.b),
+                        "change": check.change,
+                    }
+                    for check in side.assertions
+                ],
+                "turns": [_turn(turn) for turn in side.turns],
+            }
+            for side in found.conditions
+        },
+    }
+
+
+def _turn(turn: TurnComparison) -> dict[str, Any]:
+    def said(messages: Sequence[MessageState], latency_ms: float | None) -> dict[str, Any]:
+        return {
+            "messages": [{"role": m.role, "content": m.text} for m in messages],
+            "latency_ms": latency_ms,
+        }
+
+    return {
+        "trial": turn.trial,
+        "turn": turn.turn,
+        "a": said(turn.a, turn.a_ms),
+        "b": said(turn.b, turn.b_ms),
+        "latency_difference_ms": turn.difference_ms,
+    }
+
+
+def _condition(found: ConditionSummary) -> dict[str, Any]:
+    return {
+        "score": estimate_dict(found.score),
+        "pass_k": {str(each.k): each.value for each in found.pass_k},
+        "tasks": [
+            {
+                "job": task.job,
+                "task": task.number,
+                "title": task.title,
+                "score": estimate_dict(task.score),
+                "passed": _proportion(task.passed),
+            }
+            for task in found.tasks
+        ],
+        "assertions": [
+            {
+                "job": check.job,
+                "title": check.title,
+                "weight": check.weight,
+                "held": _proportion(check.held),
+                "not_measured": check.not_measured,
+            }
+            for check in found.assertions
+        ],
+        "latency": _latency(found.latency),
+        "failures": found.failures,
+        "tokens": {each.peer: {"in": each.tokens_in, "out": each.tokens_out} for each in found.spent.peers},
+        "cost": cost_dict(found.spent),
+    }
+
+
+def _latency(found: LatencySummary) -> dict[str, Any]:
+    return {**asdict(found), "concurrency": list(found.concurrency)}
+
+
+def _proportion(found: Proportion | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "successes": found.successes,
+        "total": found.total,
+        "share": found.share,
+        "interval": _interval(found.interval),
+    }
+
+
+def _interval(found: Interval | None) -> dict[str, Any] | None:
+    return (
+        None if found is None else {"low": found.low, "high": found.high, "level": 0.95, "scope": found.scope}
+    )

@@ -1,0 +1,252 @@
+"""JUnit XML: a suite for each job, condition and trial; a case for each assertion and task, latency and score.
+
+There is no official specification; this follows the common practice that Jenkins, GitLab and pytest's schema read.
+`failure` was checked and is below, `error` could not be checked, `skipped` was not executed. Readers tell cases
+apart by suite, class and name, and GitLab drops one of two that are called the same: each has names of its own here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from typing import Literal
+from xml.etree import ElementTree as ET
+
+from bioeval_tui.record.events import RESULT_REASONS, ConditionName, job_number
+from bioeval_tui.record.state import ConversationState
+from bioeval_tui.report import samples
+from bioeval_tui.report.gate import GateRules, evaluate
+from bioeval_tui.report.loading import LoadedRun
+
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LONGEST = 4000
+
+Outcome = Literal["passed", "failure", "error", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test case; `time_s` in seconds."""
+
+    name: str
+    outcome: Outcome
+    words: str = ""
+    time_s: float = 0.0
+
+
+def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
+    """Return the document for these runs.
+
+    `rules` gives the composites their bars; a bar over several conversations (the mean, pass^k) is a case
+    of one more suite, `gate`.
+    """
+    root = ET.Element("testsuites", {"name": "bioeval-tui"})
+    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    seconds = 0.0
+    for run, parts in zip(runs, _names(runs), strict=True):
+        for trial in range(1, max(run.started.trials, *run.trials, 1) + 1):
+            for condition in run.started.conditions:
+                suite, counts, took = _suite(run, parts, condition, trial, rules or GateRules())
+                root.append(suite)
+                seconds += took
+                for name, number in counts.items():
+                    totals[name] += number
+    gate = _gate_cases(runs, rules) if rules else []
+    if gate:
+        counts = _counts(gate)
+        suite = ET.SubElement(root, "testsuite", {"name": "gate", **_texts(counts), "time": "0.000"})
+        suite.extend(_elements(gate, "gate"))
+        for name, number in counts.items():
+            totals[name] += number
+    # Jenkins' schema knows no total of skipped cases at the root; each suite has its own.
+    totals.pop("skipped")
+    root.attrib |= _texts(totals) | {"time": f"{seconds:.3f}"}
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def xml_text(text: str) -> str:
+    """Return `text` without the characters that XML 1.0 forbids, at a length that readers can show."""
+    return _FORBIDDEN.sub("", text)[:_LONGEST]
+
+
+def _names(runs: Sequence[LoadedRun]) -> list[tuple[str, ...]]:
+    """Return what each run is called: its job, its model if it has one, its id where the others are alike."""
+    plain = [tuple(filter(None, (run.started.job_name, run.started.model))) for run in runs]
+    alike = Counter(plain)
+    return [(*name, run.run_id) if alike[name] > 1 else name for run, name in zip(runs, plain, strict=True)]
+
+
+def _suite(
+    run: LoadedRun, name: tuple[str, ...], condition: ConditionName, trial: int, rules: GateRules
+) -> tuple[ET.Element, dict[str, int], float]:
+    talk = run.state.conversation(condition, trial)
+    cases = _cases(run, talk, condition, rules)
+    took = talk.ended.duration_ms / 1000 if talk and talk.ended else 0.0
+    counts = _counts(cases)
+    begun = talk.started_at if talk and talk.started_at else run.started.at
+    suite = ET.Element(
+        "testsuite",
+        {
+            "name": _line(" · ".join((*name, f"facts {condition}", f"trial {trial}"))),
+            **_texts(counts),
+            "time": f"{took:.3f}",
+            "timestamp": begun.replace(microsecond=0).isoformat(),
+        },
+    )
+    properties = ET.SubElement(suite, "properties")
+    for key, value in _properties(run).items():
+        ET.SubElement(properties, "property", {"name": key, "value": xml_text(value)})
+    # GitLab shows the class as the suite; Jenkins takes what stands before the last dot for the package.
+    suite.extend(_elements(cases, ".".join((*name, condition, f"trial{trial}"))))
+    return suite, counts, took
+
+
+def _counts(cases: Sequence[Case]) -> dict[str, int]:
+    return {
+        "tests": len(cases),
+        "failures": sum(case.outcome == "failure" for case in cases),
+        "errors": sum(case.outcome == "error" for case in cases),
+        "skipped": sum(case.outcome == "skipped" for case in cases),
+    }
+
+
+def _texts(counts: dict[str, int]) -> dict[str, str]:
+    return {name: str(number) for name, number in counts.items()}
+
+
+def _gate_cases(runs: Sequence[LoadedRun], rules: GateRules) -> list[Case]:
+    """Return the checks that no single conversation's suite can show."""
+    outcomes: dict[str, Outcome] = {"passed": "passed", "failed": "failure", "not_measured": "error"}
+    found = []
+    for check in evaluate(runs, replace(rules, on_assertion=False)).checks:
+        if check.condition is None or check.rule != "score":
+            model = f" · {check.model}" if check.model else ""
+            where = f", facts {check.condition}" if check.condition else ""
+            value = "–" if check.value is None else f"{check.value:.2f}"
+            name = f"{check.job}{model}{where}: {check.rule} at least {check.bar:g}"
+            found.append(Case(name, outcomes[check.status], f"{value}; {check.words}"))
+    return found
+
+
+def _properties(run: LoadedRun) -> dict[str, str]:
+    started = run.started
+    return {
+        "run_id": started.run_id,
+        "agent": started.agent,
+        "evaluator": started.evaluator,
+        "judge": started.judge,
+        "rehearsal": str(started.rehearsal).lower(),
+        "seed": str(started.seed),
+        "job_sha256": started.job_sha256,
+        "program_version": started.program_version,
+    }
+
+
+def _line(text: str) -> str:
+    return " ".join(xml_text(text).split())
+
+
+def _elements(cases: Sequence[Case], classname: str) -> Iterator[ET.Element]:
+    """Yield the elements of a suite's cases; of several that are called the same the later ones are numbered."""
+    taken: set[str] = set()
+    for case in cases:
+        plain = _line(case.name)
+        numbered = (f"{plain} ({number})" for number in count(2))
+        name = next(name for name in chain((plain,), numbered) if name not in taken)
+        taken.add(name)
+        yield _case(replace(case, name=name), classname)
+
+
+def _case(case: Case, classname: str) -> ET.Element:
+    attributes = {"name": case.name, "classname": _line(classname), "time": f"{case.time_s:.3f}"}
+    element = ET.Element("testcase", attributes)
+    if case.outcome != "passed":
+        # GitLab shows the text and Jenkins the message; an element without text is a table of its attributes to GitLab.
+        words = xml_text(case.words).strip() or "no reason was recorded"
+        why = {"message": _line(words)}
+        if case.outcome != "skipped":
+            why["type"] = case.outcome
+        ET.SubElement(element, case.outcome, why).text = words
+    return element
+
+
+def _cases(
+    run: LoadedRun, talk: ConversationState | None, condition: ConditionName, rules: GateRules
+) -> list[Case]:
+    missing = _not_executed(talk)
+    cases = [
+        _assertion_case(f"assertion: {title}", talk, index, missing)
+        for index, (title, _) in samples.assertion_titles(run).items()
+    ]
+    cases += [
+        _task_case(f"task: {title}", talk, number, missing)
+        for number, title in samples.task_titles(run).items()
+    ]
+    cases.append(_latency_case(run, talk, missing))
+    cases.append(_score_case(talk, missing, rules.under.get(condition)))
+    return cases
+
+
+def _not_executed(talk: ConversationState | None) -> Case | None:
+    """Return how every case of a conversation without a result ends; None when there is a result."""
+    if talk is None:
+        return Case("", "skipped", "the conversation was not held")
+    why = samples.why_excluded(talk)
+    detail = talk.score.reason if talk.score else ""
+    if why in ("cancelled", "not finished"):
+        return Case("", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else ""))
+    if talk.ended is not None and talk.ended.reason not in RESULT_REASONS:
+        return Case("", "error", f"no result, fault {why}: {detail}")
+    if talk.score is not None and talk.score.score is None and not talk.latencies_ms:
+        return Case("", "error", detail)  # the agent was never reached: nothing could be checked
+    return None
+
+
+def _assertion_case(name: str, talk: ConversationState | None, index: int, missing: Case | None) -> Case:
+    check = talk.final_checks.get(index) if talk else None
+    if check is None:
+        return Case(name, missing.outcome, missing.words) if missing else Case(name, "skipped", "not checked")
+    if check.status == "passed":
+        return Case(name, "passed")
+    if check.status == "not_measured":
+        return Case(name, "error", check.error or "could not be checked")
+    seen = f"observed {check.observed!r}, expected {check.expected!r}"
+    return Case(name, "failure", check.error or seen)
+
+
+def _task_case(name: str, talk: ConversationState | None, number: int, missing: Case | None) -> Case:
+    task = samples.task_of(talk, number)
+    if task is not None:
+        words = f"score {task.score:.2f}" + (f": {task.reason}" if task.reason else "")
+        return Case(name, "passed" if task.passed else "failure", words)
+    if missing is not None:
+        return Case(name, missing.outcome, missing.words)
+    error = talk.verdict.error if talk and talk.verdict else None
+    return Case(name, "error", error or "not judged")
+
+
+def _latency_case(run: LoadedRun, talk: ConversationState | None, missing: Case | None) -> Case:
+    budget = job_number(run.state.job, "aspirationalAverage", 0.0)
+    name = f"latency: {budget / 1000:g} s on average"
+    if talk is None or not talk.latencies_ms:
+        if missing is not None:
+            return Case(name, missing.outcome, missing.words)
+        return Case(name, "failure", "the agent never answered")
+    average = sum(talk.latencies_ms) / len(talk.latencies_ms)
+    words = f"average {average / 1000:.3f} s over {len(talk.latencies_ms)} answers"
+    return Case(name, "failure" if average > budget > 0 else "passed", words, average / 1000)
+
+
+def _score_case(talk: ConversationState | None, missing: Case | None, bar: float | None) -> Case:
+    name = "score" if bar is None else f"score at least {bar:g}"
+    score = talk.score if talk else None
+    if score is None or score.score is None:
+        if missing is not None:
+            return Case(name, missing.outcome, missing.words)
+        return Case(name, "error", score.reason if score else "not scored")
+    below = bar is not None and score.score < bar
+    return Case(name, "failure" if below else "passed", f"score {score.score:.2f}")

@@ -1,0 +1,270 @@
+"""Reports as Markdown: for pull requests, job summaries and notes. Foreign text cannot become markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from bioeval_tui import score as composite
+from bioeval_tui.record import reviews
+from bioeval_tui.record.events import ConditionName, TaskScored
+from bioeval_tui.record.masking.current import masking
+from bioeval_tui.report import words
+from bioeval_tui.report.formats.pages import Page, page_of, title_of
+from bioeval_tui.report.gate import GateResult
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.summary import Summary, summarise_runs
+from bioeval_tui.report.summary_words import summary_lines
+from bioeval_tui.report.view import TARGET, TrialView
+
+_ESCAPED = str.maketrans(
+    {character: f"\\{character}" for character in "\\`*_{}[]|~$#!"}
+    | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+)
+_STARTS = re.compile(r"^([-+=](?!\d)|\d+(?=[.)](?:\s|$)))")
+_SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
+
+
+def escape(text: object) -> str:
+    """Return `text` on one line with everything that Markdown or HTML would act on made literal.
+
+    Addresses stay text too: a dot after `www` and the colon of `://` are written as entities.
+    """
+    line = " ".join(str(text).split())
+    line = _STARTS.sub(_start, line.translate(_ESCAPED))
+    return line.replace("://", "&#58;//").replace("www.", "www&#46;")
+
+
+def _start(match: re.Match[str]) -> str:
+    """Keep what begins a line from beginning a list."""
+    found = match.group()
+    return f"&#{ord(found[0])};{found[1:]}"
+
+
+def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bool = False) -> str:
+    """Return the report of these runs."""
+    lines: list[str] = []
+    if len(runs) > 1:
+        lines += [f"# {escape(title_of(runs))}", ""]
+        for summary in summarise_runs(runs):
+            lines += _overview(summary)
+    for run in runs:
+        lines += _page(page_of(run, target))
+    if masked or masking():
+        lines += [
+            "Names and identifiers that the masking rules found are replaced: masking, not de-identification.",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
+    """Return the short summary for CI: what was asked, what came out, and one row a run."""
+    verdict = {0: "Passed", 1: "Below the bar", 3: "Could not be measured"}.get(
+        int(result.exit_code), "Failed"
+    )
+    lines = [f"## {verdict}", ""]
+    lines += [f"- {escape(note)}" for note in result.notes]
+    several = len({check.model for check in result.checks}) > 1
+    if result.checks:
+        rows = [
+            [
+                _SIGNS[check.status],
+                escape(f"{check.job} · {check.model}" if several and check.model else check.job),
+                check.condition or "both",
+                escape(check.rule),
+                words.DASH if check.bar is None else f"{check.bar:g}",
+                words.number(check.value),
+                escape(check.words),
+            ]
+            for check in result.checks
+        ]
+        lines += ["", *table(["", "job", "facts", "rule", "bar", "value", ""], rows)]
+    lines += ["", f"{escape(result.counted.words)}.", ""]
+    rows = []
+    for run in runs:
+        page = page_of(run)
+        conditions = [
+            words.number(found.score.mean) if (found := page.summary.of(name)) else words.DASH
+            for name in ("withheld", "supplied")
+        ]
+        job = f"{run.started.job_name} · {run.started.model}" if several else run.started.job_name
+        cost = escape(words.cost_words(page.summary.spent))
+        mean = composite.NEEDS_BOTH if run.state.only_condition else words.number(page.mean)
+        rows.append([escape(job), *conditions, mean, cost, escape(run.run_id)])
+    head = ["job", "facts withheld", "facts supplied", "mean (published formula)", "cost", "run"]
+    lines += table(head, rows)
+    return "\n".join([*lines, ""])
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table; the cells are escaped already."""
+    return [
+        "| " + " | ".join(head) + " |",
+        "|" + "---|" * len(head),
+        *("| " + " | ".join(row) + " |" for row in rows),
+    ]
+
+
+def _overview(summary: Summary) -> list[str]:
+    lines = [f"- {escape(about)}: {escape(found)}" for about, found in summary_lines(summary)]
+    return [f"## {escape(summary.label)}", "", *lines, ""]
+
+
+def _page(page: Page) -> list[str]:
+    started = page.run.started
+    heads = [f"facts {c.condition} **{words.number(c.score.mean)}**" for c in page.summary.conditions]
+    lines = [
+        f"# {escape(started.job_name)}",
+        "",
+        " · ".join([*heads, f"mean (published formula) **{words.number(page.mean)}**"]),
+        "",
+        *([escape(page.no_mean), ""] if page.no_mean else []),
+        *([f"Reviewed: {escape(line)}", ""] if (line := words.reviewed_words(page.run)) else []),
+        escape(page.lead),
+        "",
+    ]
+    if started.rehearsal:
+        lines += ["This is a rehearsal: a script plays the user, rules judge the transcript.", ""]
+    lines += [f"- {escape(line)}" for line in page.warnings]
+    lines += [""] if page.warnings else []
+    if len(page.trials) > 1:
+        lines += _overview(page.summary)
+    for trial in page.trials:
+        if len(page.trials) > 1:
+            lines += [f"## Trial {trial.trial}", ""]
+        lines += _trial(page.run, trial, "###" if len(page.trials) > 1 else "##")
+    lines += _times(page) + _costs(page) + _judged_again(page) + _reviews(page)
+    lines += ["## About this run", ""]
+    lines += [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]
+    return [*lines, ""]
+
+
+def _trial(run: LoadedRun, trial: TrialView, level: str) -> list[str]:
+    heads = [f"facts {condition}" for condition in trial.conditions]
+    lines: list[str] = []
+    if trial.tasks:
+        rows = []
+        for task in trial.tasks:
+            cells = [
+                f"{_verdict(v)}{_people(run, condition, trial.trial, task.number, v)}"
+                for v, condition in zip(task.verdicts, trial.conditions, strict=True)
+            ]
+            rows.append([escape(task.title), *cells, words.signed(task.uplift)])
+        if trial.tones:
+            rows.append([f"*{words.TONE}*", *map(words.number, trial.tones), ""])
+        head = ["task", *heads, "uplift"]
+        if len(heads) == 1:  # there is nothing to compare
+            head, rows = head[:-1], [row[:-1] for row in rows]
+        lines += [f"{level} Tasks", "", *table(head, rows), ""]
+    if trial.assertions:
+        rows = []
+        for assertion in trial.assertions:
+            cells = []
+            for checks, final in zip(assertion.timelines, assertion.finals, strict=True):
+                turns = "".join({"passed": "●", "failed": "○"}.get(check.status, "?") for check in checks)
+                cells.append(f"{turns} {words.FINAL[final.status if final else '']}".strip())
+            rows.append([escape(assertion.title), f"{assertion.weight:g}×", *cells])
+        lines += [f"{level} Assertions", "", *table(["assertion", "weight", *heads], rows), ""]
+    if trial.facts:
+        rows = [[f"{f.number}. {escape(f.text)}", *f.given] for f in trial.facts]
+        lines += [f"{level} Facts ledger", "", *table(["fact", *heads], rows), ""]
+    if trial.medals:
+        lines += [f"{level} Graded submissions", ""]
+        for card in trial.medals:
+            if card.report is None:
+                lines.append(f"- facts {card.condition}: not graded: {escape(card.error)}")
+            else:
+                said = f"{words.medal_word(card.report)}, {words.standing(card.report)}"
+                lines.append(f"- facts {card.condition}: {escape(card.report.task_id)}: {escape(said)}")
+        lines.append("")
+    return lines + _conversations(trial, level)
+
+
+def _verdict(verdict: TaskScored | None) -> str:
+    if verdict is None:
+        return words.DASH
+    return f"{'✓' if verdict.passed else '✗'} {verdict.score:.2f} {escape(verdict.reason)}"
+
+
+def _people(
+    run: LoadedRun, condition: ConditionName, trial: int, task: int, verdict: TaskScored | None
+) -> str:
+    score = run.people_score(condition, trial, task)
+    return "" if score is None else f" **{reviews.words(verdict.score if verdict else None, score)}**"
+
+
+def _conversations(trial: TrialView, level: str) -> list[str]:
+    lines: list[str] = []
+    for place, condition in enumerate(trial.conditions):
+        talk = trial.talks[place]
+        if talk is None:
+            continue
+        ended = words.ending(talk.ended) if talk.ended else "not ended"
+        lines += [f"{level} Conversation, facts {condition}", "", escape(ended), ""]
+        for turn in trial.turns:
+            for said in turn.sides[place]:
+                message = said.message
+                time = f" ({words.seconds(message.latency_ms)})" if message.latency_ms is not None else ""
+                unsent = "".join(f" ({note.words})" for note in said.notes if note.kind == "unsent")
+                lines += [f"**{escape(message.speaker)}**{time}{unsent}: {escape(message.text)}", ""]
+                lines += [f"> {escape(note.words)}\n" for note in said.notes if note.kind != "unsent"]
+    return lines
+
+
+def _times(page: Page) -> list[str]:
+    rows = []
+    for condition in page.summary.conditions:
+        times = condition.latency
+        values = (
+            times.average_ms,
+            times.p50_ms,
+            times.p90_ms,
+            times.p95_ms,
+            times.max_ms,
+            times.first_token_ms,
+        )
+        rows.append([f"facts {condition.condition}", *map(words.seconds, values), str(condition.failures)])
+    head = ["", "average", "median", "p90", "p95", "longest", "first token", "failures"]
+    return ["## Response times", "", f"{page.concurrency}.", "", *table(head, rows), ""]
+
+
+def _costs(page: Page) -> list[str]:
+    rows = []
+    for condition in page.summary.conditions:
+        for peer in condition.spent.peers:
+            counts = (words.tokens(count, peer) for count in (peer.tokens_in, peer.tokens_out))
+            rows.append(
+                [f"facts {condition.condition}", peer.peer, *counts, escape(words.dollars(peer.dollars))]
+            )
+        rows.append(
+            [f"facts {condition.condition}", "together", "", "", escape(words.cost_words(condition.spent))]
+        )
+    why = escape(words.why_unknown(page.summary.spent))
+    head = ["", "", "tokens in", "tokens out", "cost"]
+    return ["## Tokens and cost", "", *table(head, rows), "", *([f"{why}.", ""] if why else [])]
+
+
+def _judged_again(page: Page) -> list[str]:
+    if not page.run.judged_again:
+        return []
+    rows = [
+        [again.where, escape(row.judge), escape(row.prompt_words), escape(row.author or "as recorded"),
+         escape(row.at), escape(row.task_words), words.number(row.score), "counts" if row.counts else ""]
+        for again in page.run.judged_again.values()
+        for row in again.rows
+    ]  # fmt: skip
+    head = ["conversation", "judge", "prompt", "by whom", "when", "tasks", "score", ""]
+    return ["## Judged again", "", *table(head, rows), ""]
+
+
+def _reviews(page: Page) -> list[str]:
+    if not page.run.reviews:
+        return []
+    rows = [
+        [escape(r.author), escape(r.at), escape(r.about), escape(r.kind), words.number(r.before),
+         words.number(r.after), escape(r.why)]
+        for r in page.run.reviews
+    ]  # fmt: skip
+    head = ["who", "when", "about", "what", "before", "after", "why"]
+    return ["## Reviews and later scores", "", *table(head, rows), ""]

@@ -1,0 +1,104 @@
+"""One run as a document shows it: its summary, its trials and a plain sentence about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bioeval_tui import score
+from bioeval_tui.record.events import job_number
+from bioeval_tui.report import view
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
+from bioeval_tui.report.words import number, signed, why_no_mean
+from bioeval_tui.text import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One run, ready to be written."""
+
+    run: LoadedRun
+    summary: Summary
+    trials: tuple[view.TrialView, ...]
+    mean: float | None
+    no_mean: str
+    """Why there is no mean, in a sentence; empty where there is one."""
+    lead: str
+    status: str
+    duration_s: float
+    target: float
+    target_ms: float
+    concurrency: str
+    warnings: tuple[str, ...]
+    versions: tuple[tuple[str, str], ...]
+
+    def anchor(self, condition: str, trial: int, message: int) -> str:
+        """Return the id of a message in the document."""
+        return view.anchor(self.run.run_id, condition, trial, message)
+
+
+def page_of(run: LoadedRun, target: float = view.TARGET) -> Page:
+    """Lay out a run."""
+    summary = summarise_runs([run])[0]
+    ended, started = run.state.ended, run.started
+    until = ended.at if ended else run.state.last_at or started.at
+    whole = all(found.score.counted.used == found.score.counted.held for found in summary.conditions)
+    means: dict[str, float | None] = {found.condition: found.score.mean for found in summary.conditions}
+    mean = score.published_mean(means) if whole else None
+    return Page(
+        run=run,
+        summary=summary,
+        trials=tuple(view.trial_view(run, trial, target) for trial in run.trials),
+        mean=mean,
+        no_mean="" if mean is not None else why_no_mean(run.state),
+        lead=lead(run, summary),
+        status=ended.status if ended else "interrupted",
+        duration_s=max(0.0, (until - started.at).total_seconds()),
+        target=target,
+        target_ms=job_number(run.state.job, "aspirationalAverage", 0.0),
+        concurrency=summary.conditions[0].latency.concurrency_words if summary.conditions else "",
+        warnings=tuple(view.warnings(run)),
+        versions=tuple(view.versions(run)),
+    )
+
+
+def title_of(runs: Sequence[LoadedRun]) -> str:
+    """Return the document's title."""
+    if len(runs) == 1:
+        return f"{runs[0].started.job_name}: evaluation report"
+    jobs = {run.started.job_name for run in runs}
+    return f"{plural(len(runs), 'run')} of {plural(len(jobs), 'job')}"
+
+
+def lead(run: LoadedRun, summary: Summary) -> str:
+    """Return what the run found, in a plain sentence or two."""
+    parts = [_condition_words(condition) for condition in summary.conditions]
+    if not parts:
+        return "No conversation was held."
+    sentence = "; ".join(parts)
+    text = sentence[0].upper() + sentence[1:] + "."
+    uplift = summary.uplift.mean if summary.uplift else None
+    if uplift is not None:
+        text += f" The facts made a difference of {signed(uplift)}."
+    elif not run.state.clean:
+        why = run.state.why_not_clean
+        text += f" {why[0].upper()}{why[1:]}: the run is not clean."
+    return text
+
+
+def _condition_words(condition: ConditionSummary) -> str:
+    where = f"with the facts {condition.condition}"
+    if condition.score.mean is None:
+        why = ", ".join(reason for reason, _ in condition.score.counted.reasons)
+        return f"{where} the agent could not be scored" + (f" ({why})" if why else "")
+    passed = sum(tries.successes for tries in condition.tries)
+    total = sum(tries.trials for tries in condition.tries)
+    one = all(tries.trials == 1 for tries in condition.tries)
+    done = (
+        f"{passed} of {plural(total, 'task')} done"
+        if one
+        else f"{passed} of {total} tries at its tasks passed"
+    )
+    tasks = f", {done}" if total else ""
+    return f"{where} the agent scored {number(condition.score.mean)}{tasks}"

@@ -1,0 +1,99 @@
+"""Exports as lines: messages as OpenAI's JSON Lines, turns as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+
+from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.report.loading import LoadedRun
+
+COLUMNS = (
+    "run_id", "job", "model", "condition", "trial", "turn", "user", "agent", "latency_ms", "waited_ms",
+    "first_token_ms", "tokens_in", "tokens_out", "failures", "facts", "assertions_passed", "assertions_failed",
+)  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def openai_lines(runs: Sequence[LoadedRun]) -> str:
+    """Return one JSON object a conversation: `messages` as OpenAI's chat format has them, then `metadata`.
+
+    The evaluator is the `user`, the agent the `assistant`.
+    """
+    lines = []
+    for run, key, talk in _conversations(runs):
+        messages = [{"role": m.role, "content": m.text} for m in talk.messages if m.done]
+        score = talk.score.score if talk.score else None
+        metadata = {
+            "run_id": run.run_id,
+            "job": run.started.job_name,
+            "condition": key.condition,
+            "trial": str(key.trial),
+            "end_reason": talk.ended.reason if talk.ended else "not finished",
+            "score": "" if score is None else f"{score:.2f}",
+        }
+        if messages:
+            lines.append(json.dumps({"messages": messages, "metadata": metadata}, ensure_ascii=False))
+    return "".join(line + "\n" for line in lines)
+
+
+def turns_csv(runs: Sequence[LoadedRun]) -> str:
+    """Return one row a turn; times in ms, facts as their numbers.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for run, key, talk in _conversations(runs):
+        first = [run.run_id, run.started.job_name, run.started.model, key.condition, key.trial]
+        for turn in sorted({message.turn for message in talk.messages}):
+            writer.writerow([cell(value) for value in (*first, turn, *_turn(talk, turn))])
+    return file.getvalue()
+
+
+def _conversations(
+    runs: Sequence[LoadedRun],
+) -> Iterator[tuple[LoadedRun, ConversationKey, ConversationState]]:
+    for run in runs:
+        for key in sorted(run.state.conversations, key=lambda key: (key.trial, key.condition == "supplied")):
+            yield run, key, run.state.conversations[key]
+
+
+def _turn(talk: ConversationState, turn: int) -> list[object]:
+    said = [message for message in talk.messages if message.turn == turn]
+    user = next((m for m in said if m.role == "user" and m.done), None)
+    agent = next((m for m in said if m.role == "assistant"), None)
+    checked = [check for checks in talk.checks.values() for check in checks if check.after_turn == turn]
+    return [
+        user.text if user else None,
+        agent.text if agent else None,
+        agent.latency_ms if agent else None,
+        agent.waited_ms if agent else None,
+        agent.first_token_ms if agent else None,
+        agent.tokens_in if agent else None,
+        agent.tokens_out if agent else None,
+        sum(failure.counted for message in said for failure in message.failures),
+        _facts(said),
+        sum(check.status == "passed" for check in checked),
+        sum(check.status == "failed" for check in checked),
+    ]
+
+
+def _facts(said: Sequence[MessageState]) -> str:
+    return " ".join(str(fact.fact) for message in said for fact in message.facts)
+
+
+def cell(value: object) -> object:
+    """Return a value as a cell: None empty, fractions with three decimals, a would-be formula made harmless."""
+    match value:
+        case None:
+            return ""
+        case float():
+            return f"{value:.3f}"
+        case str() if value.startswith(_FORMULA):
+            return "'" + value
+        case _:
+            return value

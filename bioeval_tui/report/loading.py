@@ -1,0 +1,129 @@
+"""Recordings opened for reports: found by id or path, masked, folded, with their reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from bioeval_tui.errors import Problem, RecordingError
+from bioeval_tui.evaluate.prices import Prices, shipped_prices
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.events import ConditionName, RunStarted, TranscriptScored
+from bioeval_tui.record.masking.current import current
+from bioeval_tui.record.masking.mask import Mask
+from bioeval_tui.record.overlay import read_overlay
+from bioeval_tui.record.paths import SUFFIX
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.reviews import (
+    ReviewedScores,
+    Reviews,
+    TaskKey,
+    fold_reviews,
+    reviewed_scores,
+    score_of,
+    with_reviews,
+)
+from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
+from bioeval_tui.report.judged_again import KINDS, JudgedAgain, judge_again
+from bioeval_tui.report.reviews import Review, read_reviews
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRun:
+    """One run, folded from its masked events. `problems` lists damaged lines.
+
+    Where transcripts were judged again (`judged_again`), the latest verdicts stand in `state` unless the run was
+    loaded as recorded.
+    """
+
+    path: Path
+    state: RunState
+    started: RunStarted
+    problems: tuple[Problem, ...] = ()
+    reviews: tuple[Review, ...] = ()
+    judged_again: Mapping[ConversationKey, JudgedAgain] = field(default_factory=dict)
+    prices: Prices = field(default_factory=shipped_prices)
+    people: Reviews = field(default_factory=Reviews)
+    """What people said that stands. `state` has the judge's scores; `with_people` puts theirs in."""
+
+    @property
+    def run_id(self) -> str:
+        """The run's id as the recording says it."""
+        return self.started.run_id
+
+    @property
+    def trials(self) -> list[int]:
+        """The trials of which at least one conversation has begun."""
+        return sorted({key.trial for key in self.state.conversations})
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Whose verdicts count, by name."""
+        if not self.judged_again:
+            return (self.started.judge,)
+        held = (talk.verdict for talk in self.state.conversations.values())
+        return tuple(sorted({verdict.judge for verdict in held if verdict is not None}))
+
+    @property
+    def reviewed(self) -> ReviewedScores | None:
+        """The scores after people's reviews; None without any."""
+        return reviewed_scores(self.state, self.people)
+
+    def people_score(self, condition: ConditionName, trial: int, task: int) -> float | None:
+        """Return what people score a task; None when nobody did."""
+        key = TaskKey(ConversationKey(condition, trial), task)
+        return score_of(self.people.tasks.get(key, {}))
+
+    def with_people(self) -> LoadedRun:
+        """Return the run with people's scores and faults in the place of the judge's, where there are any."""
+        return replace(self, state=with_reviews(self.state, self.people))
+
+    def recorded_verdict(self, talk: ConversationState) -> TranscriptScored | None:
+        """Return the verdict that was given when the run was held."""
+        again = self.judged_again.get(talk.key)
+        return again.recorded_verdict if again is not None else talk.verdict
+
+
+def find_recording(text: str, runs_dir: Path) -> Path:
+    """Return the recording that `text` names: a file that was mailed, or a run id or part of one.
+
+    Raises:
+        UsageError: no run or several match.
+    """
+    path = Path(text)
+    if text.endswith(SUFFIX) and path.is_file():
+        return path
+    return Catalogue(runs_dir).find(text)
+
+
+def load_run(
+    path: Path, mask: Mask | None = None, *, prices: Prices | None = None, as_recorded: bool = False
+) -> LoadedRun:
+    """Read, mask and fold a recording and its overlay; without `prices` those that are shipped hold.
+
+    The latest judging of a transcript counts; with `as_recorded` it only stands beside the recorded one.
+
+    Raises:
+        RecordingError: the file cannot be read, or its first event is missing.
+    """
+    mask = mask or current()
+    recording = read_recording(path)
+    state = apply_all(RunState(), mask.events(recording.events))
+    if state.started is None:
+        raise RecordingError(
+            f"{path.name}: the first event is missing; a report needs it to know the job", recording.problems
+        )
+    overlay = read_overlay(path)
+    again = judge_again(state, mask.events(overlay.events), counts=not as_recorded)
+    reviews, damaged = read_reviews(path, mask)
+    return LoadedRun(
+        path,
+        state,
+        state.started,
+        (*recording.problems, *damaged),
+        tuple(review for review in reviews if review.kind.replace(" ", "_") not in KINDS),
+        again,
+        prices or shipped_prices(),
+        fold_reviews(mask.events(overlay.events), state),
+    )

@@ -1,0 +1,155 @@
+"""Means with their standard error and interval, as docs/statistics.md describes them.
+
+One job: the t interval over its trials, labelled "this job only". Several jobs: the standard error is
+clustered by job, with degrees of freedom = jobs − 1. Fewer than `FEWEST` values: the points and their
+range instead of an interval. Proportions: Wilson.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum, sqrt
+from statistics import fmean
+
+from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
+from bioeval_tui.report.statistics.samples import Counted, Sample, by_job, count
+
+FEWEST = 5
+"""From this many values on an interval is shown; below, the points themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A 95 % interval. `scope` says what it speaks about."""
+
+    low: float
+    high: float
+    scope: str = ""
+
+    @property
+    def words(self) -> str:
+        """Such as `0.61 to 0.83`."""
+        return f"{signless(self.low)} to {signless(self.high)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over held conversations. Everything is None when not one value could be used."""
+
+    mean: float | None
+    standard_error: float | None
+    interval: Interval | None
+    points: tuple[float, ...]
+    counted: Counted
+    with_excluded_as_zero: float | None
+
+    @property
+    def all_equal(self) -> bool:
+        """Whether several values are one and the same: an interval of no width would claim too much."""
+        return len(self.points) > 1 and max(self.points) - min(self.points) < 1e-12
+
+    @property
+    def spread_words(self) -> str:
+        """The interval with its scope, or the points and their range when there are too few for one."""
+        if self.interval is not None and self.all_equal:
+            return f"all {len(self.points)} values are equal, {self.interval.scope}"
+        if self.interval is not None:
+            return f"95 % interval {self.interval.words}, {self.interval.scope}"
+        if not self.points:
+            return "no value"
+        if len(self.points) == 1:
+            return "one value, no interval"
+        listed = ", ".join(signless(point) for point in self.points[:FEWEST])
+        low, high = signless(min(self.points)), signless(max(self.points))
+        return f"{len(self.points)} values: {listed}; range {low} to {high}"
+
+
+def estimate(samples: Sequence[Sample], bounds: tuple[float, float] | None = (0.0, 1.0)) -> Estimate:
+    """Return the mean over the samples that have a value, with what is known of its error.
+
+    `bounds` cuts the interval to what is possible; None leaves it as it is.
+    """
+    groups = by_job(samples)
+    values = [value for group in groups.values() for value in group]
+    counted = count(samples)
+    if not values:
+        return Estimate(None, None, None, (), counted, 0.0 if samples else None)
+    mean = fmean(values)
+    error = standard_error(groups)
+    interval = None
+    if error is not None and len(values) >= FEWEST:
+        jobs = len(groups)
+        degrees = jobs - 1 if jobs > 1 else len(values) - 1
+        scope = f"clustered by job, {jobs} jobs" if jobs > 1 else f"this job only, {len(values)} trials"
+        half = t_quantile((1 + LEVEL) / 2, degrees) * error
+        interval = _within(mean - half, mean + half, bounds, scope)
+    return Estimate(mean, error, interval, tuple(values), counted, fsum(values) / counted.held)
+
+
+def standard_error(groups: dict[str, list[float]]) -> float | None:
+    """Return the standard error of the mean over all values; None with fewer than two.
+
+    With one group it is s / sqrt(n). With G groups, the square root of G / (G − 1) times the sum over
+    the groups of (sum of the group's deviations from the mean)², over n: the cluster-robust error.
+    """
+    values = [value for group in groups.values() for value in group]
+    if len(values) < 2:
+        return None
+    mean = fmean(values)
+    clusters = list(groups.values()) if len(groups) > 1 else [[value] for value in values]
+    squares = fsum(fsum(value - mean for value in cluster) ** 2 for cluster in clusters)
+    return sqrt(squares * len(clusters) / (len(clusters) - 1)) / len(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Proportion:
+    """A share of successes with Wilson's 95 % interval; both None when nothing was counted."""
+
+    successes: int
+    total: int
+    share: float | None
+    interval: Interval | None
+
+    @property
+    def words(self) -> str:
+        """Such as `3 of 4, 95 % interval 0.30 to 0.95`."""
+        if self.interval is None:
+            return "none counted"
+        return f"{self.successes} of {self.total}, 95 % interval {self.interval.words}"
+
+
+def proportion(successes: int, total: int, scope: str = "") -> Proportion:
+    """Return successes / total with Wilson's score interval (Wilson 1927)."""
+    if not 0 <= successes <= total:
+        raise ValueError(f"{successes} successes of {total}")
+    if total == 0:
+        return Proportion(0, 0, None, None)
+    z = normal_quantile((1 + LEVEL) / 2)
+    share = successes / total
+    centre = (share + z * z / (2 * total)) / (1 + z * z / total)
+    half = z / (1 + z * z / total) * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    # Exactly 0 and 1 are known at the ends; the difference of two roots leaves a last bit there.
+    low = 0.0 if successes == 0 else max(0.0, centre - half)
+    high = 1.0 if successes == total else min(1.0, centre + half)
+    return Proportion(successes, total, share, Interval(low, high, scope))
+
+
+def signless(value: float) -> str:
+    """Return two decimals with a true minus sign, and never `−0.00`."""
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text.replace("-", "−")
+
+
+def signed(value: float) -> str:
+    """Return two decimals with their sign; a difference of nothing is `±0.00`."""
+    text = signless(value)
+    if text == "0.00":
+        return "±0.00"
+    return text if text.startswith("−") else f"+{text}"
+
+
+def _within(low: float, high: float, bounds: tuple[float, float] | None, scope: str) -> Interval:
+    if bounds is not None:
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    return Interval(low, high, scope)

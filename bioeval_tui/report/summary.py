@@ -1,0 +1,212 @@
+"""Runs of one agent summed up: per condition, never pooled; the uplift paired by trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.report import samples
+from bioeval_tui.report.costs import Spent, spent
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate, proportion
+from bioeval_tui.report.statistics.latency import LatencySummary, summarise
+from bioeval_tui.report.statistics.paired import Difference, difference, differences
+from bioeval_tui.report.statistics.passk import PassK, Tries, pass_series
+from bioeval_tui.report.statistics.samples import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSummary:
+    """One task of one job under one condition: its score, and how often it was passed."""
+
+    job: str
+    number: int
+    title: str
+    score: Estimate
+    passed: Proportion
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionSummary:
+    """One assertion of one job under one condition: how often it held at the end."""
+
+    job: str
+    index: int
+    title: str
+    weight: float
+    held: Proportion
+    not_measured: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionSummary:
+    """Everything about one condition."""
+
+    condition: ConditionName
+    score: Estimate
+    tasks: tuple[TaskSummary, ...]
+    assertions: tuple[AssertionSummary, ...]
+    tries: tuple[Tries, ...]
+    pass_k: tuple[PassK, ...]
+    latency: LatencySummary
+    failures: int
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class TaskUplift:
+    """Supplied − withheld of one task, paired by trial."""
+
+    job: str
+    title: str
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The runs of one agent and model. The uplift is None unless a run held both conditions."""
+
+    label: str
+    runs: tuple[LoadedRun, ...]
+    conditions: tuple[ConditionSummary, ...]
+    uplift: Difference | None
+    task_uplifts: tuple[TaskUplift, ...]
+    spent: Spent
+    """Both conditions together: what evaluating took."""
+
+    def of(self, condition: ConditionName) -> ConditionSummary | None:
+        """Return one condition's summary."""
+        return next((found for found in self.conditions if found.condition == condition), None)
+
+
+def groups(runs: Sequence[LoadedRun]) -> list[tuple[LoadedRun, ...]]:
+    """Split runs by what must not be pooled: agent, model, and whether it was a rehearsal."""
+    found: dict[tuple[str, str, bool], list[LoadedRun]] = {}
+    for run in runs:
+        key = (run.started.agent, run.started.model or "", run.started.rehearsal)
+        found.setdefault(key, []).append(run)
+    return [tuple(group) for group in found.values()]
+
+
+def summarise_runs(runs: Sequence[LoadedRun]) -> list[Summary]:
+    """Return one summary for each agent and model among the runs."""
+    found = [_summary(group) for group in groups(runs)]
+    labels = [summary.label for summary in found]
+    return [
+        # Two groups that would read the same differ in the model that was asked for.
+        replace(summary, label=f"{summary.label} · asked for {summary.runs[0].started.model or 'no model'}")
+        if labels.count(summary.label) > 1
+        else summary
+        for summary in found
+    ]
+
+
+def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
+    first = runs[0].started
+    # A rehearsal's agent is asked for a model that nobody runs: naming it would mislead.
+    model = None if first.rehearsal else first.model
+    label = " · ".join(part for part in (first.agent, model) if part)
+    held = [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
+    conditions = tuple(_condition(runs, name) for name in held)
+    cost = spent(pair for name in held for pair in samples.talks(runs, name))
+    paired = [run for run in runs if run.state.only_condition is None]
+    if not paired:
+        return Summary(label, runs, conditions, None, (), cost)
+    pairs = [pair for run in paired for pair in _score_pairs(run)]
+    uplifts = tuple(_task_uplifts(paired))
+    return Summary(label, runs, conditions, difference(differences(pairs)), uplifts, cost)
+
+
+def _condition(runs: tuple[LoadedRun, ...], condition: ConditionName) -> ConditionSummary:
+    held = list(samples.talks(runs, condition))
+    scores = [sample for run, talk in held if (sample := samples.score_sample(run, talk)) is not None]
+    answers = [m for _, talk in held for m in talk.messages if m.role == "assistant"]
+    tries = tuple(samples.task_tries(runs, condition))
+    return ConditionSummary(
+        condition=condition,
+        score=estimate(scores),
+        tasks=tuple(_tasks(runs, condition)),
+        assertions=tuple(_assertions(runs, condition)),
+        tries=tries,
+        pass_k=pass_series(tries),
+        latency=summarise(
+            [m.latency_ms for m in answers if m.latency_ms is not None],
+            [m.first_token_ms for m in answers if m.first_token_ms is not None],
+            [run.started.concurrency for run in runs],
+        ),
+        failures=sum(talk.failures for _, talk in held),
+        spent=spent(held),
+    )
+
+
+def _jobs(runs: Sequence[LoadedRun]) -> dict[str, list[LoadedRun]]:
+    found: dict[str, list[LoadedRun]] = {}
+    for run in runs:
+        found.setdefault(run.started.job_name, []).append(run)
+    return found
+
+
+def _tasks(runs: Sequence[LoadedRun], condition: ConditionName) -> list[TaskSummary]:
+    found = []
+    for job, same in _jobs(runs).items():
+        for number, title in samples.task_titles(same[-1]).items():
+            scored: list[Sample] = []
+            passed: list[bool] = []
+            for run, talk in samples.talks(same, condition):
+                sample = samples.task_sample(run, talk, number)
+                task = samples.task_of(talk, number)
+                if sample is not None:
+                    scored.append(sample)
+                if task is not None:
+                    passed.append(task.passed)
+            found.append(
+                TaskSummary(job, number, title, estimate(scored), proportion(sum(passed), len(passed)))
+            )
+    return found
+
+
+def _assertions(runs: Sequence[LoadedRun], condition: ConditionName) -> list[AssertionSummary]:
+    found = []
+    for job, same in _jobs(runs).items():
+        for index, (title, weight) in samples.assertion_titles(same[-1]).items():
+            finals = [talk.final_checks.get(index) for _, talk in samples.talks(same, condition)]
+            known = [check.status for check in finals if check is not None]
+            passed = sum(1 for status in known if status == "passed")
+            unknown = sum(1 for status in known if status == "not_measured")
+            share = proportion(passed, len(known) - unknown)
+            found.append(AssertionSummary(job, index, title, weight, share, unknown))
+    return found
+
+
+def _score_pairs(run: LoadedRun) -> list[tuple[Sample | None, Sample | None]]:
+    return [
+        _clean_pair(run, *(samples.score_sample(run, run.state.conversation(c, trial)) for c in CONDITIONS))
+        for trial in run.trials
+    ]
+
+
+def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
+    found = []
+    for job, same in _jobs(runs).items():
+        for number, title in samples.task_titles(same[-1]).items():
+            pairs = [
+                _clean_pair(
+                    run,
+                    *(samples.task_sample(run, run.state.conversation(c, trial), number) for c in CONDITIONS),
+                )
+                for run in same
+                for trial in run.trials
+            ]
+            found.append(TaskUplift(job, title, difference(differences(pairs))))
+    return found
+
+
+def _clean_pair(
+    run: LoadedRun, withheld: Sample | None, supplied: Sample | None
+) -> tuple[Sample | None, Sample | None]:
+    """An unclean run shows no uplift: its second condition inherited what the first left."""
+    if run.state.clean:
+        return withheld, supplied
+    unclean = Sample(run.started.job_name, None, "not clean")
+    return unclean, unclean

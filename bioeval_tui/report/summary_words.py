@@ -1,0 +1,48 @@
+"""What repeated runs found, in lines for terminals and Markdown: per condition, never pooled."""
+
+from __future__ import annotations
+
+from bioeval_tui.report import words
+from bioeval_tui.report.statistics.latency import LatencySummary
+from bioeval_tui.report.summary import ConditionSummary, Summary
+from bioeval_tui.text import plural
+
+
+def summary_lines(summary: Summary) -> list[tuple[str, str]]:
+    """Return lines as (what it is about, what was found)."""
+    found: list[tuple[str, str]] = []
+    for condition in summary.conditions:
+        about = f"facts {condition.condition}"
+        found += [
+            (about, _score(condition)),
+            (about, f"pass^k over tasks {words.pass_words(condition.pass_k)}"),
+            (about, f"{latency_words(condition.latency)}; {plural(condition.failures, 'failure')}"),
+        ]
+    found.append(("tokens", words.token_words(summary.spent)))
+    found.append(("cost", words.cost_words(summary.spent)))
+    if summary.uplift is not None and summary.uplift.mean is not None:
+        found.append(("uplift by the facts", summary.uplift.words))
+        found += [
+            (f"uplift of “{uplift.title}”", uplift.difference.words)
+            for uplift in summary.task_uplifts
+            if uplift.difference.mean is not None
+        ]
+    return found
+
+
+def latency_words(found: LatencySummary) -> str:
+    """Return response times on one line, with the concurrency under which they were measured."""
+    times = (
+        ("median", found.p50_ms), ("p90", found.p90_ms), ("p95", found.p95_ms), ("longest", found.max_ms),
+        ("first token", found.first_token_ms),
+    )  # fmt: skip
+    listed = ", ".join(f"{name} {words.seconds(value)}" for name, value in times)
+    return f"response time {listed} ({found.concurrency_words})"
+
+
+def _score(condition: ConditionSummary) -> str:
+    score = condition.score
+    error = "" if score.standard_error is None else f", standard error {words.number3(score.standard_error)}"
+    beside = score.with_excluded_as_zero
+    zeros = f"; {words.number(beside)} with the excluded as 0" if score.counted.excluded else ""
+    return f"{words.number(score.mean)} ({score.spread_words}; {score.counted.words}{error}{zeros})"

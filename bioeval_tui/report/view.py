@@ -1,0 +1,346 @@
+"""What a report shows of a run, laid out but not yet written in any format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record.events import (
+    CONDITIONS,
+    AssertionChecked,
+    ConditionName,
+    SubmissionGraded,
+    TaskScored,
+)
+from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.report import judged_again, samples
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.statistics.explained import Needed, needed
+from bioeval_tui.text import clean_line, plural
+
+TARGET = 0.8
+"""The composite that "what would raise it" speaks of, unless another is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a message; `evidence` names the tasks for which the judge quoted it."""
+
+    text: str
+    evidence: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that happened at a message."""
+
+    kind: Literal["fact", "failure", "violation", "operator", "check", "unsent"]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message as the report shows it."""
+
+    anchor: str
+    message: MessageState
+    pieces: tuple[Piece, ...]
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn: what was said under each condition, side by side."""
+
+    number: int
+    sides: tuple[tuple[Said, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One task: its verdict under each condition, and supplied − withheld when the run is clean."""
+
+    number: int
+    title: str
+    criteria: str
+    verdicts: tuple[TaskScored | None, ...]
+    uplift: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionRow:
+    """One assertion: its checks turn by turn and at the end, under each condition."""
+
+    index: int
+    title: str
+    weight: float
+    timelines: tuple[tuple[AssertionChecked, ...], ...]
+    finals: tuple[AssertionChecked | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """One fact of the job, and how it came out under each condition."""
+
+    number: int
+    text: str
+    given: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MedalCard:
+    """A graded submission of one condition; `error` when it could not be graded."""
+
+    condition: ConditionName
+    report: TaskReport | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrialView:
+    """One trial: its conversations in the order of `conditions`, and everything laid out by row."""
+
+    trial: int
+    conditions: tuple[ConditionName, ...]
+    talks: tuple[ConversationState | None, ...]
+    uplift: float | None
+    tasks: tuple[TaskRow, ...]
+    tones: tuple[float | None, ...]
+    """How the judge found the agent's tone, 0 to 1; it counts in no score. Empty where no judge said."""
+    assertions: tuple[AssertionRow, ...]
+    facts: tuple[FactRow, ...]
+    medals: tuple[MedalCard, ...]
+    turns: tuple[Turn, ...]
+    needed: tuple[tuple[Needed, ...], ...]
+
+    @property
+    def held(self) -> list[ConversationState]:
+        """The conversations that were begun."""
+        return [talk for talk in self.talks if talk is not None]
+
+
+def trial_view(run: LoadedRun, trial: int, target: float = TARGET) -> TrialView:
+    """Lay out one trial of a run."""
+    conditions = tuple(name for name in CONDITIONS if name in run.started.conditions)
+    talks = tuple(run.state.conversation(condition, trial) for condition in conditions)
+    scores = [talk.score.score if talk and talk.score else None for talk in talks]
+    return TrialView(
+        trial=trial,
+        conditions=conditions,
+        talks=talks,
+        uplift=_uplift(run, conditions, scores),
+        tasks=tuple(_task_rows(run, conditions, talks)),
+        tones=_tones(talks),
+        assertions=tuple(_assertion_rows(run, talks)),
+        facts=tuple(_fact_rows(run, talks)),
+        medals=tuple(_medals(talks)),
+        turns=tuple(_turns(run, trial, conditions, talks)),
+        needed=tuple(_needed(talk, target) for talk in talks),
+    )
+
+
+def _uplift(
+    run: LoadedRun, conditions: Sequence[ConditionName], values: Sequence[float | None]
+) -> float | None:
+    found = dict(zip(conditions, values, strict=True))
+    withheld, supplied = found.get("withheld"), found.get("supplied")
+    if not run.state.clean or withheld is None or supplied is None:
+        return None
+    return supplied - withheld
+
+
+def _needed(talk: ConversationState | None, target: float) -> tuple[Needed, ...]:
+    if talk is None or talk.score is None or talk.score.score is None or talk.score.score >= target:
+        return ()
+    return needed(talk.score.parts, talk.score.failures, target)
+
+
+Talks = Sequence[ConversationState | None]
+
+
+def _task_rows(run: LoadedRun, conditions: Sequence[ConditionName], talks: Talks) -> list[TaskRow]:
+    listed = run.state.job.get("tasks") or []
+    rows = []
+    for number, title in samples.task_titles(run).items():
+        verdicts = tuple(samples.task_of(talk, number) for talk in talks)
+        item = listed[number - 1] if number <= len(listed) else {}
+        criteria = str(item.get("acceptanceCriteria") or "") if isinstance(item, dict) else ""
+        uplift = _uplift(run, conditions, [verdict.score if verdict else None for verdict in verdicts])
+        rows.append(TaskRow(number, title, criteria, verdicts, uplift))
+    return rows
+
+
+def _tones(talks: Talks) -> tuple[float | None, ...]:
+    found = tuple(talk.verdict.tone if talk and talk.verdict else None for talk in talks)
+    return found if any(tone is not None for tone in found) else ()
+
+
+def _assertion_rows(run: LoadedRun, talks: Talks) -> list[AssertionRow]:
+    return [
+        AssertionRow(
+            index,
+            title,
+            weight,
+            tuple(tuple(talk.checks.get(index, ())) if talk else () for talk in talks),
+            tuple(talk.final_checks.get(index) if talk else None for talk in talks),
+        )
+        for index, (title, weight) in samples.assertion_titles(run).items()
+    ]
+
+
+def _fact_rows(run: LoadedRun, talks: Talks) -> list[FactRow]:
+    rows = []
+    for number, text in enumerate(run.state.job.get("facts") or [], start=1):
+        given = []
+        for talk in talks:
+            found = [fact for fact in talk.facts if fact.fact == number] if talk else []
+            words = [f"turn {fact.turn}, {'asked' if fact.asked else 'not asked'}" for fact in found]
+            given.append("; ".join(words) or "–")
+        rows.append(FactRow(number, str(text), tuple(given)))
+    return rows
+
+
+def _medals(talks: Talks) -> list[MedalCard]:
+    cards = []
+    for talk in talks:
+        for graded in talk.submissions if talk else ():
+            cards.append(_medal(talk.key.condition, graded) if talk else None)
+    return [card for card in cards if card is not None]
+
+
+def _medal(condition: ConditionName, graded: SubmissionGraded) -> MedalCard:
+    if graded.report is None:
+        return MedalCard(condition, None, graded.error or "not graded")
+    try:
+        return MedalCard(condition, TaskReport.from_dict(graded.report), graded.error or "")
+    except (ValueError, TypeError) as error:
+        return MedalCard(condition, None, f"the report cannot be read: {error}")
+
+
+def _turns(run: LoadedRun, trial: int, conditions: Sequence[ConditionName], talks: Talks) -> list[Turn]:
+    numbers = sorted({m.turn for talk in talks if talk for m in talk.messages})
+    return [
+        Turn(
+            number,
+            tuple(
+                tuple(_said(run, talk, trial, m) for m in talk.messages if m.turn == number) if talk else ()
+                for talk in talks
+            ),
+        )
+        for number in numbers
+    ]
+
+
+def anchor(run_id: str, condition: str, trial: int, message: int) -> str:
+    """Return the id of a message in the document."""
+    return f"r{run_id}-{condition}-{trial}-m{message}"
+
+
+def _said(run: LoadedRun, talk: ConversationState, trial: int, message: MessageState) -> Said:
+    notes = [
+        Note("failure", f"attempt {f.request_attempt} failed: {clean_line(f.error, 200)}")
+        for f in message.failures
+    ]
+    notes += [
+        Note("fact", f"fact {fact.fact} given, {'asked' if fact.asked else 'not asked'}")
+        for fact in message.facts
+    ]
+    notes += [
+        Note("violation", f"{slip.rule.replace('_', ' ')}: {slip.detail} ({slip.outcome})")
+        for slip in message.violations
+    ]
+    if message.role == "user" and talk.ended is not None and not talk.sent(message):
+        notes.insert(0, Note("unsent", "the sign-off, not sent" if message.done else "not sent"))
+    if message.operator:
+        notes.append(Note("operator", "said by a person at the keyboard"))
+    if message.waited_ms >= 50:
+        notes.append(Note("failure", f"waited {message.waited_ms / 1000:.2f} s besides"))
+    if message.role == "assistant":
+        notes += _new_checks(talk, message.turn)
+    where = anchor(run.run_id, talk.key.condition, trial, message.message)
+    return Said(where, message, _pieces(talk, message), tuple(notes))
+
+
+def _new_checks(talk: ConversationState, turn: int) -> list[Note]:
+    """Return which assertions changed with this turn."""
+    notes = []
+    for checks in talk.checks.values():
+        before = next((c.status for c in reversed(checks) if c.after_turn < turn), None)
+        now = next((c for c in checks if c.after_turn == turn), None)
+        if now is None or before is None or now.status == before:
+            continue  # what holds from the start says nothing about this turn
+        words = {"passed": "now holds", "failed": "no longer holds", "not_measured": "could not be measured"}
+        notes.append(Note("check", f"“{now.title}” {words[now.status]}"))
+    return notes
+
+
+def _pieces(talk: ConversationState, message: MessageState) -> tuple[Piece, ...]:
+    """Cut a message where the judge's quotations begin and end."""
+    text = message.text
+    marks: list[tuple[int, int, int]] = []
+    for task in talk.verdict.tasks if talk.verdict else ():
+        for item in task.evidence:
+            at = text.find(item.quote) if item.message == message.message and item.quote else -1
+            if at >= 0:
+                marks.append((at, at + len(item.quote), task.task))
+    cuts = sorted({0, len(text), *(at for mark in marks for at in mark[:2])})
+    return tuple(
+        Piece(text[start:end], tuple(sorted({task for a, b, task in marks if a <= start and end <= b})))
+        for start, end in pairwise(cuts)
+    )
+
+
+def versions(run: LoadedRun) -> list[tuple[str, str]]:
+    """Return what is needed to understand and repeat the run, as label and value."""
+    started = run.started
+    rows: list[tuple[str, Any]] = [
+        ("run", started.run_id),
+        ("batch", started.batch_id),
+        ("recorded", f"{started.at:%Y-%m-%d %H:%M:%S} UTC"),
+        ("program", f"bioeval-tui {started.program_version}"),
+        ("recording schema", started.schema_version),
+        ("job file", f"{started.job_path}, SHA-256 {started.job_sha256}"),
+        ("agent", started.agent),
+        ("model asked for", started.model),
+        ("evaluator", started.evaluator),
+        ("judge", started.judge),
+        ("knowledge graph", started.graph),
+        ("hosts that received transcripts", ", ".join(started.hosts)),
+        ("seed", started.seed),
+        ("concurrency", f"{plural(started.concurrency, 'conversation')} at a time"),
+        ("git revision", started.git_revision),
+        *((f"prompt {name}", digest) for name, digest in sorted(started.prompts.items())),
+    ]
+    return [(label, str(value)) for label, value in rows if value not in (None, "")]
+
+
+def warnings(run: LoadedRun) -> list[str]:
+    """Return what a reader of the result must know, once each; what several conversations share is one line."""
+    found = [warning.message for warning in run.state.warnings]
+    if run.judged_again:
+        found.append(judged_again.words(run.judged_again, len(run.state.conversations)))
+    shared: dict[str, list[str]] = {}
+    for key, talk in sorted(run.state.conversations.items(), key=lambda item: (item[0].trial, item[0])):
+        for line in dict.fromkeys(_troubles(talk)):
+            shared.setdefault(line, []).append(f"facts {key.condition}, trial {key.trial}")
+    for line, where in shared.items():
+        found.append(f"{where[0] if len(where) == 1 else f'{len(where)} conversations'}: {line}")
+    found += [f"{problem}" for problem in run.problems]
+    if run.state.resumed:
+        found.append(f"the run was interrupted and resumed {plural(run.state.resumed, 'time')}")
+    if run.state.unknown:
+        kinds = ", ".join(sorted({event.kind for event in run.state.unknown}))
+        found.append(f"events of a newer program are not shown: {kinds}")
+    return list(dict.fromkeys(found))
+
+
+def _troubles(talk: ConversationState) -> list[str]:
+    lines = [warning.message for warning in talk.warnings]
+    lines += [f"seed {s.index + 1} was not applied: {s.detail}" for s in talk.seeds if not s.applied]
+    lines += [f"setup {s.index + 1} failed: {s.error}" for s in talk.setups if s.error]
+    if talk.score is not None and talk.score.score is None and talk.score.reason:
+        lines.append(f"not scored: {talk.score.reason}")
+    return lines

@@ -1,0 +1,211 @@
+"""Numbers and states in words, the same in every format of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bioeval_tui import score
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record.events import AssertionChecked, ConversationEnded
+from bioeval_tui.record.state import ConversationState, RunState
+from bioeval_tui.report.costs import PeerCost, Spent
+from bioeval_tui.report.numbers import DASH as DASH
+from bioeval_tui.report.numbers import number as number
+from bioeval_tui.report.numbers import number3 as number3
+from bioeval_tui.report.numbers import number_up as number_up
+from bioeval_tui.report.statistics.estimates import signed as signed_number
+from bioeval_tui.report.statistics.passk import PassK
+from bioeval_tui.text import clean_line, compact_json, plural, shorten
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.loading import LoadedRun
+
+SHOWN_K = 5
+PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
+STATUS = {"passed": "holds", "failed": "does not hold", "not_measured": "could not be measured"}
+FINAL = {
+    "passed": "✓ holds",
+    "failed": "✗ does not hold",
+    "not_measured": "? not measured",
+    "": "– not checked",
+}
+TONE = "tone (not in the score)"
+"""What the judge's word on the agent's tone is called; it counts in no score."""
+
+TONES = {"passed": "good", "failed": "bad", "not_measured": "warn", "": "quiet"}
+ENDS = {
+    "signed_off": "signed off",
+    "max_turns": "ran out of messages",
+    "agent_failed": "the agent failed",
+    "evaluator_failed": "the evaluator failed",
+    "timed_out": "timed out",
+    "cancelled": "cancelled",
+}
+MEDALS = {"gold": "● Gold", "silver": "◐ Silver", "bronze": "◔ Bronze"}
+
+
+def reviewed_words(run: LoadedRun) -> str:
+    """Return what people made of the scores, in one line; empty without reviews."""
+    found = run.reviewed
+    if found is None:
+        return ""
+    before = run.state.scores()
+    told = found.told(before, score.published_mean(before))
+    differ = f"; reviewers differ on {found.disputed}" if found.disputed else ""
+    who = ", ".join(found.reviewers)
+    return f"{', '.join(told)}; by {who}, {found.tasks} of {plural(found.of_tasks, 'task')}{differ}"
+
+
+def why_no_mean(state: RunState) -> str:
+    """Return in a sentence why a run has no published mean."""
+    if only := state.only_condition:
+        return f"The mean {score.NEEDS_BOTH}, and this run holds facts {only} only."
+    if state.ended is None:
+        return "The run has not ended, so there is no mean."
+    return "A conversation could not be used, so there is no mean."
+
+
+def signed(value: float | None) -> str:
+    """Return a difference with its sign, or a dash."""
+    return DASH if value is None else signed_number(value)
+
+
+def seconds(value_ms: float | None) -> str:
+    """Return milliseconds as seconds, such as `0.49 s`; what would read as nothing stays in ms."""
+    if value_ms is None:
+        return DASH
+    return f"{value_ms:.0f} ms" if 0 < value_ms < 5 else f"{value_ms / 1000:.2f} s"
+
+
+def signed_seconds(value_ms: float | None) -> str:
+    """Return a difference in ms as seconds with its sign."""
+    return DASH if value_ms is None else f"{signed_number(value_ms / 1000)} s"
+
+
+def whole(value: int | None) -> str:
+    """Return a count with thousands separators, or `unknown`."""
+    return "unknown" if value is None else f"{value:,}"
+
+
+def duration(value_s: float) -> str:
+    """Return `8 s`, `1 min 48 s` or `2 h 5 min`."""
+    total = round(value_s)
+    if total < 60:
+        return f"{total} s"
+    if total < 3600:
+        return f"{total // 60} min {total % 60} s"
+    return f"{total // 3600} h {total % 3600 // 60} min"
+
+
+def who(identity: str, role: str) -> str:
+    """Return a peer with its role, without saying either twice."""
+    name = identity.removeprefix("rehearsal: ")
+    return name if role in name else f"{role} {name}"
+
+
+def ending(ended: ConversationEnded) -> str:
+    """Return why a conversation ended and whose fault it was."""
+    fault = f", fault: {ended.fault}" if ended.fault != "none" else ""
+    detail = f": {clean_line(ended.detail, 200)}" if ended.detail else ""
+    return f"{ENDS[ended.reason]}{fault}{detail}"
+
+
+def why_no_score(talk: ConversationState) -> str:
+    """Return why a conversation has no score, headed by what happened: what it spoilt comes after it."""
+    if talk.score is None:
+        return "not scored"
+    reason, ended = talk.score.reason, talk.ended
+    if ended is None or ended.reason == "signed_off" or (ended.detail and ended.detail in reason):
+        return reason
+    return "; ".join(filter(None, (ending(ended), reason)))
+
+
+def value_text(value: object) -> str:
+    """Return an observed or expected value on one line."""
+    return shorten(value if isinstance(value, str) else compact_json(value), 160)
+
+
+def dot_tone(status: str, checks: Sequence[AssertionChecked], place: int) -> str:
+    """Return the tone of a dot: what never held yet is quiet, what no longer holds is bad."""
+    if status == "failed":
+        return "bad" if any(check.status == "passed" for check in checks[:place]) else "quiet"
+    return TONES[status]
+
+
+def pass_words(found: Sequence[PassK]) -> str:
+    """Return pass^1 … pass^N on one line, such as `k = 1: 0.67, 2: 0.33`."""
+    shown = found[:SHOWN_K]
+    listed = ", ".join(f"{each.k}: {number(each.value)}" for each in shown)
+    more = f", … {found[-1].k}: {number(found[-1].value)}" if len(found) > SHOWN_K else ""
+    return f"k = {listed}{more}" if listed else "no trials"
+
+
+def token_words(found: Spent) -> str:
+    """Return what each peer's models read and wrote, such as `evaluator 1,204 in, 88 out`."""
+    known = [each for each in found.peers if each.tokens_in is not None or each.tokens_out is not None]
+    return "; ".join(
+        f"{each.peer} {whole(each.tokens_in)} in, {whole(each.tokens_out)} out" for each in known
+    ) or ("unknown" if found.unknown else "none")
+
+
+def tokens(count: int | None, peer: PeerCost) -> str:
+    """Return a count of tokens; a dash where no model was asked, `unknown` where it did not say."""
+    return DASH if count is None and peer.dollars == 0 else whole(count)
+
+
+def dollars(value: float | None) -> str:
+    """Return `$0.0123`, `$12.34`, or `unknown`."""
+    if value is None:
+        return "unknown"
+    return "$0" if value == 0 else f"${value:,.4f}" if value < 1 else f"${value:,.2f}"
+
+
+def cost_words(found: Spent) -> str:
+    """Return what is known of the cost, and of whom it is not: `$0.0123; agent unknown`."""
+    unknown = ", ".join(peer.peer for peer in found.unknown)
+    if not unknown:
+        return dollars(found.known)
+    return f"{dollars(found.known)}; {unknown} unknown" if found.known else f"{unknown} unknown"
+
+
+def why_unknown(found: Spent) -> str:
+    """Return why some of the cost is unknown, by peer; empty when all of it is known."""
+    return "; ".join(f"{peer.peer}: {peer.why_unknown}" for peer in found.unknown)
+
+
+def medal_word(report: TaskReport) -> str:
+    """Return the medal in a word and a sign."""
+    if report.medal:
+        return MEDALS[report.medal]
+    if not report.submission_exists:
+        return "– Nothing handed in"
+    return "– No medal" if report.valid_submission else "! Invalid"
+
+
+def standing(report: TaskReport) -> str:
+    """Return where a submission stands, such as `score 0.991, would place 3 of 1,043, percentile 99.8`."""
+    parts = []
+    if report.score is not None:
+        better = "lower is better" if report.is_lower_better else "higher is better"
+        parts.append(f"score {report.score:g}, {better}")
+    if report.extra and report.extra.leaderboard_position:
+        size = f" of {report.leaderboard_size:,}" if report.leaderboard_size else ""
+        parts.append(f"would place {report.extra.leaderboard_position:,}{size}")
+    if report.leaderboard_percentile is not None:
+        parts.append(f"percentile {report.leaderboard_percentile:.1f}")
+    if report.beats_human is not None:
+        parts.append("above the human median" if report.beats_human else "not above the human median")
+    if report.extra and report.extra.next_medal and report.extra.score_needed is not None:
+        parts.append(f"{report.extra.next_medal} begins at {report.extra.score_needed:g}")
+    return "; ".join(parts) or "no score"
+
+
+def next_words(report: TaskReport) -> str:
+    """Return what is missing: why a submission is invalid, or where the next medal begins."""
+    extra = report.extra
+    if extra is not None and extra.error:
+        return extra.error
+    if extra is None or not extra.next_medal or extra.score_needed is None:
+        return ""
+    return f"{extra.next_medal} begins at {extra.score_needed:g}"

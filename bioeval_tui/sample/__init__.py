@@ -1,0 +1,1 @@
+"""What ships to try the program with: an agent, tasks, jobs and submissions."""

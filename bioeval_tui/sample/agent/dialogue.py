@@ -1,0 +1,141 @@
+"""One session's dialogue: which rule answers a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from bioeval_tui.sample.agent import cohort, manners, medications, pharmacology, reminders, variants
+from bioeval_tui.sample.agent.facts import Knowledge
+from bioeval_tui.sample.agent.functions import FUNCTIONS
+from bioeval_tui.sample.agent.language import read
+from bioeval_tui.sample.agent.records import Records
+from bioeval_tui.sample.agent.turn import State, Turn
+
+
+class _Topic(Protocol):
+    """One subject with its rules: a module of this package."""
+
+    def opens(self, turn: Turn) -> bool: ...
+    async def start(self, turn: Turn) -> str: ...
+    async def go_on(self, turn: Turn) -> str: ...
+
+
+# In this order: "remind me to take warfarin" is a reminder before it is anything about a drug.
+_TOPICS: tuple[_Topic, ...] = (reminders, cohort, variants, pharmacology, medications)
+_BY_QUESTION: dict[str, _Topic] = {
+    "reminder": reminders,
+    "cohort": cohort,
+    "variant": variants,
+    "interaction": pharmacology,
+    "drug": pharmacology,
+    "medication": medications,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the agent says, and what it did before it said it."""
+
+    content: str
+    events: Sequence[Mapping[str, Any]] = ()
+
+
+class Dialogue:
+    """A conversation with one user. Not to be asked twice at once."""
+
+    def __init__(
+        self, user: str, knowledge: Knowledge, records: Records, clock: Callable[[], datetime]
+    ) -> None:
+        self.user = user
+        self._knowledge = knowledge
+        self._records = records
+        self._clock = clock
+        self._state = State()
+        self._said_anything = False
+
+    async def answer(self, text: str) -> Answer:
+        """Return the answer to one message. Raises what the records raise."""
+        turn = Turn(
+            read(text, self._knowledge), self.user, self._state, self._knowledge, self._records, self._clock
+        )
+        if not self._said_anything:
+            turn.events.append({"systemPrompt": manners.SYSTEM_PROMPT})
+        content = await self._respond(turn)
+        self._said_anything = True
+        return Answer(content, tuple(turn.events))
+
+    async def _respond(self, turn: Turn) -> str:
+        if refusal := manners.refuse(turn):
+            return refusal
+        awaiting = self._state.awaiting
+        topic = next((topic for topic in _TOPICS if topic.opens(turn)), None)
+        asked = _BY_QUESTION[awaiting.partition(".")[0]] if awaiting else None
+        if asked and (topic is None or (topic is not asked and _answers(turn, asked))):
+            return await asked.go_on(turn)
+        if topic:
+            self._state.awaiting = None
+            return await topic.start(turn)
+        if reminders.continues(turn):
+            return await reminders.go_on(turn)
+        return manners.small_talk(turn) or manners.not_understood()
+
+    async def object_context(self, session: str) -> dict[str, Any]:
+        """Return what the session can see: the user's records, what was looked up, and the functions."""
+        resources = [
+            _resource(r.id, r.what, ["DomainNode", "Reminder"],
+                      {"date": r.date, "timeZone": r.time_zone, "drug": r.drug, "dose": r.dose, "repeats": r.repeats})
+            for r in await self._records.reminders(self.user)
+        ]  # fmt: skip
+        resources += [
+            _resource(
+                m.id,
+                f"{m.drug} {m.dose}".strip(),
+                ["DomainNode", "Medication"],
+                {"drug": m.drug, "dose": m.dose},
+            )
+            for m in await self._records.medications(self.user)
+        ]
+        for name in self._state.looked_up:
+            resources.append(self._looked_up(name))
+        return {"context": session, "resources": resources, "functions": FUNCTIONS}
+
+    def _looked_up(self, name: str) -> dict[str, Any]:
+        if drug := self._knowledge.drug(name):
+            properties = {"group": drug.group, "summary": drug.summary, "source": drug.source}
+            return _resource(f"drug-{name}", name, ["Drug"], properties, drug.aliases)
+        for variant in self._knowledge.variants:
+            if variant.name == name:
+                properties = {
+                    "gene": variant.gene,
+                    "classification": variant.classification,
+                    "source": variant.source,
+                }
+                return _resource(
+                    f"variant-{variant.gene}-{name}", name, ["Variant"], properties, variant.aliases
+                )
+        return _resource(f"target-{name}", name, ["Target"], {})
+
+
+def _answers(turn: Turn, asked: _Topic) -> bool:
+    """Say whether a message that could open another topic rather answers the open question."""
+    if "?" in turn.said.text:
+        return False
+    names_a_drug = asked is pharmacology and bool(turn.said.drugs)
+    return names_a_drug or len(turn.said.text.split()) <= 4
+
+
+def _resource(
+    key: str, name: str, labels: list[str], properties: Mapping[str, str], aliases: Sequence[str] = ()
+) -> dict[str, Any]:
+    kept = {name: value for name, value in properties.items() if value}
+    return {
+        "id": key,
+        "name": name,
+        "description": name,
+        "properties": kept,
+        "labels": labels,
+        "aliases": list(aliases),
+    }

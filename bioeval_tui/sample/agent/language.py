@@ -1,0 +1,111 @@
+"""What a message mentions: drugs, genes, variants, doses. Plain patterns; no model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bioeval_tui.sample.agent.facts import GENES, Knowledge, Variant
+from bioeval_tui.sample.agent.places import find_time_zone
+from bioeval_tui.sample.agent.times import When, find_when
+
+_DOSE = re.compile(
+    r"\b(\d+(?:[.,]\d+)?)\s*(mg|mcg|µg|micrograms?|milligrams?|g|ml|iu|units?|tablets?|pills?|puffs?)\b",
+    re.IGNORECASE,
+)
+_UNITS = {"milligram": "mg", "milligrams": "mg", "microgram": "mcg", "micrograms": "mcg", "µg": "mcg"}
+_GROUPS = re.compile(
+    r"\b(blood[- ]thinners?|anticoagulants?|statins?|pain ?killers?|nsaids?|antibiotics?|kinase inhibitors?)\b",
+    re.IGNORECASE,
+)
+_GROUP_NAMES = {"anticoagulant": "blood thinner", "nsaid": "painkiller", "pain killer": "painkiller"}
+_HGVS = re.compile(r"\b[cp]\.[A-Za-z0-9_*>()+=-]+")
+_DECLINE = re.compile(
+    r"\b(rather not|don'?t know|do not know|not sure|no idea|can'?t (?:say|tell|remember)|cannot say|prefer not|"
+    r"won'?t (?:say|tell)|skip (?:it|that)|never ?mind|none of your|isn'?t known|unknown|don'?t have (?:it|that)|"
+    r"can'?t share|don'?t want to|no need|without (?:it|a dose|one))\b",
+    re.IGNORECASE,
+)
+_YES = re.compile(r"^\W*(yes|yep|yeah|sure|please do|do it|confirm|ok(?:ay)?|go ahead)\b", re.IGNORECASE)
+_NO = re.compile(r"^\W*(no|nope|don'?t|stop|cancel)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"(?:\b(?:which|who|whose|where)\b|\b(?:what|how)\b(?! about)|(?:^|[.!?\n])\s*(?:and )?(?:is|are|was|does|did)\b)[^.!?\n]*\?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message and what it mentions, in the order of mention."""
+
+    text: str
+    drugs: tuple[str, ...]
+    groups: tuple[str, ...]
+    genes: tuple[str, ...]
+    variants: tuple[Variant, ...]
+    hgvs: tuple[str, ...]
+    dose: str
+    when: When
+    zone: str
+    declines: bool
+    yes: bool
+    no: bool
+
+    def matches(self, pattern: re.Pattern[str]) -> bool:
+        """Say whether the pattern is found in the text."""
+        return bool(pattern.search(self.text))
+
+
+def read(text: str, knowledge: Knowledge) -> Said:
+    """Return what `text` mentions of what is known."""
+    text = text.replace("’", "'")
+    return Said(
+        text=text,
+        drugs=_names(text, [(drug.name, (drug.name, *drug.aliases)) for drug in knowledge.drugs]),
+        groups=_groups(text),
+        genes=_names(text, [(gene, (gene,)) for gene in GENES]),
+        variants=_variants(text, knowledge),
+        hgvs=tuple(match.group().rstrip(".") for match in _HGVS.finditer(text)),
+        dose=find_dose(text),
+        when=find_when(text),
+        # "What is the capital of France?" does not say where who asks it lives.
+        zone=find_time_zone(_ASKS.sub(" ", text)),
+        declines=bool(_DECLINE.search(text)),
+        yes=bool(_YES.search(text)),
+        no=bool(_NO.search(text)),
+    )
+
+
+def find_dose(text: str) -> str:
+    """Return the first dose in `text`, as `5 mg`, or nothing."""
+    found = _DOSE.search(text)
+    if not found:
+        return ""
+    unit = found[2].lower()
+    return f"{found[1].replace(',', '.')} {_UNITS.get(unit, unit)}"
+
+
+def _names(text: str, known: list[tuple[str, tuple[str, ...]]]) -> tuple[str, ...]:
+    found: dict[str, int] = {}
+    for name, spellings in known:
+        pattern = "|".join(re.escape(spelling) for spelling in spellings)
+        if match := re.search(rf"\b(?:{pattern})s?\b", text, re.IGNORECASE):
+            found[name] = match.start()
+    return tuple(sorted(found, key=lambda name: found[name]))
+
+
+def _groups(text: str) -> tuple[str, ...]:
+    names = (
+        " ".join(match[1].lower().replace("-", " ").split()).rstrip("s") for match in _GROUPS.finditer(text)
+    )
+    return tuple(dict.fromkeys(_GROUP_NAMES.get(name, name) for name in names))
+
+
+def _variants(text: str, knowledge: Knowledge) -> tuple[Variant, ...]:
+    squeezed = text.lower()
+    found = []
+    for variant in knowledge.variants:
+        spellings = (variant.name, variant.protein, variant.protein.removeprefix("p."), *variant.aliases)
+        if any(re.search(rf"(?<![\w.]){re.escape(s.lower())}(?!\w)", squeezed) for s in spellings if s):
+            found.append(variant)
+    return tuple(found)

@@ -1,0 +1,162 @@
+"""Questions about drugs, their targets and their interactions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+
+from bioeval_tui.sample.agent.facts import Interaction
+from bioeval_tui.sample.agent.turn import Turn
+
+_INTERACT = re.compile(
+    r"\binteract\w*|\b(?:together|combine|combining|combination|mix|mixing|alongside)\b|"
+    r"\b(?:can|could|may|should|is it (?:safe|ok|okay|fine))\b[^.?!]{0,40}\b(?:take|taking|use|have)\b|\bsafe (?:to|with)\b",
+    re.IGNORECASE,
+)
+_TARGET = re.compile(r"\b(?:targets?|targeting|inhibit\w*|acts? on|binds?|block\w*)\b", re.IGNORECASE)
+_DESCRIBE = re.compile(
+    r"\b(?:what|how|tell me|explain|describe|about|mechanism|why|which class)\b", re.IGNORECASE
+)
+_IT = re.compile(r"\b(?:it|that|this drug|this one)\b", re.IGNORECASE)
+_ASK_PHARMACIST = "Please ask your pharmacist or prescriber before you combine them."
+
+
+def opens(turn: Turn) -> bool:
+    """Say whether the message asks about drugs."""
+    said = turn.said
+    if said.matches(_INTERACT) and (said.drugs or said.groups or turn.state.drug):
+        return True
+    if said.matches(_TARGET) and (said.drugs or _targets(turn)):
+        return True
+    return bool(said.drugs or (said.groups and not turn.state.awaiting)) and said.matches(_DESCRIBE)
+
+
+async def start(turn: Turn) -> str:
+    """Answer a question about drugs."""
+    said = turn.said
+    if said.matches(_INTERACT):
+        return await _interactions(turn)
+    if said.matches(_TARGET) and not said.drugs:
+        return _by_target(turn)
+    if not said.drugs:
+        return turn.ask("drug.which", f"Which {said.groups[0]} do you mean?")
+    return _describe(turn, said.drugs[0])
+
+
+async def go_on(turn: Turn) -> str:
+    """Answer a message that says which drug was meant."""
+    awaiting, turn.state.awaiting = turn.state.awaiting, None
+    if turn.said.drugs:
+        if awaiting == "drug.which":
+            return _describe(turn, turn.said.drugs[0])
+        return _pairs(turn, (*turn.state.pair, *turn.said.drugs))
+    if awaiting == "drug.which" or not turn.state.pair:
+        return "Without the drug's name I can't look it up."
+    known = turn.state.pair[0]
+    if turn.said.declines or turn.said.no:
+        return (
+            f"Without the other drug's name I can't check it, and I won't guess. {known.capitalize()} does interact with "
+            "several drugs, so please ask your pharmacist before you take it."
+        )
+    return f"I don't know that drug, so I can't say whether it interacts with {known}. {_ASK_PHARMACIST}"
+
+
+async def _interactions(turn: Turn) -> str:
+    said, state = turn.said, turn.state
+    drugs = said.drugs
+    if len(drugs) < 2 and state.drug and state.drug not in drugs and said.matches(_IT):
+        drugs = (state.drug, *drugs)
+    if len(drugs) >= 2:
+        return _pairs(turn, drugs)
+    if said.groups:
+        state.pair = drugs
+        return turn.ask("interaction.which", f"Which {said.groups[0]} is it? The answer depends on the drug.")
+    drug = next(iter(drugs), state.drug)
+    state.drug = drug
+    if re.search(r"\b(?:what|which|any|list)\b[^.?!]*\binteract", said.text, re.IGNORECASE) and not re.search(
+        r"\bmy\b", said.text, re.IGNORECASE
+    ):
+        return _all(turn, drug)
+    taken = [m.drug for m in await turn.records.medications(turn.user) if m.drug != drug]
+    if taken:
+        return _pairs(turn, (drug, *taken))
+    state.pair = (drug,)
+    return turn.ask(
+        "interaction.other",
+        f"Which other drugs do you take? I have none on your list to check {drug} against.",
+    )
+
+
+def _pairs(turn: Turn, drugs: tuple[str, ...]) -> str:
+    drugs = tuple(dict.fromkeys(drugs))
+    turn.state.drug, turn.state.pair, turn.state.awaiting = drugs[0], (), None
+    if len(drugs) < 2:
+        return _all(turn, drugs[0])
+    turn.look_up(*drugs)
+    lines = []
+    for other in drugs[1:]:
+        pair = turn.knowledge.between(drugs[0], other)
+        arguments = {"drug": drugs[0], "other": other}
+        turn.called(
+            "findInteractions", arguments, [asdict(pair)] if pair else [], "is there a known interaction?"
+        )
+        lines.append(_sentence(pair, drugs[0], other))
+    return "\n\n".join(lines)
+
+
+def _sentence(pair: Interaction | None, one: str, other: str) -> str:
+    if pair is None:
+        return f"My graph holds no interaction between {one} and {other}. It is small, so that proves nothing. {_ASK_PHARMACIST}"
+    advice = "They must not be taken together." if pair.severity == "contraindicated" else _ASK_PHARMACIST
+    return f"**{one.capitalize()} and {other} interact ({pair.severity})**: {pair.effect}. {advice} Source: {pair.source}."
+
+
+def _all(turn: Turn, drug: str) -> str:
+    turn.state.drug = drug
+    turn.look_up(drug)
+    pairs = turn.knowledge.interactions_of(drug)
+    turn.called(
+        "findInteractions",
+        {"drug": drug},
+        [asdict(pair) for pair in pairs],
+        "all known interactions of a drug",
+    )
+    if not pairs:
+        return f"My graph holds no interactions of {drug}. It is small, so that proves nothing."
+    rows = "\n".join(
+        f"| {pair.second if pair.first == drug else pair.first} | {pair.severity} | {pair.effect} | {pair.source} |"
+        for pair in pairs
+    )
+    return (
+        f"Interactions of **{drug}** in my graph:\n\n| with | severity | effect | source |\n|---|---|---|---|\n{rows}\n\n"
+        "The list is not complete. Please ask your pharmacist about your own drugs."
+    )
+
+
+def _describe(turn: Turn, name: str) -> str:
+    drug = turn.knowledge.drug(name)
+    assert drug is not None
+    turn.state.drug, turn.state.awaiting = name, None
+    turn.look_up(name, *drug.targets)
+    turn.called("describeDrug", {"drug": name}, asdict(drug), "the user asked about a drug")
+    targets = f" Main molecular targets: {', '.join(drug.targets)}." if drug.targets else ""
+    return f"**{name.capitalize()}** ({drug.group}): {drug.summary}.{targets} Source: {drug.source}."
+
+
+def _targets(turn: Turn) -> tuple[str, ...]:
+    known = {target for drug in turn.knowledge.drugs for target in drug.targets}
+    words = re.findall(r"[A-Za-z0-9]+", turn.said.text)
+    return tuple(
+        dict.fromkeys(word.upper() for word in words if word.upper() in known and word != word.lower())
+    )
+
+
+def _by_target(turn: Turn) -> str:
+    target = _targets(turn)[0]
+    drugs = [drug for drug in turn.knowledge.drugs if target in drug.targets]
+    turn.look_up(target, *(drug.name for drug in drugs))
+    turn.called(
+        "findDrugsByTarget", {"target": target}, [drug.name for drug in drugs], "which drugs act on a target?"
+    )
+    rows = "\n".join(f"| {drug.name} | {drug.group} | {drug.source} |" for drug in drugs)
+    return f"Drugs in my graph that act on **{target}**:\n\n| drug | kind | source |\n|---|---|---|\n{rows}"

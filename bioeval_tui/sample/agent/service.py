@@ -1,0 +1,211 @@
+"""The sample agent's HTTP service: sessions, messages, object contexts, knowledge graphs and documents."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from aiohttp import web
+
+from bioeval_tui.errors import BioevalError, UnavailableError
+from bioeval_tui.sample.agent.delivery import Delivery
+from bioeval_tui.sample.agent.graph_records import GraphRecords
+from bioeval_tui.sample.agent.manners import INTRODUCTION
+from bioeval_tui.sample.agent.notes import learn
+from bioeval_tui.sample.agent.records import AgentGraph, MemoryRecords, Records
+from bioeval_tui.sample.agent.sessions import Session, Sessions
+from bioeval_tui.text import clean_line
+
+NAME = "bioeval-tui sample agent (rule-based)"
+TOKENS_PER_SECOND = 60.0
+_MAX_BODY = 1_000_000
+
+
+class _Refused(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class SampleAgentService:
+    """The routes. `records` is where the agent keeps what it knows."""
+
+    def __init__(
+        self,
+        records: Records,
+        *,
+        chaos_seed: int | None = None,
+        tokens_per_second: float = TOKENS_PER_SECOND,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        graph_id: str = "",
+    ) -> None:
+        self._graph_id = graph_id
+        self._records = records
+        self._sessions = Sessions(records, clock, chaos_seed)
+        self._graphs: dict[str, str] = {}
+        self._tokens_per_second = tokens_per_second
+
+    def application(self) -> web.Application:
+        """Return the aiohttp application."""
+        app = web.Application(client_max_size=_MAX_BODY, middlewares=[_errors_as_json])
+        app.add_routes(
+            [
+                web.get("/api/v1/about", self.about),
+                web.put("/api/v1/chat/sessions", self.open_session),
+                web.put("/api/v1/chat/messages", self.message),
+                web.get("/api/v1/chat/objectContexts/{session}", self.object_context),
+                web.get("/api/v1/chat/latencies/{session}", self.latencies),
+                web.put("/api/v1/graphs", self.put_graph),
+                web.put("/api/v1/graphs/{graph}/documents", self.put_document),
+            ]
+        )
+        return app
+
+    async def about(self, request: web.Request) -> web.Response:
+        """GET about: who this is, and the id of the graph that it keeps, so that a run can ask the same graph."""
+        return web.json_response({"name": NAME, "description": INTRODUCTION, "graphId": self._graph_id})
+
+    async def open_session(self, request: web.Request) -> web.Response:
+        """PUT sessions: `{user, chatbot}` → `{sessionId}`."""
+        body = await _json(request)
+        session = await self._sessions.open(_text(body, "user"), _text(body, "chatbot"))
+        return web.json_response({"sessionId": session.id})
+
+    async def message(self, request: web.Request) -> web.StreamResponse:
+        """PUT messages: an answer as JSON, or streamed to who accepts events."""
+        body = await _json(request)
+        received, received_at = time.monotonic(), time.time()
+        session = self._session(_text(body, "sessionId"))
+        said = body.get("message")
+        if not isinstance(said, dict):
+            raise _Refused(400, "message: an object with content and role is needed")
+        async with session.lock:
+            trouble = session.trouble()
+            await asyncio.sleep(trouble.delay_s)
+            if trouble.kind == "error":
+                raise _Refused(500, "the sample agent was told to fail")
+            if trouble.kind == "overloaded":
+                raise _Refused(503, "the sample agent was told to be busy")
+            answer = await session.answer(_text(said, "content"))
+            delivery = Delivery(request, session, received, received_at)
+            if "text/event-stream" in request.headers.get("Accept", ""):
+                return await delivery.stream(answer, trouble, self._tokens_per_second)
+            return await delivery.send_json(answer, trouble)
+
+    async def object_context(self, request: web.Request) -> web.Response:
+        """GET objectContexts: `{context, resources, functions}`."""
+        session = self._session(request.match_info["session"])
+        return web.json_response(await session.dialogue.object_context(session.id))
+
+    async def latencies(self, request: web.Request) -> web.Response:
+        """GET latencies: what the agent measured itself, a list with one entry a delivered answer."""
+        return web.json_response(self._session(request.match_info["session"]).latencies)
+
+    async def put_graph(self, request: web.Request) -> web.Response:
+        """PUT graphs: name a user's knowledge graph. Its id is the user that documents are about."""
+        body = await _json(request)
+        key = _text(body, "id")
+        self._graphs[key] = str(body.get("name") or key)
+        return web.Response(text=f"graph {key} is ready")
+
+    async def put_document(self, request: web.Request) -> web.Response:
+        """PUT documents: learn from a text."""
+        key = request.match_info["graph"]
+        if key not in self._graphs:
+            raise _Refused(404, f"graph {clean_line(key, 80)} is not known: put it first")
+        text = _text(await _json(request), "text")
+        learned = await learn(key, text, await self._records.knowledge(), self._records)
+        return web.json_response({"learned": learned})
+
+    def _session(self, key: str) -> Session:
+        session = self._sessions.get(key)
+        if session is None:
+            raise _Refused(404, f"session {clean_line(key, 80)} is not known")
+        return session
+
+
+@web.middleware
+async def _errors_as_json(request: web.Request, handler: Any) -> web.StreamResponse:
+    headers = {}
+    try:
+        response: web.StreamResponse = await handler(request)
+        return response
+    except _Refused as refused:
+        status, reason = refused.status, str(refused)
+    except web.HTTPException as error:
+        status, reason = error.status, error.reason
+    except UnavailableError as error:
+        status, reason = 503, f"my knowledge graph is away: {error}"
+    except BioevalError as error:
+        status, reason = 500, f"my knowledge graph refused: {error}"
+    except ConnectionError:
+        # Whoever asked has gone; there is nobody to answer.
+        return web.Response(status=499)
+    if status == 503:
+        headers["Retry-After"] = "1"
+    return web.json_response({"error": reason}, status=status, headers=headers)
+
+
+async def _json(request: web.Request) -> dict[str, Any]:
+    try:
+        body = await request.json()
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        raise _Refused(400, "the body is not JSON") from None
+    if not isinstance(body, dict):
+        raise _Refused(400, "the body is not a JSON object")
+    return body
+
+
+def _text(body: dict[str, Any], name: str) -> str:
+    value = body.get(name)
+    if not isinstance(value, str) or not value:
+        raise _Refused(400, f"{name}: a text is needed")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class RunningAgent:
+    """A sample agent that listens. `url` serves the chat and the knowledge service alike."""
+
+    url: str
+    service: SampleAgentService
+
+
+@asynccontextmanager
+async def run_sample_agent(
+    graph: AgentGraph | None = None,
+    *,
+    port: int = 0,
+    chaos_seed: int | None = None,
+    tokens_per_second: float = TOKENS_PER_SECOND,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    graph_id: str = "",
+) -> AsyncIterator[RunningAgent]:
+    """Serve the sample agent on 127.0.0.1 while the block runs. Port 0 takes a free one.
+
+    It keeps what it knows in `graph`, or in memory when that is None; the graph stays the caller's to close.
+    `graph_id` is what it says of the graph under `/api/v1/about`.
+    Raises `OSError` when the port is taken, and what the graph raises when it cannot be written.
+    """
+    records: Records = MemoryRecords() if graph is None else GraphRecords(graph)
+    await records.knowledge()
+    service = SampleAgentService(
+        records, chaos_seed=chaos_seed, tokens_per_second=tokens_per_second, clock=clock, graph_id=graph_id
+    )
+    runner = web.AppRunner(service.application(), access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", port)
+        await site.start()
+        actual = runner.addresses[0][1]
+        yield RunningAgent(f"http://127.0.0.1:{actual}", service)
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,78 @@
+"""What one turn of the dialogue works with: the message, the session's state, the records, the calls made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from bioeval_tui.sample.agent.facts import Knowledge
+from bioeval_tui.sample.agent.language import Said
+from bioeval_tui.sample.agent.records import Records
+from bioeval_tui.sample.agent.times import When
+from bioeval_tui.text import compact_json
+
+Awaiting = Literal[
+    "reminder.what", "reminder.when", "reminder.zone", "reminder.dose", "reminder.delete",
+    "medication.drug", "medication.dose", "interaction.other", "interaction.which", "drug.which",
+    "variant.which", "cohort.what", "cohort.age",
+]  # fmt: skip
+
+
+@dataclass(slots=True)
+class ReminderDraft:
+    """A reminder that is being agreed on."""
+
+    drug: str = ""
+    what: str = ""
+    when: When = field(default_factory=When)
+    zone: str = ""
+    dose: str = ""
+    dose_declined: bool = False
+
+
+@dataclass(slots=True)
+class State:
+    """What a session remembers between messages. Facts about users are not in it: they are in the records."""
+
+    awaiting: Awaiting | None = None
+    reminder: ReminderDraft | None = None
+    medication: str = ""
+    drug: str = ""
+    """The drug spoken of last, which "it" then means."""
+    pair: tuple[str, ...] = ()
+    variant: str = ""
+    """The gene for which a variant was asked."""
+    cohort: tuple[str, ...] = ()
+    looked_up: dict[str, None] = field(default_factory=dict)
+    """Names of drugs, targets and variants that were answered about, in order."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """One user message on its way to an answer."""
+
+    said: Said
+    user: str
+    state: State
+    knowledge: Knowledge
+    records: Records
+    clock: Callable[[], datetime]
+    events: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def called(self, function: str, arguments: Mapping[str, Any], output: Any, why: str = "") -> None:
+        """Note that a function was called and what it gave, as generation events."""
+        self.events.append(
+            {"request": {"function": {"name": function}, "arguments": dict(arguments), "context": why}}
+        )
+        self.events.append({"output": output if isinstance(output, str) else compact_json(output)})
+
+    def ask(self, awaiting: Awaiting, question: str) -> str:
+        """Return a question and remember what it waits for."""
+        self.state.awaiting = awaiting
+        return question
+
+    def look_up(self, *names: str) -> None:
+        """Remember that these were answered about; the object context shows them."""
+        self.state.looked_up.update(dict.fromkeys(names))

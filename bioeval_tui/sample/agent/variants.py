@@ -1,0 +1,90 @@
+"""Questions about variants and their classification."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+
+from bioeval_tui.sample.agent.facts import Variant
+from bioeval_tui.sample.agent.turn import Turn
+
+_VARIANT = re.compile(
+    r"\b(?:variants?|mutations?|pathogenic|benign|classif\w+|vus|polymorphism)\b", re.IGNORECASE
+)
+_VUS = re.compile(r"\b(?:vus|uncertain significance|unknown significance)\b", re.IGNORECASE)
+_VUS_ADVICE = (
+    "A variant of uncertain significance (VUS) is neither known to cause disease nor known to be harmless. It should not "
+    "guide treatment or surveillance on its own: personal and family history do. Classifications change, so ask the "
+    "laboratory or a genetic counsellor from time to time whether it was classified again (ACMG/AMP guideline 2015)."
+)
+_LIKE_A_VARIANT = re.compile(r"\b(?:[A-Z]\d{2,4}[A-Z]|\d{2,5}(?:del|ins|dup)[ACGT]*|rs\d{3,})\b")
+
+
+def opens(turn: Turn) -> bool:
+    """Say whether the message asks about a variant."""
+    said = turn.said
+    return bool(said.variants or said.hgvs) or said.matches(_VUS) or said.matches(_VARIANT)
+
+
+async def start(turn: Turn) -> str:
+    """Answer a question about a variant."""
+    said, state = turn.said, turn.state
+    gene = next(iter(said.genes), state.variant)
+    known = [variant for variant in said.variants if not said.genes or variant.gene in said.genes]
+    named = next(iter(said.hgvs), "") or _named(said.text)
+    if known:
+        return "\n\n".join(_classified(turn, variant) for variant in known)
+    if said.matches(_VUS) and not named:
+        return _VUS_ADVICE
+    if named:
+        return _unknown(turn, gene, named)
+    state.variant = gene
+    if gene:
+        return turn.ask(
+            "variant.which", f"Which variant in {gene}? Its HGVS name is best, such as c.20A>T or p.Glu7Val."
+        )
+    return turn.ask(
+        "variant.which", "Which gene and which variant? Its HGVS name is best, such as HBB c.20A>T."
+    )
+
+
+async def go_on(turn: Turn) -> str:
+    """Answer a message that says which variant was meant."""
+    turn.state.awaiting = None
+    if turn.said.variants or turn.said.hgvs or _named(turn.said.text):
+        return await start(turn)
+    if turn.said.genes and not turn.state.variant:
+        return await start(turn)
+    gene = turn.state.variant
+    return (
+        f"Without the exact variant I can't say how it is classified: {gene or 'a gene'} has harmless and harmful ones. "
+        "It stands in the laboratory's report."
+    )
+
+
+def _named(text: str) -> str:
+    found = _LIKE_A_VARIANT.search(text)
+    return found.group() if found else ""
+
+
+def _classified(turn: Turn, variant: Variant) -> str:
+    turn.state.awaiting, turn.state.variant = None, ""
+    turn.look_up(variant.name)
+    arguments = {"gene": variant.gene, "variant": variant.name}
+    turn.called("classifyVariant", arguments, asdict(variant), "how is the variant classified?")
+    return (
+        f"**{variant.gene} {variant.name}** ({variant.protein}) is classified as **{variant.classification}** for "
+        f"{variant.condition}. Source: {variant.source}. What it means for a person is for a clinician or genetic "
+        "counsellor to say."
+    )
+
+
+def _unknown(turn: Turn, gene: str, named: str) -> str:
+    turn.state.awaiting, turn.state.variant = None, ""
+    turn.called(
+        "classifyVariant", {"gene": gene, "variant": named}, "not found", "how is the variant classified?"
+    )
+    return (
+        f"I have no classification of {(gene + ' ' + named).strip()} in my graph. Please treat it as uncertain until a "
+        f"laboratory has classified it. {_VUS_ADVICE}"
+    )

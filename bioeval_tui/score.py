@@ -1,0 +1,127 @@
+"""The composite score: one formula for the runner, the running score on screen and every explanation of it.
+
+    score = (1·timing + 2·task + 4·assertion) / (sum of the weights present) − min(0.3 · failures, 0.5)
+
+floored at 0 and rounded half-even to two decimals; timing = min(1, aspirational average / average latency).
+Source: embabel-agent-eval, whose divisor is always 7; a part that the job does not have is left out with
+its weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from statistics import fmean
+
+from bioeval_tui.record.events import CONDITIONS, ConditionName, ScorePart
+
+TIMING_WEIGHT = 1.0
+TASK_WEIGHT = 2.0
+ASSERTION_WEIGHT = 4.0
+FAILURE_PENALTY = 0.3
+MOST_PENALTY = 0.5
+NEEDS_BOTH = "needs both conditions"
+"""What is said in the place of the published mean, and of the uplift, where one condition was not held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """A score in [0, 1] or None with the reason, and what it was made of."""
+
+    score: float | None
+    parts: tuple[ScorePart, ...]
+    penalty: float
+    reason: str = ""
+
+
+def timing_part(aspirational_ms: float, latencies_ms: Sequence[float], *, ended: bool = False) -> ScorePart:
+    """Return min(1, aspirational / average).
+
+    Without any answer the value is None while the conversation goes on, and 0 once it has `ended`:
+    an agent that never answered is a result, not a gap in the measurement.
+    """
+    if not latencies_ms:
+        reason = "the agent never answered" if ended else "no answer yet"
+        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=0.0 if ended else None, reason=reason)
+    average = fmean(latencies_ms)
+    value = 1.0 if average <= 0 else min(1.0, aspirational_ms / average)
+    return ScorePart(name="timing", weight=TIMING_WEIGHT, value=value)
+
+
+def task_part(scores: Sequence[float] | None, task_count: int, reason: str = "") -> ScorePart:
+    """Return the mean of the tasks' scores; left out without tasks; not measured when `scores` is None."""
+    if task_count == 0:
+        return ScorePart(
+            name="task", weight=TASK_WEIGHT, value=None, left_out=True, reason="the job has no tasks"
+        )
+    if scores is None:
+        return ScorePart(name="task", weight=TASK_WEIGHT, value=None, reason=reason or "not judged")
+    return ScorePart(name="task", weight=TASK_WEIGHT, value=fmean(scores))
+
+
+def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "") -> ScorePart:
+    """Return the passed share by weight of `(weight, passed)`; left out without assertions.
+
+    One assertion that could not be measured (None) makes the part not measured.
+    """
+    if not results:
+        return ScorePart(
+            name="assertion",
+            weight=ASSERTION_WEIGHT,
+            value=None,
+            left_out=True,
+            reason="the job has no assertions",
+        )
+    unknown = sum(1 for _, passed in results if passed is None)
+    if unknown:
+        why = reason or f"{unknown} of {len(results)} assertions could not be measured"
+        return ScorePart(name="assertion", weight=ASSERTION_WEIGHT, value=None, reason=why)
+    total = sum(weight for weight, _ in results)
+    value = sum(weight for weight, passed in results if passed) / total
+    return ScorePart(name="assertion", weight=ASSERTION_WEIGHT, value=value)
+
+
+def penalty_of(failures: int) -> float:
+    """Return what `failures` of the agent cost: 0.3 each, 0.5 at most."""
+    return min(FAILURE_PENALTY * failures, MOST_PENALTY)
+
+
+def compose(parts: Iterable[ScorePart], failures: int) -> Composite:
+    """Return the composite of the parts; None with the reason when one could not be measured."""
+    parts = tuple(parts)
+    penalty = penalty_of(failures)
+    present = [part for part in parts if not part.left_out]
+    missing = [part for part in present if part.value is None or not isfinite(part.value)]
+    if missing:
+        reason = "; ".join(
+            f"{part.name} not measured: {part.reason or 'not a finite number'}" for part in missing
+        )
+        return Composite(None, parts, penalty, reason)
+    weight = sum(part.weight for part in present)
+    if weight == 0:
+        return Composite(None, parts, penalty, "the job has nothing to score")
+    weighted = sum(part.weight * part.value for part in present if part.value is not None)
+    score = max(0.0, weighted / weight - penalty)
+    left_out = "; ".join(part.reason for part in parts if part.left_out)
+    return Composite(round(score, 2), parts, penalty, left_out)
+
+
+def running(parts: Iterable[ScorePart], failures: int) -> float | None:
+    """Return the score over the parts that are known so far, for a conversation that still goes on."""
+    known = [part for part in parts if part.value is not None]
+    return compose(known, failures).score if known else None
+
+
+def mean_of(scores: Iterable[float | None]) -> float | None:
+    """Return the mean, rounded as the published one; None if any score is None or there is none."""
+    values = list(scores)
+    known = [score for score in values if score is not None]
+    return round(fmean(known), 2) if values and len(known) == len(values) else None
+
+
+def published_mean(
+    scores: Mapping[str, float | None] | Mapping[ConditionName, float | None],
+) -> float | None:
+    """Return the mean of both conditions, given their scores by name; None if either is None or was not held."""
+    return mean_of(scores.get(condition) for condition in CONDITIONS)

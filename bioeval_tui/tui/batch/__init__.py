@@ -1,0 +1,1 @@
+"""The screen of a batch: every conversation as a tile."""

@@ -1,0 +1,272 @@
+"""Many conversations at a glance: of a run of several trials, or of every run of a batch; what needs attention first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bioeval_tui.text import clean, plural, shorten
+from bioeval_tui.tui.live import heads_view, panels_view
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, score
+from bioeval_tui.tui.shared.sparks_view import spark
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.state import ConversationState, RunState
+
+CELL_WIDTH, CELL_HEIGHT = 38, 4
+MOST_LATENCIES = CELL_WIDTH
+NO_SCORE = Cell("–", "quiet")
+_SPOILT = frozenset({"evaluator_failed", "timed_out", "cancelled"})
+
+
+class Rank(IntEnum):
+    """How much a conversation needs attention: lower is more."""
+
+    SPOILT = 0
+    AGENT_FAILED = 1
+    WAITS = 2
+    SLOW = 3
+    GOES_ON = 4
+    TO_COME = 5
+    DONE = 6
+
+
+_WORDS: dict[Rank, tuple[str, str]] = {
+    Rank.SPOILT: ("!", "not measured"),
+    Rank.AGENT_FAILED: ("✗", "agent failed"),
+    Rank.WAITS: ("‖", "waiting"),
+    Rank.SLOW: ("◷", "slow"),
+    Rank.GOES_ON: ("●", "going on"),
+    Rank.TO_COME: ("◌", "to come"),
+    Rank.DONE: ("✓", "done"),
+}
+
+
+_TONES: dict[Rank, Tone] = {
+    Rank.SPOILT: "bad",
+    Rank.AGENT_FAILED: "bad",
+    Rank.WAITS: "warn",
+    Rank.SLOW: "warn",
+}
+
+
+class GlanceKey(NamedTuple):
+    """Which conversation of which run."""
+
+    run_id: str
+    condition: ConditionName
+    trial: int
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """One conversation in a few values. `since` is when the answer that is awaited was asked for."""
+
+    key: GlanceKey
+    rank: Rank
+    state: Cell
+    score: Cell = NO_SCORE
+    value: float | None = None
+    job: str = ""
+    model: str = ""
+    latencies_ms: tuple[float, ...] = ()
+    slow_ms: float = 0.0
+    since: datetime | None = None
+
+    def ranked(self, now: datetime | None) -> Rank:
+        """Return how much it needs attention now: an answer may have become slow since it was looked at."""
+        if self.rank is not Rank.GOES_ON or now is None or self.since is None:
+            return self.rank
+        return Rank.SLOW if self.waited_ms(now) > self.slow_ms else self.rank
+
+    def waited_ms(self, now: datetime) -> float:
+        """Return for how long the answer has been awaited."""
+        return max(0.0, (now - self.since).total_seconds() * 1000) if self.since else 0.0
+
+    @property
+    def words(self) -> str:
+        """The text in which a filter's words are looked for."""
+        sign, word = _WORDS[self.rank]
+        trial = f"trial {self.key.trial}"
+        return f"{self.job} {self.model} {self.key.condition} {trial} {self.state.text} {sign} {word}".lower()
+
+
+def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
+    """Return a glance at every conversation of a run, those to come too; `gone` says that its engine is."""
+    started = state.started
+    if started is None:
+        return []
+    over = gone or state.ended is not None
+    found = []
+    for trial in range(1, started.trials + 1):
+        for condition in heads_view.conditions(state):
+            talk = state.conversation(condition, trial)
+            key = GlanceKey(started.run_id, condition, trial)
+            if talk is not None:
+                found.append(_glance(state, talk, key, gone))
+            elif over:
+                found.append(_unheld(state, key))
+            else:
+                found.append(_named(state, key, Rank.TO_COME, Cell("◌ to come", "quiet")))
+    return found
+
+
+def planned(
+    run_id: str,
+    job_path: str,
+    model: str | None,
+    trials: int,
+    conditions: Sequence[ConditionName] = heads_view.CONDITIONS,
+) -> list[Glance]:
+    """Return glances at the conversations of a run that has not begun."""
+    to_come = Cell("◌ to come", "quiet")
+    job = clean(Path(job_path).stem, 80)
+    return [
+        Glance(
+            GlanceKey(run_id, condition, trial), Rank.TO_COME, to_come, job=job, model=clean(model or "", 80)
+        )
+        for trial in range(1, trials + 1)
+        for condition in conditions
+    ]
+
+
+def _named(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
+    started = state.started
+    assert started is not None
+    return Glance(key, rank, words, job=started.job_name, model=started.model or "")
+
+
+def _unheld(state: RunState, key: GlanceKey) -> Glance:
+    why = state.ended.detail if state.ended else "the engine is gone"
+    return _named(state, key, Rank.SPOILT, Cell(f"– not held{f': {why}' if why else ''}", "warn"))
+
+
+def _glance(state: RunState, talk: ConversationState, key: GlanceKey, gone: bool) -> Glance:
+    started = state.started
+    assert started is not None
+    head = heads_view.head(state, key.condition, key.trial, None)
+    latencies = talk.latencies_ms
+    target = panels_view.target_ms(state)
+    slow = 2 * target if target > 0 else 60_000.0
+    rank = _rank(state, talk, gone)
+    if rank is Rank.GOES_ON and latencies and latencies[-1] > slow:
+        rank = Rank.SLOW
+    newest = talk.messages[-1] if talk.messages else None
+    awaited = newest is not None and newest.role == "assistant" and not newest.done and rank >= Rank.SLOW
+    interrupted = gone and talk.ended is None
+    return Glance(
+        key,
+        rank,
+        Cell("! the engine is gone", "bad") if interrupted else _short(state, talk, head.state),
+        head.score,
+        talk.score.score if talk.score else None,
+        started.job_name,
+        started.model or "",
+        tuple(latencies[-MOST_LATENCIES:]),
+        slow,
+        newest.started_at if newest and awaited else None,
+    )
+
+
+def _short(state: RunState, talk: ConversationState, whole: Cell) -> Cell:
+    """Return the state in the few characters of a cell: of what goes on, which message it is at."""
+    if talk.ended is not None or state.ended is not None or not talk.messages:
+        return whole
+    return heads_view.short_state(state, talk.key.condition, talk.key.trial)
+
+
+def _rank(state: RunState, talk: ConversationState, gone: bool) -> Rank:
+    if talk.ended is not None:
+        if talk.ended.reason in _SPOILT or (talk.phase == "ended" and talk.score is None):
+            return Rank.SPOILT
+        if talk.score is not None and talk.score.score is None:
+            return Rank.SPOILT
+        return Rank.AGENT_FAILED if talk.ended.reason == "agent_failed" else Rank.DONE
+    if state.ended is not None or gone:
+        return Rank.SPOILT
+    condition = talk.key.condition
+    if heads_view.operator_has(state, condition) or heads_view.is_paused(state, condition):
+        return Rank.WAITS
+    return Rank.GOES_ON
+
+
+def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") -> list[Glance]:
+    """Return what is shown, in order: failed, waiting and slow ones first, done ones last, the worst before the best."""
+    wanted = words.lower().split()
+    kept = [glance for glance in glances if not wanted or all(word in glance.words for word in wanted)]
+    order = {name: at for at, name in enumerate(heads_view.CONDITIONS)}
+
+    def place(glance: Glance) -> tuple[int, float, str, int, int]:
+        rank, key = glance.ranked(now), glance.key
+        value = glance.value if rank is Rank.DONE and glance.value is not None else 0.0
+        return rank, value, key.run_id, key.trial, order.get(key.condition, 9)
+
+    return sorted(kept, key=place)
+
+
+def counts(glances: Sequence[Glance], now: datetime | None, *, words: bool = True) -> list[Cell]:
+    """Return how many conversations there are of each kind, for the title; without `words` signs and numbers."""
+    found = Counter(glance.ranked(now) for glance in glances)
+    cells = [Cell(plural(len(glances), "conversation"), "quiet")] if words else []
+    for rank, (sign, word) in _WORDS.items():
+        if found[rank]:
+            said = f"{sign} {found[rank]:,}{f' {word}' if words else ''}"
+            cells.append(Cell(said, _TONES.get(rank, "quiet")))
+    return cells
+
+
+def goes_on(glances: Iterable[Glance]) -> bool:
+    """Whether anything is still to happen."""
+    return any(Rank.WAITS <= glance.rank <= Rank.TO_COME for glance in glances)
+
+
+def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) -> tuple[tuple[Cell, ...], ...]:
+    """Return a cell's three lines for `width` characters: name and score, state, latencies.
+
+    With `several` runs the name says job and model, and the state which conversation of the run it is.
+    """
+    key, slow = glance.key, glance.ranked(now) is Rank.SLOW
+    name = (
+        _name(glance, width - len(glance.score.text) - 2)
+        if several
+        else f"{key.condition} · trial {key.trial}"
+    )
+    gap = max(2, width - len(name) - len(glance.score.text))
+    first = (Cell(name, "strong"), Cell(" " * gap), glance.score)
+    which = f"{key.condition} {key.trial}  " if several else ""
+    waited = f" · {glance.waited_ms(now) / 1000:.0f} s" if now is not None and glance.since else ""
+    room = max(1, width - len(which) - len(waited))
+    told_state = glance.state.text
+    if len(told_state) > room:  # how many messages it took is the first thing to go
+        told_state = shorten(told_state.partition(" · ")[0], room)
+    state = Cell(told_state + waited, "warn" if slow else glance.state.tone)
+    most = max([glance.slow_ms, *glance.latencies_ms, 1.0])
+    newest = f"{glance.latencies_ms[-1] / 1000:.1f} s" if glance.latencies_ms else ""
+    told = f"{'◷ slow  ' if slow else ''}{newest}"
+    room = max(1, width - len(told) - 1)
+    bars = f"{spark(glance.latencies_ms, room, 0.0, most):<{room}} "
+    return first, (Cell(which, "quiet"), state), (Cell(bars, "busy"), Cell(told, "warn" if slow else "quiet"))
+
+
+def _name(glance: Glance, room: int) -> str:
+    """Return job and model, each cut where both do not fit."""
+    job, model = glance.job, glance.model
+    if not model:
+        return shorten(job, max(1, room))
+    if len(job) + len(model) + 3 > room:
+        half = max(1, (room - 3) // 2)
+        model = shorten(model, max(half, room - 3 - len(job)))
+        job = shorten(job, max(1, room - 3 - len(model)))
+    return f"{job} · {model}"
+
+
+def outcome(glance: Glance) -> str:
+    """Return what is known of a conversation in one line, for copying."""
+    parts = [glance.job, glance.model, glance.key.condition, f"trial {glance.key.trial}", glance.state.text]
+    return "\t".join([glance.key.run_id, *parts, score(glance.value)])

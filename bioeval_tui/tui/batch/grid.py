@@ -1,0 +1,226 @@
+"""Every conversation of a batch, or of a run of several trials, at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.text import plural
+from bioeval_tui.tui.batch import batch_view
+from bioeval_tui.tui.batch.batch_view import Glance
+from bioeval_tui.tui.batch.tile_grid_widget import Lines, TileGrid
+from bioeval_tui.tui.shared.ask_line_widget import AskLine
+from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.tones import paint
+
+LOOK_S = 0.25
+"""Waiting times grow, and order may change, though nothing new came in."""
+
+Source = Callable[[], AsyncIterator[Sequence[Glance]]]
+"""Gives all conversations again whenever one of them changed, until nothing more can."""
+
+
+class GridScreen(BaseScreen):
+    """Cells sorted by what needs attention; `opened` is called with the one that is chosen."""
+
+    NAME = "Grid"
+    AUTO_FOCUS = ""
+    ABOUT = (
+        "Every conversation at once: state, message, latencies of its answers, score so far. "
+        "Failed, waiting and slow ones stand first, those that are done last, the lowest score before the highest."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "filter", key_display="/", tooltip="Show cells with these words only"),
+        Binding("C", "stop", "stop all", tooltip="End every conversation of the batch; none begins any more"),
+        Binding("y", "copy", "copy", show=False, tooltip="Copy what is known of this conversation"),
+        Binding("escape", "back", "back", tooltip="Clear the filter, then go back"),
+    ]
+    DEFAULT_CSS = """
+    GridScreen {
+        & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
+        & TileGrid { height: 1fr; padding: 0 1; display: none; }
+        &.-filled TileGrid { display: block; }
+        &.-filled #notice { display: none; }
+    }
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        opened: Callable[[Glance], None],
+        *,
+        batch_id: str | None = None,
+        now: Callable[[], datetime | None] = lambda: datetime.now(UTC),
+    ) -> None:
+        super().__init__()
+        self._source = source
+        self._opened = opened
+        self._now = now
+        self.batch_id = batch_id
+        self.grid = TileGrid()
+        self.glances: Sequence[Glance] = ()
+        self.shown: list[Glance] = []
+        self._several = False
+        self._filter = ""
+        self._loaded = False
+        self._failure = ""
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The grid, and a line for the filter."""
+        yield Static(id="notice", markup=False)
+        yield self.grid
+        yield AskLine("filter", "words of job, model, condition or state", id="filter")
+
+    def on_mount(self) -> None:
+        """Draw, and keep up with the batch."""
+        self._draw()
+        self.run_worker(self._follow(), group="grid", exit_on_error=False)
+        self.set_interval(LOOK_S, self._tick)
+
+    def on_screen_resume(self) -> None:
+        """The cells get the keys."""
+        if self.glances:
+            self.grid.focus()
+
+    async def _follow(self) -> None:
+        try:
+            async for glances in self._source():
+                self._loaded = True
+                self.glances = glances
+                self._several = len({(glance.job, glance.model) for glance in glances}) > 1
+                self._draw()
+        except (BioevalError, OSError) as error:
+            self._failure = str(error) or type(error).__name__
+        self._loaded = True
+        self._draw()
+
+    def _tick(self) -> None:
+        if self.in_view and batch_view.goes_on(self.glances):
+            self._draw()
+
+    # Drawing
+
+    def _draw(self) -> None:
+        now = self._now()
+        self.shown = batch_view.arrange(self.glances, now, self._filter)
+        shown, several = self.shown, self._several
+
+        def lines(index: int, width: int) -> Lines:
+            return batch_view.lines_of(shown[index], now, several, width)
+
+        filled = bool(self.glances)
+        if filled != self.has_class("-filled"):
+            self.set_class(filled, "-filled")
+            self.refresh_bindings()
+        self.grid.show([glance.key for glance in shown], lines)
+        if filled and self.focused is None and self.is_active:
+            self.grid.focus()
+        self._say(now)
+
+    def _say(self, now: datetime | None) -> None:
+        runs = len({glance.key.run_id for glance in self.glances})
+        name = f"{'batch of ' if self.batch_id else ''}{plural(runs, 'run')}"
+        if not self._several and self.glances:
+            name = f"{self.glances[0].job} · {name}" if runs > 1 else self.glances[0].job
+        notes = batch_view.counts(self.glances, now, words=self.wide) if self.glances else []
+        if self._filter:
+            notes.insert(0, Cell(f"{len(self.shown):,} shown: “{self._filter}”", "warn"))
+        on = batch_view.goes_on(self.glances)
+        state = (
+            Cell("● LIVE", "good") if on else Cell("✓ ENDED") if self._loaded else Cell("◌ READING", "quiet")
+        )
+        if self._failure:
+            state = Cell("! stopped", "bad")
+        self.title_bar.say((self.NAME, name) if self.glances else (self.NAME,), notes, state)
+        lines = [Cell("Reading the recordings…", "strong")]
+        if self._failure:
+            lines = [Cell("! This could not be read", "strong"), Cell(""), Cell(self._failure, "bad")]
+        elif self._loaded:
+            lines = [Cell("No conversation has begun", "strong"), Cell(""), Cell("esc goes back", "quiet")]
+        self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
+        self.refresh_keys()
+
+    def refresh_keys(self) -> None:
+        """Tell the footer when stopping begins or ceases to make sense."""
+        can = self.check_action("stop", ())
+        if can != self._could_stop:
+            self._could_stop = can
+            self.refresh_bindings()
+
+    _could_stop: bool | None = None
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing can be filtered where nothing is; only a batch that goes on can be stopped."""
+        if action in ("filter", "copy"):
+            return bool(self.glances)
+        if action == "stop":
+            return self.batch_id is not None and batch_view.goes_on(self.glances)
+        return True
+
+    @on(TileGrid.Chosen)
+    def _chosen(self, event: TileGrid.Chosen) -> None:
+        glance = self.shown[event.index]
+        if glance.rank is batch_view.Rank.TO_COME:
+            self.tell("This conversation has not begun yet.")
+        else:
+            self.dismiss(None)
+            self._opened(glance)
+
+    def action_stop(self) -> None:
+        """End the batch."""
+        self.run_worker(self._stop(), group="stop", exit_on_error=False)
+
+    async def _stop(self) -> None:
+        if self.batch_id is not None:
+            refused = await self.bioeval.services.stop_batch(self.batch_id)
+            self.tell(
+                refused or "The batch ends: what goes on is cancelled, and nothing more begins.",
+                bad=bool(refused),
+            )
+
+    def action_copy(self) -> None:
+        """Copy the cell."""
+        if self.shown:
+            self.bioeval.copy_text(batch_view.outcome(self.shown[self.grid.cursor]), "this conversation")
+
+    def action_filter(self) -> None:
+        """Open the line for the filter."""
+        self.query_one(AskLine).open(self._filter)
+
+    @on(AskLine.Typed)
+    def _typed(self, event: AskLine.Typed) -> None:
+        self._filter = event.text
+        self._draw()
+        event.line.remark(plural(len(self.shown), "conversation"))
+
+    @on(AskLine.Entered)
+    def _entered(self, event: AskLine.Entered) -> None:
+        event.line.close()
+        self.grid.focus()
+
+    @on(AskLine.Closed)
+    def _filter_closed(self, event: AskLine.Closed) -> None:
+        event.line.clear()
+        self._filter = ""
+        self._draw()
+        self.grid.focus()
+
+    def action_back(self) -> None:
+        """Clear the filter; without one, go back."""
+        if self._filter:
+            self.query_one(AskLine).clear()
+            self._filter = ""
+            self._draw()
+        else:
+            self.dismiss(None)

@@ -1,0 +1,63 @@
+"""A machine-learning task closely: its facts, its leaderboard, its description."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from bioeval_tui.tui.benchmarks import benchmarks_view
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem
+from bioeval_tui.tui.shared.keys_footer_widget import key_for
+from bioeval_tui.tui.shared.prose_widget import Prose
+from bioeval_tui.tui.shared.tones import paint
+
+
+class BenchmarkCard(VerticalScroll, can_focus=True):
+    """Follows the task that it is shown."""
+
+    DEFAULT_CSS = """
+    BenchmarkCard { padding: 0 2; scrollbar-gutter: stable; & > Static { height: auto; padding-right: 1; } }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "scroll_up", "line up", show=False),
+        Binding("j", "scroll_down", "line down", show=False),
+    ]
+
+    def __init__(self, item: BenchmarkItem | None = None, detail: BenchmarkDetail | None = None) -> None:
+        super().__init__()
+        self._item = item
+        self._detail = detail
+        self._drawn: object = None
+
+    def compose(self) -> ComposeResult:
+        """Facts and leaderboard above the description."""
+        yield Static(id="facts", markup=False)
+        yield Prose()
+
+    def show(self, item: BenchmarkItem | None, detail: BenchmarkDetail | None) -> None:
+        """Show another task, or more of it; another one begins at its top."""
+        if item is not None and (self._item is None or item.task_id != self._item.task_id):
+            self.scroll_home(animate=False)
+        self._item, self._detail = item, detail
+        self._draw()
+        self.call_after_refresh(self._draw)
+
+    def on_resize(self) -> None:
+        """Draw for the new width."""
+        self._draw()
+
+    def _draw(self) -> None:
+        width = self.scrollable_content_region.width - 1
+        if not self.is_mounted or width < 1 or self._drawn == (self._item, self._detail, width):
+            return
+        self._drawn = (self._item, self._detail, width)
+        item = self._item
+        prepare = key_for(self.screen, "prepare")
+        lines = benchmarks_view.card(item, self._detail, width, prepare) if item else []
+        self.query_one("#facts", Static).update(Content("\n").join([paint(*line) for line in lines]))
+        self.query_one(Prose).show(benchmarks_view.description(item, self._detail) if item else "")

@@ -1,0 +1,249 @@
+"""The machine-learning tasks: what they ask for, their leaderboards; prepare, validate and grade here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from functools import partial
+from typing import ClassVar, cast
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.text import plural
+from bioeval_tui.tui.benchmarks import benchmarks_view
+from bioeval_tui.tui.benchmarks.benchmark_card_widget import BenchmarkCard
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined
+from bioeval_tui.tui.services import MedalRow
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.list_screen import LIST_KEYS, ListScreen
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.work import Tell, WorkDialog
+
+SETTLE_S = 0.06
+"""The card follows the cursor once it has stood still for this long: laying out a description takes a moment."""
+
+
+class BenchmarkRows(RowList):
+    """The table's rows; enter opens the task."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "open", tooltip="Description and leaderboard, in full")
+    ]
+
+
+class BenchmarksScreen(ListScreen[BenchmarkItem]):
+    """Tasks on the left, the one looked at on the right."""
+
+    NAME = "Benchmarks"
+    ABOUT = (
+        "Biomedical machine-learning tasks with a leaderboard. A prepared task can be graded: "
+        "grade a file for a medal card, or validate it to read everything that is wrong with it."
+    )
+    REFRESH_S = 0.0
+    LEAST = 26
+    NEEDS_ROWS = ListScreen.NEEDS_ROWS | {"prepare", "validate", "grade", "card"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "prepare", "prepare", tooltip="Get the data and split it, so that files can be graded"),
+        Binding("v", "validate", "validate", tooltip="Say everything that is wrong with a file"),
+        Binding("g", "grade", "grade", tooltip="Grade a file; the result is a medal card"),
+        Binding("tab", "card", "description", tooltip="Between the table and the description"),
+        *LIST_KEYS[:-1],
+        Binding("r", "reverse", "reverse", tooltip="Sort the other way round"),
+        LIST_KEYS[-1],
+    ]
+    DEFAULT_CSS = """
+    BenchmarksScreen {
+        & #side { width: 44%; }
+        & BenchmarkCard { height: 1fr; }
+        &.-narrow #side { display: none; }
+    }
+    """
+
+    def __init__(self) -> None:
+        self.details: dict[str, BenchmarkDetail] = {}
+        super().__init__(benchmarks_view.listing(self.details), BenchmarkRows())
+        self._timer: Timer | None = None
+
+    def compose_side(self) -> Iterable[Widget]:
+        """The card."""
+        yield BenchmarkCard()
+
+    async def load(self) -> Sequence[BenchmarkItem]:
+        """Return the tasks; their leaderboards are read afterwards, one by one."""
+        found = await self.bioeval.services.benchmarks()
+        self.run_worker(self._read_all(found), group="boards", exclusive=True, exit_on_error=False)
+        return found
+
+    async def _read_all(self, items: Sequence[BenchmarkItem]) -> None:
+        for item in items:
+            if item.task_id not in self.details and not item.problem:
+                await self._read(item)
+        if self.listing.sorting.column >= len(benchmarks_view.COLUMNS) - 2:
+            self.listing.fill([*items])
+        self.redraw()
+
+    async def _read(self, item: BenchmarkItem) -> None:
+        try:
+            detail = await self.bioeval.services.benchmark(item.task_id)
+        except (BioevalError, OSError) as error:
+            detail = BenchmarkDetail(no_board=str(error) or type(error).__name__)
+        self.details[item.task_id] = detail
+        self.table.rows.refresh()
+        shown = self.looked_at
+        if shown is not None and shown.task_id == item.task_id:
+            self.query_one(BenchmarkCard).show(shown, detail)
+
+    def cells(self, item: BenchmarkItem) -> Mapping[str, Cell | Content]:
+        """Return a task's cells."""
+        return benchmarks_view.row(item, self.details.get(item.task_id))
+
+    def notes(self) -> list[Cell]:
+        """How many tasks there are, in how many domains, and how many are ready."""
+        items = self.listing.items
+        domains = {item.domain for item in items if item.domain}
+        prepared = sum(1 for item in items if item.prepared)
+        return [
+            Cell(plural(len(items), "task"), "quiet"),
+            Cell(plural(len(domains), "domain"), "quiet"),
+            Cell(f"{prepared:,} prepared", "quiet"),
+        ]
+
+    def empty(self) -> list[Cell]:
+        """Say where tasks come from."""
+        return [
+            Cell("No tasks here", "strong"),
+            Cell(""),
+            Cell("Set BIOEVAL_TASKS_DIR to a folder of tasks or a checkout of BioML-bench.", "quiet"),
+        ]
+
+    def loading_words(self) -> str:
+        """Reading configs takes a moment."""
+        return "Reading the tasks…"
+
+    def look(self, item: BenchmarkItem | None) -> None:
+        """Follow the cursor, once it stands still."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(SETTLE_S, self._show)
+
+    def _show(self) -> None:
+        item = self.looked_at
+        self.query_one(BenchmarkCard).show(item, self.details.get(item.task_id) if item else None)
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A prepared task is not prepared again, and a broken one is of no use."""
+        item = self.looked_at
+        if action == "prepare":
+            return item is not None and not item.prepared and not item.problem
+        if action in ("validate", "grade"):
+            return item is not None and not item.problem
+        if action == "card":
+            return self.wide and item is not None
+        return super().check_action(action, parameters)
+
+    @on(RowList.Chosen)
+    def _chosen(self) -> None:
+        if (item := self.looked_at) is not None:
+            from bioeval_tui.tui.benchmarks.benchmark_detail import BenchmarkDialog
+
+            self.app.push_screen(BenchmarkDialog(item, self.details.get(item.task_id)))
+
+    def action_card(self) -> None:
+        """Go from the table to the description, or back."""
+        card = self.query_one(BenchmarkCard)
+        (self.table.rows if card.has_focus else card).focus()
+
+    def action_copy(self) -> None:
+        """Copy the task's id."""
+        if (item := self.looked_at) is not None:
+            self.copied(item.task_id)
+
+    def action_prepare(self) -> None:
+        """Prepare the task, telling what goes on."""
+        item = self.looked_at
+        if item is None:
+            return
+
+        async def work(tell: Tell) -> str:
+            steps = self.bioeval.services.prepare(item.task_id)
+            async with aclosing(cast("AsyncGenerator[str]", steps)) as told:
+                async for sentence in told:
+                    tell(sentence)
+            return item.task_id
+
+        self.app.push_screen(WorkDialog(f"Preparing {item.task_id}", work), self._prepared)
+
+    def _prepared(self, task_id: str | None) -> None:
+        if task_id is not None:
+            self.tell(f"{task_id} is prepared")
+            self.details.pop(task_id, None)
+        self.refresh_items()
+
+    def action_validate(self) -> None:
+        """Ask for a file and say everything that is wrong with it."""
+        self._ask("Validate a file for", self._validate)
+
+    def action_grade(self) -> None:
+        """Ask for a file and grade it."""
+        self._ask("Grade a file for", self._grade)
+
+    def _ask(self, words: str, then: Callable[[BenchmarkItem, str | None], None]) -> None:
+        item = self.looked_at
+        if item is None:
+            return
+        from bioeval_tui.tui.shared.path_dialog import PathDialog
+
+        kept = self.bioeval.services.preferences.get("benchmarks.files")
+        last = kept.get(item.task_id) if isinstance(kept, Mapping) else None
+        hint = f"{item.file_kind} as the task's description asks for."
+        if not item.prepared:
+            own = item.source == "builtin"
+            hint += " The task is prepared first." if own else f" The task is not prepared yet: {item.how}"
+        dialog = PathDialog(f"{words} {item.task_id}", hint, last if isinstance(last, str) else "")
+        self.app.push_screen(dialog, partial(then, item))
+
+    def _keep_file(self, item: BenchmarkItem, file: str) -> None:
+        kept = self.bioeval.services.preferences.get("benchmarks.files")
+        files = dict(kept) if isinstance(kept, Mapping) else {}
+        self.keep("files", {**files, item.task_id: file})
+
+    def _validate(self, item: BenchmarkItem, file: str | None) -> None:
+        if file is None:
+            return
+        self._keep_file(item, file)
+
+        async def work(tell: Tell) -> Examined:
+            return await self.bioeval.services.examine(item.task_id, file)
+
+        def done(found: Examined | None) -> None:
+            if found is not None:
+                from bioeval_tui.tui.medals.findings import FindingsDialog
+
+                self.app.push_screen(FindingsDialog(item.task_id, file, found))
+                self.refresh_items()
+
+        self.app.push_screen(WorkDialog(f"Validating for {item.task_id}", work), done)
+
+    def _grade(self, item: BenchmarkItem, file: str | None) -> None:
+        if file is None:
+            return
+        self._keep_file(item, file)
+
+        async def work(tell: Tell) -> MedalRow:
+            return await self.bioeval.services.grade(item.task_id, file)
+
+        def done(row: MedalRow | None) -> None:
+            if row is not None:
+                from bioeval_tui.tui.medals.medal_detail import MedalDetail
+
+                self.app.push_screen(MedalDetail(row))
+                self.refresh_items()
+
+        self.app.push_screen(WorkDialog(f"Grading for {item.task_id}", work), done)

@@ -1,0 +1,176 @@
+"""The machine-learning tasks as a table, and what is known of one."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from urllib.parse import unquote, urlsplit
+
+from bioeval_tui.text import plural
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board
+from bioeval_tui.tui.medals.medals_view import Column, column_number, number
+from bioeval_tui.tui.shared import histogram_view
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, duration
+from bioeval_tui.tui.shared.listing_view import Key, Listing, number_key, text_key
+
+Line = list[Cell]
+COLUMNS: tuple[Column, ...] = (
+    Column("task", 0),
+    Column("ready", 12),
+    Column("type", 14, False, 3),
+    Column("level", 8, False, 4),
+    Column("source", 9, False, 5),
+    Column("entries", 7, True, 1),
+    Column("better", 6, False, 2),
+)
+_HARD = {"easy": 1.0, "medium": 2.0, "hard": 3.0, "very hard": 4.0}
+_DRIVE = re.compile(r"^/[A-Za-z]:")
+
+
+def listing(boards: Mapping[str, BenchmarkDetail]) -> Listing[BenchmarkItem]:
+    """Return an empty table of tasks, by domain and name; `boards` is looked up when keys are made."""
+
+    def keys(item: BenchmarkItem) -> tuple[Key, ...]:
+        board = board_of(boards, item)
+        return (
+            text_key(item.task_id),
+            (0, 2.0 if item.problem else 0.0 if item.prepared else 1.0, item.task_id),
+            text_key(item.task_type),
+            (0, _HARD.get(item.difficulty.lower(), 9.0), item.difficulty.lower()),
+            text_key(item.source),
+            number_key(float(len(board.scores)) if board else None),
+            text_key("" if board is None else "lower" if board.lower_is_better else "higher"),
+        )
+
+    return Listing(COLUMNS, keys, _words, lambda item: item.task_id)
+
+
+def _words(item: BenchmarkItem) -> str:
+    parts = (item.task_id, item.name, item.domain, item.task_type, item.difficulty, item.source)
+    return " ".join((*parts, item.metric, ready(item).text))
+
+
+def board_of(boards: Mapping[str, BenchmarkDetail], item: BenchmarkItem) -> Board | None:
+    """Return a task's leaderboard as far as it has been read."""
+    detail = boards.get(item.task_id)
+    return detail.board if detail else None
+
+
+def ready(item: BenchmarkItem) -> Cell:
+    """Return whether a file can be graded for the task, in a few words."""
+    if item.problem:
+        return Cell("! broken", "bad")
+    return Cell("✓ prepared", "good") if item.prepared else Cell("– not yet", "quiet")
+
+
+def row(item: BenchmarkItem, detail: BenchmarkDetail | None) -> dict[str, Cell]:
+    """Return a task's cells by column name; what is still being read is `…`."""
+    board = detail.board if detail else None
+    waiting = Cell("…" if detail is None and not item.problem else "–", "quiet")
+    return {
+        "task": Cell(item.task_id, "quiet" if item.problem else "plain"),
+        "ready": ready(item),
+        "type": Cell(item.task_type or "–", "quiet" if not item.task_type else "plain"),
+        "level": Cell(item.difficulty or "–", "quiet" if not item.difficulty else "plain"),
+        "source": Cell(item.source or "–", "quiet"),
+        "entries": Cell(f"{len(board.scores):,}") if board else waiting,
+        "better": Cell("lower" if board.lower_is_better else "higher", "quiet") if board else waiting,
+    }
+
+
+def card(item: BenchmarkItem, detail: BenchmarkDetail | None, width: int, prepare: str = "") -> list[Line]:
+    """Return what stands above a task's description: facts, how to get it, leaderboard.
+
+    `prepare` is the key that prepares the task, where there is one.
+    """
+    lines: list[Line] = [[ready(item)], [Cell(item.name, "strong")], [Cell(item.task_id, "quiet")], []]
+    if item.problem:
+        return [*lines, [Cell(item.problem, "bad")], []]
+    lines += _facts(item)
+    if not item.prepared:
+        lines.append([Cell(item.how)])
+        if prepare:
+            lines.append([Cell(f"{prepare} prepares it", "busy")])
+    lines.append([])
+    if detail is None:
+        return [*lines, [Cell("reading the leaderboard…", "quiet")]]
+    if detail.board is None:
+        return [*lines, [Cell("! ", "warn"), Cell(detail.no_board, "warn")], []]
+    return [*lines, *_board_lines(detail.board, width)]
+
+
+def _facts(item: BenchmarkItem) -> list[Line]:
+    limit = duration(item.time_limit_s) if item.time_limit_s else ""
+    named = (
+        ("domain", item.domain),
+        ("type", " · ".join(part for part in (item.task_type, item.difficulty) if part)),
+        ("metric", item.metric),
+        ("source", item.source),
+        ("file", f"{item.file_kind}, one for each submission"),
+        ("time limit", limit and f"{limit} for an agent"),
+        ("medals", "awarded" if item.awards_medals else "not awarded"),
+    )
+    return [[Cell(f"{name:<12}", "quiet"), Cell(value)] for name, value in named if value]
+
+
+_TONES: dict[str, Tone] = dict(histogram_view.MARKS)
+
+
+def _board_lines(board: Board, width: int) -> list[Line]:
+    better = "lower is better" if board.lower_is_better else "higher is better"
+    lines: list[Line] = [
+        [
+            Cell("LEADERBOARD", "strong"),
+            Cell(f"   {plural(len(board.scores), 'entry', 'entries')}, {better}", "quiet"),
+        ],
+        *histogram_view.lines(board, width),
+        [],
+    ]
+    reach = "≤" if board.lower_is_better else "≥"
+    marks = histogram_view.thresholds(board)
+    for name in ("gold", "silver", "bronze"):
+        lines.append([Cell(f"{name:<14}", _TONES[name]), Cell(f"{reach} {column_number(marks[name])}")])
+    strict = "<" if board.lower_is_better else ">"
+    lines.append([Cell(f"{'above median':<14}"), Cell(f"{strict} {column_number(marks['median'])}")])
+    if board.humans:
+        count = plural(len(board.humans), "human baseline")
+        lines.append(
+            [
+                Cell(f"{'human':<14}", "busy"),
+                Cell(f"  {number(marks['human'])}"),
+                Cell(f" median of {count}", "quiet"),
+            ]
+        )
+    else:
+        lines.append([Cell("no human baseline", "quiet")])
+    lines += [[Cell(f"! {warning}", "warn")] for warning in board.warnings]
+    return [*lines, []]
+
+
+def description(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:
+    """Return the description without a heading that only says the task's name again."""
+    text = detail.description if detail else ""
+    first, _, rest = text.lstrip().partition("\n")
+    said = first.removeprefix("# ").strip()
+    return rest.lstrip("\n") if first.startswith("# ") and said == item.name else text
+
+
+def pasted_path(text: str) -> str:
+    """Return the path that a terminal pastes when a file is dropped on it.
+
+    Terminals quote names, put a backslash before spaces, or paste a `file://` address; what was typed by
+    hand stays as it is.
+    """
+    text = text.strip()
+    if text.startswith("file://"):
+        path = unquote(urlsplit(text).path)
+        return path[1:] if _DRIVE.match(path) else path
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1].replace("'\\''", "'")
+    if "\\ " in text or "\\(" in text:
+        try:
+            return " ".join(shlex.split(text))
+        except ValueError:
+            return text
+    return text

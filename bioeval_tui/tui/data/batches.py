@@ -1,0 +1,226 @@
+"""Every run of a batch followed at once, each recording folded into a few values a conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import monotonic
+
+from bioeval_tui.evaluate.engine.attach import FollowedRun, sender_name
+from bioeval_tui.evaluate.engine.intents import send_intent
+from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.record.live import is_live, read_live
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.reading import LineReader
+from bioeval_tui.record.state import RunState, apply
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.batch.batch_view import Glance, Rank, glances_of, goes_on, planned
+from bioeval_tui.tui.data.run_list import RunList
+from bioeval_tui.tui.shared.cells_view import Cell
+
+LOOK_S = 0.25
+"""How often the recordings are looked at."""
+BUDGET_S = 0.1
+"""How long one look reads before what is known is handed over."""
+CHUNK = 1 << 18
+ASK_AGAIN_S = 3.0
+"""How often it is asked whether an engine still owns a run, and whether the batch has new ones."""
+UNREAD = (b'"kind":"message_delta"', b'"kind":"state_observed"')
+"""Most of a recording, and nothing that a glance shows: message texts as they stream, and the agent's state."""
+HEAD = 400
+"""So many bytes of a line are searched for its kind."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """One recording, as far as it was read."""
+
+    path: Path
+    glances: list[Glance] = field(default_factory=list)
+    offset: int = 0
+    over: bool = False
+    asked_at: float = 0.0
+    _state: RunState | None = field(default_factory=RunState)
+    _reader: LineReader | None = None
+    _rest: bytes = b""
+
+    def read(self, until: float) -> bool:
+        """Read what is new, at least a piece; return whether anything was."""
+        size = _size(self.path)
+        if self._state is None or size <= self.offset:
+            return self._ask()
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            while data := file.read(CHUNK):
+                self.offset += len(data)
+                self._fold(data)
+                if monotonic() > until:
+                    break
+        self._look(gone=False)
+        return True
+
+    def _fold(self, data: bytes) -> None:
+        assert self._state is not None
+        self._reader = self._reader or LineReader(self.path.name)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        kept = [line for line in lines if not any(kind in line[:HEAD] for kind in UNREAD)]
+        for event in self._reader.feed(b"\n".join([*kept, b""])):
+            apply(self._state, event)
+
+    def _ask(self) -> bool:
+        """Ask now and then whether the engine is gone: then nothing more comes."""
+        if self.over or self._state is None or not self.offset or monotonic() - self.asked_at < ASK_AGAIN_S:
+            return False
+        self.asked_at = monotonic()
+        if is_live(self.path) or _size(self.path) > self.offset:
+            return False
+        self._look(gone=True)
+        return True
+
+    def close(self) -> None:
+        """Nobody writes it any more: what had not ended was interrupted."""
+        if not self.over and self.offset:
+            self._look(gone=True)
+
+    def _look(self, *, gone: bool) -> None:
+        assert self._state is not None
+        self.glances = glances_of(self._state, gone=gone and self._state.ended is None)
+        if self._state.ended is not None or gone:
+            self.over, self._state, self._reader = True, None, None
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something was not read yet."""
+        return self._state is not None and _size(self.path) > self.offset
+
+
+class Batch:
+    """The runs of one batch. `spec` is known where it was started from here: then runs to come are shown, too.
+
+    `find` returns the recordings of the batch, asked now and then while it goes on.
+    """
+
+    def __init__(self, runs_dir: Path, spec: EngineSpec | None, find: Callable[[], Iterable[Path]]) -> None:
+        self._find = find
+        self._plan: dict[Path, list[Glance]] = {}
+        if spec is not None:
+            for run in spec.runs:
+                to_come = planned(run.run_id, run.job_path, run.model, spec.trials, spec.conditions)
+                self._plan[recording_path(runs_dir, run.run_id)] = to_come
+        self._runs = {path: _Run(path) for path in self._plan}
+        self._found_at = float("-inf")
+
+    async def glances(self, still_written: Callable[[], bool]) -> AsyncIterator[Sequence[Glance]]:
+        """Yield all conversations whenever one has changed, until no run goes on."""
+        while True:
+            written = still_written()
+            changed, more = await asyncio.to_thread(self._look)
+            found = self._all()
+            if more:
+                yield found
+                await asyncio.sleep(0.01)  # the screen gets its turn between pieces
+                continue
+            if not goes_on(found) or not (written or self._any_live()):
+                for run in self._runs.values():
+                    run.close()
+                yield [_never(glance) if glance.rank is Rank.TO_COME else glance for glance in self._all()]
+                return
+            if changed:
+                yield found
+            await asyncio.sleep(LOOK_S)
+
+    def _any_live(self) -> bool:
+        return any(not run.over and is_live(run.path) for run in self._runs.values())
+
+    def _look(self) -> tuple[bool, bool]:
+        """Read for a while; return whether anything is new, and whether there is more to read."""
+        began = monotonic()
+        if not self._plan and began - self._found_at > ASK_AGAIN_S:
+            self._found_at = began
+            for path in self._find():
+                self._runs.setdefault(path, _Run(path))
+        changed = False
+        for run in self._runs.values():
+            if not run.over:
+                changed = run.read(began + BUDGET_S) or changed
+                if monotonic() > began + BUDGET_S:
+                    break
+        return changed, any(run.has_more for run in self._runs.values() if not run.over)
+
+    def _all(self) -> list[Glance]:
+        found: list[Glance] = []
+        for path, run in self._runs.items():
+            found += run.glances or self._plan.get(path, [])
+        return found
+
+    async def stop(self) -> str | None:
+        """End every conversation, and let none begin any more; return why not, in one sentence."""
+        await asyncio.to_thread(self._look)
+        live = [info for run in self._runs.values() if (info := read_live(run.path)) and info.alive()]
+        if not live:
+            return "no run of this batch is live any more"
+        if os.name != "nt":
+            # The engine itself is told: a cancelled run would only make room for the next one.
+            for pid in {info.pid for info in live}:
+                try:
+                    os.kill(pid, signal.SIGTERM)
+                except OSError as error:
+                    return f"the engine cannot be told to stop: {error.strerror}"
+            return None
+        answers = [await send_intent(info, "cancel", None, "", sender_name()) for info in live]
+        return next((answer for answer in answers if answer), None)
+
+
+class Batches:
+    """The batches that the screens ask for; those started from here are known before they begin."""
+
+    def __init__(self, settings: Settings, runs: RunList) -> None:
+        self._runs_dir = settings.runs_dir
+        self._list = runs
+        self._started: dict[str, tuple[EngineSpec, FollowedRun]] = {}
+
+    def note(self, spec: EngineSpec, view: FollowedRun) -> None:
+        """Remember a batch that was started from here; its first run says so to the screen that shows it."""
+        if spec.batch_id is not None and len(spec.runs) > 1:
+            view.batch_id = spec.batch_id
+            self._started[spec.batch_id] = (spec, view)
+
+    def goes_on(self, batch_id: str) -> bool:
+        """Say whether the engine of a batch that was started from here still runs."""
+        started = self._started.get(batch_id)
+        return started is not None and _engine_runs(started[1])
+
+    def follow(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
+        """Yield all conversations of a batch whenever one has changed."""
+        return self._batch(batch_id).glances(lambda: self.goes_on(batch_id))
+
+    async def stop(self, batch_id: str) -> str | None:
+        """End a batch."""
+        return await self._batch(batch_id).stop()
+
+    def _batch(self, batch_id: str) -> Batch:
+        started = self._started.get(batch_id)
+
+        def find() -> list[Path]:
+            return [run.path for run in reversed(self._list.runs()) if run.batch_id == batch_id]
+
+        return Batch(self._runs_dir, started[0] if started else None, find)
+
+
+def _engine_runs(view: FollowedRun) -> bool:
+    return view.process is not None and view.process.poll() is None
+
+
+def _never(glance: Glance) -> Glance:
+    return replace(glance, rank=Rank.SPOILT, state=Cell("– never begun: the batch has ended", "warn"))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,194 @@
+"""The machine-learning tasks for the screens: what they are, preparing them, validating and grading files."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bioeval_tui.errors import BioevalError, NotMeasuredError
+from bioeval_tui.isolation import program_command
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import clean, clean_line
+from bioeval_tui.tui.data.grading import Grading
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, Examined
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.tasks.task import Task, TaskEntry
+
+_HOW = {
+    "builtin": "Its data comes with the program or an installed package; nothing is downloaded.",
+    "kaggle": "Its data is downloaded from Kaggle, with your own account.",
+    "polaris": "Its data is downloaded from the Polaris hub.",
+    "proteingym-dms": "Its data is downloaded from ProteinGym.",
+    "manual": "Its data must be put into place by hand; preparing says where.",
+}
+_KILL_WAIT_S = 3.0
+
+
+class Benchmarks:
+    """The registry's tasks. Methods that are not coroutines block."""
+
+    def __init__(self, settings: Settings, grading: Grading) -> None:
+        self._settings = settings
+        self._grading = grading
+
+    def items(self) -> list[BenchmarkItem]:
+        """Return every task, as its config and its files are now; broken ones with what is wrong."""
+        return [_item(entry) for entry in self._grading.registry().entries()]
+
+    def detail(self, task_id: str) -> BenchmarkDetail:
+        """Return a task's description and leaderboard."""
+        from bioeval_tui.grade.humans import load_humans
+        from bioeval_tui.grade.leaderboard import leaderboard_of
+
+        task = self._grading.registry().get_task(task_id)
+        try:
+            board = leaderboard_of(task)
+        except BioevalError as error:
+            return BenchmarkDetail(task.description, no_board=clean_line(str(error)))
+        humans: tuple[float, ...] = ()
+        with contextlib.suppress(OSError, ValueError):
+            found = load_humans(task.public_dir / "human_baselines.csv")
+            humans = tuple(float(score) for score in found if score == score)
+        marks = board.rank(None)
+        return BenchmarkDetail(
+            task.description,
+            Board(
+                scores=tuple(float(score) for score in board.best_first()),
+                lower_is_better=board.is_lower_better,
+                gold=marks.gold_threshold,
+                silver=marks.silver_threshold,
+                bronze=marks.bronze_threshold,
+                median=marks.median_threshold,
+                humans=humans,
+                warnings=board.warnings,
+            ),
+        )
+
+    async def prepare(self, task_id: str) -> AsyncIterator[str]:
+        """Prepare a task in a process of its own; yield what it tells. Closing the iterator ends the process.
+
+        Raises:
+            NotMeasuredError: with the reason, when the task could not be prepared.
+        """
+        process = await asyncio.create_subprocess_exec(
+            *self._prepare_command(task_id),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        last = ""
+        try:
+            async for line in process.stderr:
+                last = clean_line(line.decode("utf-8", "replace"))
+                if last:
+                    yield last
+            output = await process.stdout.read()
+            await process.wait()
+        finally:
+            await _end(process)
+        reason = _failure(output)
+        if reason is None and process.returncode:
+            reason = last or f"preparing ended with code {process.returncode}"
+        if reason:
+            raise NotMeasuredError(reason)
+
+    def _prepare_command(self, task_id: str) -> list[str]:
+        command = program_command("tasks", "prepare", "--json")
+        for folder in self._settings.tasks_dirs:
+            command += ["--tasks-dir", str(folder)]
+        return [*command, "--data-dir", str(self._settings.data_dir / "tasks"), "--", task_id]
+
+    def examine(self, task_id: str, file: str) -> Examined:
+        """Say everything that is wrong with a file."""
+        from bioeval_tui.grade.outcomes import Invalid, NotGraded
+
+        outcome, found = self._grading.examine(file_path(file), task_id)
+        findings = [clean(problem.message, 2000) for problem in found]
+        if isinstance(outcome, NotGraded):
+            return Examined("not_graded", (*findings, clean(outcome.reason, 2000)))
+        if isinstance(outcome, Invalid):
+            own = [clean(problem.message, 2000) for problem in outcome.problems] or [
+                clean(outcome.reason, 2000)
+            ]
+            return Examined("invalid", tuple(dict.fromkeys([*own, *findings])))
+        return Examined("valid", tuple(findings))
+
+
+def file_path(file: str) -> Path:
+    """Return the path that somebody typed; `~` is their home folder."""
+    return Path(file).expanduser().absolute()
+
+
+def _item(entry: TaskEntry) -> BenchmarkItem:
+    domain = clean_line(entry.id.rpartition("/")[0], 60)
+    if entry.problem is not None:
+        return BenchmarkItem(
+            clean_line(entry.id), clean_line(entry.id), domain, problem=clean_line(str(entry.problem))
+        )
+    task = entry.task
+    source = str((task.data_source or {}).get("type") or "")
+    ready = task.is_prepared
+    return BenchmarkItem(
+        task_id=clean_line(task.id),
+        name=task.name,
+        domain=task.domain or domain,
+        task_type=task.task_type or "",
+        difficulty=task.difficulty or "",
+        source=clean_line(source, 40),
+        metric=clean_line(str(task.grader.name), 60),
+        prepared=ready,
+        how="" if ready else _how(task, source),
+        awards_medals=task.awards_medals,
+        time_limit_s=task.time_limit if isinstance(task.time_limit, int) else None,
+        file_kind="h5ad" if task.sample_submission.suffix.lower() == ".h5ad" else "CSV",
+    )
+
+
+def _how(task: Task, source: str) -> str:
+    if task.answers.is_file():
+        return clean_line(task.why_not_prepared() or "")
+    return _HOW.get(
+        source, f"Its data comes from {clean_line(source, 40) or 'a source that it does not name'}."
+    )
+
+
+def _failure(output: bytes) -> str | None:
+    """Return why the task was not prepared, from what the command prints."""
+    try:
+        rows: Any = json.loads(output)
+        failed = [row for row in rows if row.get("status") == "failed"]
+    except (ValueError, AttributeError, TypeError):
+        return None
+    return clean_line(str(failed[0].get("reason") or "it could not be prepared"), 1000) if failed else None
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End the process and whatever it started, if it still runs."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.terminate()
+        else:
+            # An interrupt, not SIGTERM: what was half done is then tidied away.
+            os.killpg(process.pid, signal.SIGINT)
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), _KILL_WAIT_S)
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()

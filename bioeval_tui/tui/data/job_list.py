@@ -1,0 +1,180 @@
+"""The job files of some folders, as the jobs screen shows them. Files are read again only when they change."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from bioeval_tui.errors import Problem
+from bioeval_tui.text import clean
+from bioeval_tui.tui.items import JobItem
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.items import RunSummary
+
+ENDINGS = (".yml", ".yaml")
+SHOWN_BYTES = 1_000_000
+"""More of a file is not shown."""
+MOST_FILES = 2_000
+BUDGET_S = 0.3
+"""For so long new files are checked before what is known is handed over."""
+HISTORY = 40
+"""So many of a job's last scores are handed over."""
+
+_TELLTALE = re.compile(r"^(target|tasks|facts|aspirationalAverage|evaluator|assertions)[ \t]*:", re.MULTILINE)
+_Stamp = tuple[int, int]
+
+
+def default_folders() -> list[Path]:
+    """Return where jobs are looked for when nobody says: here, where published jobs lie, the samples."""
+    from bioeval_tui.sample.paths import sample_jobs
+
+    here = Path.cwd()
+    folders = [here, here / "data" / "eval", here / "sample_jobs", sample_jobs()]
+    found: dict[Path, Path] = {}
+    for folder in folders:
+        if folder.is_dir():
+            found.setdefault(folder.resolve(), folder)
+    return list(found.values())
+
+
+class JobList:
+    """Job files of `places` (folders, or files); of the default folders without any.
+
+    A YAML file that was not asked for by name is a job when it has two of a job's keys: other programs'
+    files lie in the same folders.
+    """
+
+    def __init__(self, places: Sequence[Path] = ()) -> None:
+        self._places = tuple(places)
+        self._seen: dict[Path, tuple[_Stamp, JobItem | None]] = {}
+        self._items: dict[Path, JobItem] = {}
+
+    def items(self, runs: Iterable[RunSummary]) -> list[JobItem]:
+        """Return the jobs with their last scores. What has not changed is the same object as the last time.
+
+        Checking takes `BUDGET_S` at most, however many files are new; the rest is checked the next time.
+        """
+        history = _history(runs)
+        found: dict[Path, JobItem] = {}
+        until = monotonic() + BUDGET_S
+        for path, asked_for in self._files():
+            item = self._read(path, asked_for, check=monotonic() < until)
+            if item is not None:
+                found[path] = self._with_history(item, history.get(item.name, []))
+        self._items = found
+        return list(found.values())
+
+    def _files(self) -> Iterator[tuple[Path, bool]]:
+        seen: set[Path] = set()
+        for place in self._places or default_folders():
+            asked_for = place.is_file()
+            for path in [place] if asked_for else _yaml_files(place):
+                if path not in seen and len(seen) < MOST_FILES:
+                    seen.add(path)
+                    yield path, asked_for
+        for gone in self._seen.keys() - seen:
+            del self._seen[gone]
+
+    def _read(self, path: Path, asked_for: bool, check: bool) -> JobItem | None:
+        try:
+            stat = path.stat()
+        except OSError:
+            return None
+        stamp = (stat.st_mtime_ns, stat.st_size)
+        known = self._seen.get(path)
+        if known is None or known[0] != stamp or (check and known[1] and not known[1].checked):
+            known = self._seen[path] = (stamp, read_job(path, asked_for=asked_for, check=check))
+        return known[1]
+
+    def _with_history(self, item: JobItem, runs: list[RunSummary]) -> JobItem:
+        last: datetime | None = runs[-1].started_at if runs else None
+        # Where only one condition was held there is no mean: that is no gap in the measurements.
+        scores = tuple(run.score for run in runs if run.only_condition is None)[-HISTORY:]
+        fresh = replace(item, runs=len(runs), scores=scores, last_run=last)
+        before = self._items.get(item.path)
+        return before if before == fresh and before is not None else fresh
+
+
+def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobItem | None:
+    """Read and check one file; None when nobody asked for it and it does not look like a job."""
+    from bioeval_tui.evaluate.wiring.check_job import check_job
+    from bioeval_tui.sample.paths import sample_jobs
+
+    name = clean(path.stem, 80)
+    try:
+        with path.open("rb") as file:
+            data = file.read(SHOWN_BYTES + 1)
+    except OSError as error:
+        return JobItem(path, name, problems=(Problem(f"cannot be read: {error.strerror}"),), runnable=False)
+    text = data[:SHOWN_BYTES].decode("utf-8-sig", "replace")
+    if not asked_for and len(set(_TELLTALE.findall(text))) < 2:
+        return None
+    if not check:
+        return JobItem(path, name, clean(text), runnable=False, checked=False)
+    checked = check_job(path)
+    job = checked.loaded.job if checked.loaded else None
+    return JobItem(
+        path=path,
+        name=name,
+        text=clean(text),
+        tasks=len(job.tasks) if job else None,
+        facts=len(job.facts) if job else None,
+        assertions=len(job.assertions) if job else None,
+        problems=tuple(sorted(checked.problems, key=lambda problem: (problem.line, problem.column))),
+        runnable=job is not None and not checked.errors,
+        agent_url=(job.target.url or "") if job else "",
+        sample=path.resolve().parent == sample_jobs().resolve(),
+    )
+
+
+def _yaml_files(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.name.endswith(ENDINGS) and entry.is_file()]
+    except OSError:
+        return []
+    return [folder / name for name in sorted(names)]
+
+
+def _history(runs: Iterable[RunSummary]) -> dict[str, list[RunSummary]]:
+    """Return the ended runs of each job, oldest first."""
+    found: dict[str, list[RunSummary]] = defaultdict(list)
+    for run in runs:
+        if run.status != "running":
+            found[run.job].append(run)
+    for of_job in found.values():
+        of_job.sort(key=lambda run: run.started_at)
+    return found
+
+
+_AT_LINE = {"vi", "vim", "nvim", "nano", "emacs", "micro", "kak", "joe", "ne", "pico", "jed", "emacsclient"}
+"""Editors that take `+LINE` before the file."""
+
+
+def edit(path: Path, line: int = 0) -> str | None:
+    """Open a file in $VISUAL or $EDITOR and wait; return why not, in one sentence."""
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _any_editor()
+    if not chosen:
+        return "no editor is known: set EDITOR to the name of one"
+    try:
+        command = shlex.split(chosen, posix=os.name != "nt")
+        at_line = [f"+{line}"] if line and Path(command[0]).stem in _AT_LINE else []
+        ended = subprocess.run([*command, *at_line, str(path)], check=False)  # noqa: S603 - the user's own editor
+    except (OSError, ValueError, IndexError):
+        return f"the editor {clean(chosen, 80)} cannot be started: set EDITOR to another"
+    return f"the editor ended with code {ended.returncode}" if ended.returncode else None
+
+
+def _any_editor() -> str:
+    return next((name for name in ("nano", "vim", "vi", "notepad") if shutil.which(name)), "")

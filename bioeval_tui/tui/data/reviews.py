@@ -1,0 +1,273 @@
+"""Reviews for the screens: the queue of what can be reviewed, and what a person says kept in the overlay.
+
+Everything here blocks; call it from a thread. A run's reviews stand beside its recording. Those of graded
+submissions stand in `reviews.overlay.jsonl` in the folder of the grading report, which itself never changes.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.engine.resume import is_finished
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record import events, reviews
+from bioeval_tui.record.masking.current import current
+from bioeval_tui.record.overlay import Overlay, append_reviews, in_force, read_overlay
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.report_reviews import REPORT_REVIEWS, report_reviews, submission_key
+from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
+from bioeval_tui.report.loading import find_recording
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import clean, clean_line
+from bioeval_tui.tui.data.grading import Grading, rows_at
+from bioeval_tui.tui.review.review_items import Given, ItemId, Judged, ReviewItem, ReviewSource
+from bioeval_tui.tui.services import MedalRow
+
+
+class ReviewDesk:
+    """Reads what can be reviewed, and keeps what is said of it. A recording is folded once while it stays the same."""
+
+    def __init__(self, settings: Settings, grading: Grading) -> None:
+        self._runs_dir = settings.runs_dir
+        self._grading = grading
+        self._states: dict[Path, tuple[tuple[int, int], RunState]] = {}
+        self._rows: dict[Path, list[MedalRow]] = {}
+
+    def queue(self, source: ReviewSource) -> list[ReviewItem]:
+        """Return what can be reviewed, in the order of runs, trials, conditions and tasks.
+
+        Raises:
+            RecordingError, InputError, UsageError: a recording or report cannot be read or found.
+        """
+        found: list[ReviewItem] = []
+        for run_id in source.run_ids:
+            path = find_recording(run_id, self._runs_dir)
+            found += run_items(run_id, self._state(path), read_overlay(path))
+        rows = list(source.rows)
+        for path in source.reports:
+            if path not in self._rows:
+                self._rows[path] = rows_at(self._grading, path)
+            rows += self._rows[path]
+        return [*found, *self._submissions(rows)]
+
+    def give(self, item: ReviewItem, given: Given, author: str) -> str:
+        """Append what a person says of an item; return the entry's id.
+
+        Who scored a task before, and took it back, has seen the judge's word: a second score is not blind.
+
+        Raises:
+            UsageError: the item's report is no file, so that nothing can stand beside it.
+            RecordingError: the overlay cannot be written.
+        """
+        if given.blind and self._scored_before(item, author):
+            given = replace(given, blind=False)
+        return self._append(item, author, **_said(item, given))
+
+    def _scored_before(self, item: ReviewItem, author: str) -> bool:
+        if item.id.key is None:
+            return False
+        entries = read_overlay(find_recording(item.id.place, self._runs_dir)).events
+        return any(
+            isinstance(entry, events.Reviewed)
+            and (entry.author, _key(entry), entry.task) == (author, item.id.key, item.id.task)
+            and entry.action in ("accept", "override")
+            for entry in entries
+        )
+
+    def undo(self, item: ReviewItem, entry: str, author: str) -> None:
+        """Append that an entry is taken back; both stay on record. Raises as `give` does."""
+        self._append(item, author, action="undo", undoes=entry)
+
+    def reviewed(self, run_id: str) -> reviews.ReviewedScores | None:
+        """Return a run's scores after its reviews; None without any."""
+        path = find_recording(run_id, self._runs_dir)
+        overlay = read_overlay(path)
+        if not any(isinstance(event, events.Reviewed) for event in overlay.events):
+            return None
+        state = in_force(self._state(path), overlay)
+        return reviews.reviewed_scores(state, reviews.fold_reviews(overlay.events, state))
+
+    def marks(self, rows: Sequence[MedalRow]) -> list[reviews.Opinions]:
+        """Return for each row what reviewers say of the submission; nothing where it has no report file."""
+        found: dict[Path, reviews.Reviews] = {}
+        for folder in {row.folder for row in rows if row.folder is not None}:
+            found[folder] = report_reviews(folder)
+        return [
+            dict(found[row.folder].submissions.get(submission_key(row.report), {}))
+            if row.folder is not None and row.report is not None
+            else {}
+            for row in rows
+        ]
+
+    def _state(self, path: Path) -> RunState:
+        stat = path.stat()
+        mark = (stat.st_size, stat.st_mtime_ns)
+        known = self._states.get(path)
+        if known is None or known[0] != mark:
+            known = (mark, apply_all(RunState(), read_recording(path).events))
+            self._states[path] = known
+        return known[1]
+
+    def _submissions(self, rows: Iterable[MedalRow]) -> Iterator[ReviewItem]:
+        folders: dict[Path, reviews.Reviews] = {}
+        for row in rows:
+            if row.folder is None or row.report is None:
+                continue
+            if row.folder not in folders:
+                folders[row.folder] = report_reviews(row.folder)
+            found = folders[row.folder]
+            key = submission_key(row.report)
+            yield ReviewItem(
+                id=ItemId(str(row.folder), None, None, key),
+                subject=row.task_id,
+                title=row.task_id,
+                row=row,
+                opinions=found.submissions.get(key, {}),
+                notes=tuple(note for note in found.notes if note.submission == key),
+                graded=_graded(row.report),
+            )
+
+    def _append(self, item: ReviewItem, author: str, **fields: Any) -> str:
+        if current().active:
+            raise UsageError("names are masked here; reviews are given without --redact")
+        where: dict[str, Any] = {"run_id": "report", "submission": item.id.submission, "task": item.id.task}
+        if item.id.key is None:
+            if item.row is None or item.row.folder is None:
+                raise UsageError("this was graded without a report; `grade --output-dir` keeps one")
+            path = item.row.folder / REPORT_REVIEWS
+        else:
+            path = find_recording(item.id.place, self._runs_dir)
+            assert item.talk is not None
+            where |= {"run_id": path.stem, "attempt": item.talk.attempt}
+            where |= {"condition": item.id.key.condition, "trial": item.id.key.trial}
+        entry = secrets.token_hex(8)
+        now = datetime.now(UTC)
+        append_reviews(path, [events.Reviewed(**where, **fields, review=entry, author=author, seq=0, at=now)])
+        return entry
+
+
+def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]:
+    """Return a run's judged tasks, with the verdict in force, and the submissions that were graded in it."""
+    folded = reviews.fold_reviews(overlay.events, state)
+    now = in_force(state, overlay)
+    found: list[ReviewItem] = []
+    order = state.started.conditions if state.started else ()
+    places = {condition: at for at, condition in enumerate(order)}
+    talks = sorted(
+        state.conversations.items(), key=lambda pair: (pair[0].trial, places.get(pair[0].condition, 9))
+    )
+    for key, talk in talks:
+        if not is_finished(talk):
+            continue
+        verdict = now.conversations[key].verdict
+        for number, item in enumerate(state.job.get("tasks") or [], start=1):
+            found.append(_task_item(place, state, folded, talk, verdict, number, item))
+        found += _graded_items(place, state, folded, talk)
+    return found
+
+
+def _task_item(
+    place: str,
+    state: RunState,
+    folded: reviews.Reviews,
+    talk: ConversationState,
+    verdict: events.TranscriptScored | None,
+    number: int,
+    item: Any,
+) -> ReviewItem:
+    title = item.get("task", "") if isinstance(item, dict) else item
+    criteria = (item.get("acceptanceCriteria") or "") if isinstance(item, dict) else ""
+    notes = (n for n in folded.notes if n.task == number and _key(n) == talk.key)
+    return ReviewItem(
+        id=ItemId(place, talk.key, number, None),
+        subject=_subject(state),
+        title=clean_line(str(title)),
+        criteria=clean_line(str(criteria), 2000),
+        judged=_judged(talk, verdict, number),
+        talk=talk,
+        opinions=folded.tasks.get(reviews.TaskKey(talk.key, number), {}),
+        faults=folded.faults.get(talk.key, {}),
+        notes=tuple(notes),
+        fault=_fault(talk),
+    )
+
+
+def _judged(talk: ConversationState, verdict: events.TranscriptScored | None, number: int) -> Judged:
+    tasks = verdict.tasks if verdict is not None and not verdict.error else ()
+    task = next((task for task in tasks if task.task == number), None)
+    judge = clean_line(verdict.judge, 100) if verdict is not None else ""
+    if task is None:
+        why = (
+            (verdict.error if verdict else None) or (talk.score.reason if talk.score else "") or "not judged"
+        )
+        return Judged(judge, None, reason=clean_line(why))
+    quoted = tuple(quote.model_copy(update={"quote": clean(quote.quote, 2000)}) for quote in task.evidence)
+    return Judged(judge, task.score, task.passed, clean(task.reason, 10_000), quoted, task.spread)
+
+
+def _graded_items(
+    place: str, state: RunState, folded: reviews.Reviews, talk: ConversationState
+) -> Iterator[ReviewItem]:
+    for graded in talk.submissions:
+        if graded.report is None:
+            continue
+        try:
+            report = TaskReport.from_dict(graded.report)
+        except (ValueError, TypeError, AttributeError):
+            continue  # written by a newer program
+        key = f"{talk.key.condition}/{talk.key.trial}/{graded.assertion}"
+        agent = state.started.agent if state.started else ""
+        task_id = clean_line(report.task_id, 200)
+        row = MedalRow(task_id, clean_line(agent, 80), clean_line(report.submission_path), report)
+        yield ReviewItem(
+            id=ItemId(place, talk.key, None, key),
+            subject=_subject(state),
+            title=task_id,
+            talk=talk,
+            row=row,
+            opinions=folded.submissions.get(key, {}),
+            faults=folded.faults.get(talk.key, {}),
+            notes=tuple(n for n in folded.notes if n.submission == key),
+            fault=_fault(talk),
+            graded=_graded(report),
+        )
+
+
+def _said(item: ReviewItem, given: Given) -> dict[str, Any]:
+    """Return the event's fields: what was found, and what is left."""
+    fields: dict[str, Any] = {"action": given.action, "why": given.why, "blind": given.blind}
+    if given.action == "fault":
+        before = reviews.fault_of(item.faults) or item.fault
+        return {**fields, "fault_before": before, "fault": given.fault}
+    if given.action == "note":
+        return fields
+    if item.row is not None:
+        before_mark = reviews.mark_of(item.opinions) or item.graded
+        return {**fields, "mark_before": before_mark, "mark": given.mark}
+    judged = item.judged
+    score = reviews.score_of(item.opinions)
+    score = score if score is not None else judged.score if judged else None
+    return {**fields, "before": score, "after": given.score, "judge": judged.judge if judged else None}
+
+
+def _graded(report: TaskReport) -> events.Mark:
+    return "valid" if report.valid_submission else "invalid"
+
+
+def _fault(talk: ConversationState) -> events.Fault:
+    found = [part.fault for part in (talk.ended, talk.score) if part is not None and part.fault != "none"]
+    return found[0] if found else "none"
+
+
+def _subject(state: RunState) -> str:
+    return clean_line(state.started.job_name, 80) if state.started else "unknown"
+
+
+def _key(entry: events.Reviewed) -> ConversationKey | None:
+    return ConversationKey(entry.condition, entry.trial) if entry.condition and entry.trial else None

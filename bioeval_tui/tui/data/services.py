@@ -1,0 +1,321 @@
+"""What the screens are given, implemented."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from bioeval_tui.tui.data.preferences import Preferences
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluate.engine.attach import FollowedRun
+    from bioeval_tui.evaluate.engine.spec import EngineSpec
+    from bioeval_tui.record.reviews import Opinions, ReviewedScores
+    from bioeval_tui.settings import Settings
+    from bioeval_tui.tui.batch.batch_view import Glance
+    from bioeval_tui.tui.data.batches import Batches
+    from bioeval_tui.tui.data.benchmarks import Benchmarks
+    from bioeval_tui.tui.data.grading import Grading
+    from bioeval_tui.tui.data.job_list import JobList
+    from bioeval_tui.tui.data.reviews import ReviewDesk
+    from bioeval_tui.tui.data.run_list import RunList
+    from bioeval_tui.tui.items import (
+        BenchmarkDetail,
+        BenchmarkItem,
+        Examined,
+        JobItem,
+        RunComparison,
+        RunSummary,
+    )
+    from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
+    from bioeval_tui.tui.services import MedalRow, RunRequest, RunView
+
+Made = TypeVar("Made")
+
+SAMPLES_SHOWN = 3
+"""How many of the sample submissions the demo grades: a good, a poor and an invalid one for one task."""
+
+
+class _Part(Generic[Made]):
+    """An attribute that is made when it is first asked for, once, whichever thread asks."""
+
+    def __init__(self, make: Callable[[Any], Made]) -> None:
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
+
+    def __get__(self, services: AppServices, owner: type) -> Made:
+        with services.making:
+            if self._name not in services.__dict__:
+                services.__dict__[self._name] = self._make(services)
+        made: Made = services.__dict__[self._name]
+        return made
+
+
+class AppServices:
+    """Implements `tui.services.Services` with files, engines and grading workers.
+
+    Each part is imported and made when it is first asked for, in the thread that does the work: the first paint
+    waits for none of them, and neither does a key.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        submissions: Sequence[tuple[str, Path | None]] | None = None,
+        spec: EngineSpec | None = None,
+        reports: Sequence[Path] = (),
+        job_places: Sequence[Path] = (),
+        reviewer: str = "",
+    ) -> None:
+        self._settings = settings
+        self._submissions = submissions
+        self._reports = reports
+        self._reviewer = reviewer
+        self._job_places = job_places
+        self.making = threading.RLock()
+        self._preferences = Preferences(settings.data_dir)
+        self._spec = spec
+        self.started: list[FollowedRun] = []
+
+    @_Part
+    def _grading(self) -> Grading:
+        from bioeval_tui.tui.data.grading import Grading
+
+        return Grading(self._settings)
+
+    @_Part
+    def _jobs(self) -> JobList:
+        from bioeval_tui.tui.data.job_list import JobList
+
+        return JobList(self._job_places)
+
+    @_Part
+    def _runs(self) -> RunList:
+        from bioeval_tui.tui.data.run_list import RunList
+
+        return RunList(self._settings)
+
+    @_Part
+    def _benchmarks(self) -> Benchmarks:
+        from bioeval_tui.tui.data.benchmarks import Benchmarks
+
+        return Benchmarks(self._settings, self._grading)
+
+    @_Part
+    def _desk(self) -> ReviewDesk:
+        from bioeval_tui.tui.data.reviews import ReviewDesk
+
+        return ReviewDesk(self._settings, self._grading)
+
+    @_Part
+    def batches(self) -> Batches:
+        """The batches that were started from here."""
+        from bioeval_tui.tui.data.batches import Batches
+
+        return Batches(self._settings, self._runs)
+
+    # Runs on the live screen
+
+    async def start_run(self, request: RunRequest) -> RunView:
+        """Start an engine for the request and follow its first run; the others are in the list of runs."""
+        spec, view = await asyncio.to_thread(self._start, request)
+        self.started.append(view)
+        self.batches.note(spec, view)
+        return view
+
+    def _start(self, request: RunRequest) -> tuple[EngineSpec, FollowedRun]:
+        from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
+        from bioeval_tui.evaluate.wiring.start import start_engine
+        from bioeval_tui.record.paths import new_run_ids
+
+        models = request.models or (None,)
+        wanted = [(job, model) for job in request.jobs for model in models]
+        ids = new_run_ids(len(wanted), self._settings.runs_dir)
+        spec = replace(
+            self._spec or EngineSpec(runs=()),
+            runs=tuple(RunSpec(i, str(job), model) for i, (job, model) in zip(ids, wanted, strict=True)),
+            agent_url=request.agent_url,
+            evaluator_model=request.evaluator_model,
+            judge_model=request.judge_models or None,
+            concurrency=request.concurrency,
+            sample_agent=request.sample_agent,
+            mode="rehearsal" if request.rehearsal else "job",
+            trials=request.trials,
+            conditions=request.conditions,
+            order=request.order,
+            parallel=request.parallel,
+            batch_id=ids[0] if len(ids) > 1 else None,
+            resume=False,
+            force=False,
+        )
+        return spec, start_engine(spec, self._settings)
+
+    async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
+        """Attach to a run that goes on, or replay one."""
+
+        def open_view() -> RunView:
+            from bioeval_tui.evaluate.engine.attach import FollowedRun, ReplayedRun
+            from bioeval_tui.record.live import is_live
+
+            path = self._runs.find(run_id)
+            return FollowedRun(path) if is_live(path) else ReplayedRun(path, speed)
+
+        return await asyncio.to_thread(open_view)
+
+    def batch(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
+        """Yield all conversations of a batch whenever one has changed."""
+        return self.batches.follow(batch_id)
+
+    async def stop_batch(self, batch_id: str) -> str | None:
+        """End a batch."""
+        return await self.batches.stop(batch_id)
+
+    def batch_goes_on(self, batch_id: str) -> bool:
+        """Say whether a batch that was started from here still goes on."""
+        return self.batches.goes_on(batch_id)
+
+    # Jobs
+
+    async def jobs(self) -> Sequence[JobItem]:
+        """Return the job files as they are now, with their last scores."""
+        return await asyncio.to_thread(lambda: self._jobs.items(self._runs.runs()))
+
+    def edit(self, path: Path, line: int = 0) -> str | None:
+        """Open a file in the user's editor and wait."""
+        from bioeval_tui.tui.data.job_list import edit
+
+        return edit(path, line)
+
+    # The history
+
+    async def runs(self) -> Sequence[RunSummary]:
+        """Return the history, newest first."""
+        return await asyncio.to_thread(lambda: self._runs.runs())
+
+    async def compare(self, a: str, b: str) -> RunComparison:
+        """Compare run B with run A."""
+        from bioeval_tui.report.compare_runs import compare_runs
+
+        return await asyncio.to_thread(lambda: compare_runs(self._runs.summary(a), self._runs.summary(b)))
+
+    async def report(self, run_ids: Sequence[str]) -> Path:
+        """Write one HTML report of these runs into the current folder."""
+        from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
+        from bioeval_tui.report.compare_runs import write_report
+
+        def write() -> Path:
+            prices = load_prices(self._settings.data_dir / FILE_NAME)
+            return write_report([self._runs.find(run_id) for run_id in run_ids], Path.cwd(), prices)
+
+        return await asyncio.to_thread(write)
+
+    async def delete_runs(self, run_ids: Sequence[str]) -> None:
+        """Move recordings to the trash of the data folder."""
+        await asyncio.to_thread(lambda: self._runs.delete(run_ids))
+
+    async def undo_delete(self) -> int:
+        """Bring back what was deleted last."""
+        return await asyncio.to_thread(lambda: self._runs.undo())
+
+    # Benchmarks and medals
+
+    async def benchmarks(self) -> Sequence[BenchmarkItem]:
+        """Return the machine-learning tasks."""
+        return await asyncio.to_thread(lambda: self._benchmarks.items())
+
+    async def benchmark(self, task_id: str) -> BenchmarkDetail:
+        """Return a task's description and leaderboard."""
+        return await asyncio.to_thread(lambda: self._benchmarks.detail(task_id))
+
+    def prepare(self, task_id: str) -> AsyncIterator[str]:
+        """Prepare a task in a process of its own."""
+        return self._benchmarks.prepare(task_id)
+
+    async def examine(self, task_id: str, file: str) -> Examined:
+        """Say everything that is wrong with a file; cancelling ends the worker."""
+        try:
+            return await asyncio.to_thread(lambda: self._benchmarks.examine(task_id, file))
+        except asyncio.CancelledError:
+            self._grading.close()
+            raise
+
+    async def grade(self, task_id: str, file: str) -> MedalRow:
+        """Grade a file; cancelling ends the worker."""
+        try:
+            return await asyncio.to_thread(self._grade, task_id, file)
+        except asyncio.CancelledError:
+            self._grading.close()
+            raise
+
+    def _grade(self, task_id: str, file: str) -> MedalRow:
+        from bioeval_tui.tui.data.benchmarks import file_path
+        from bioeval_tui.tui.data.grading import grade_row
+
+        return grade_row(self._grading, task_id, file_path(file))
+
+    def medals(self) -> AsyncIterator[MedalRow | None]:
+        """Give the session's reports as they are written, or grade its submissions one by one; the samples by default."""
+        from bioeval_tui.tui.data.grading import grade_rows, report_rows
+
+        if self._reports:
+            return report_rows(self._grading, self._reports)
+        return grade_rows(self._grading, self._submissions or sample_list())
+
+    # Reviews
+
+    @property
+    def reviewer(self) -> str:
+        """The name that was chosen, else user and host."""
+        from bioeval_tui.evaluate.engine.attach import sender_name
+
+        return self._reviewer or sender_name()
+
+    async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
+        """Return what can be reviewed."""
+        return await asyncio.to_thread(lambda: self._desk.queue(source))
+
+    async def give_review(self, item: ReviewItem, given: Given) -> str:
+        """Keep what the reviewer says, beside the recording or the report."""
+        return await asyncio.to_thread(lambda: self._desk.give(item, given, self.reviewer))
+
+    async def undo_review(self, item: ReviewItem, entry: str) -> None:
+        """Take back one's own entry."""
+        await asyncio.to_thread(lambda: self._desk.undo(item, entry, self.reviewer))
+
+    async def reviewed(self, run_id: str) -> ReviewedScores | None:
+        """Return a run's scores after its reviews."""
+        return await asyncio.to_thread(lambda: self._desk.reviewed(run_id))
+
+    async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
+        """Return what reviewers say of each submission."""
+        return await asyncio.to_thread(lambda: self._desk.marks(rows))
+
+    # What people change
+
+    @property
+    def preferences(self) -> Mapping[str, Any]:
+        """What was kept, by name."""
+        return self._preferences.values
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a value, now and for the next time."""
+        self._preferences.keep(name, value)
+
+    def close(self) -> None:
+        """End the grading workers, if there are any."""
+        if "_grading" in self.__dict__:
+            self._grading.close()
+
+
+def sample_list() -> list[tuple[str, Path | None]]:
+    """Return the sample submissions of the demo: good, poor and invalid, for one task."""
+    from bioeval_tui.grade.batch.submissions import read_submissions
+    from bioeval_tui.sample.paths import sample_submissions
+
+    found = read_submissions(sample_submissions() / "submissions.jsonl").submissions
+    return [(item.task_id, Path(item.path) if item.path else None) for item in found[:SAMPLES_SHOWN]]

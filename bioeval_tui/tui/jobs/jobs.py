@@ -1,0 +1,207 @@
+"""The job files: what is in them, what is wrong with them, how they did lately; preview, edit and run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.text import home_relative, plural
+from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.jobs import jobs_view
+from bioeval_tui.tui.jobs.source_view_widget import SourceView
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.list_screen import EXACT_KEY, LIST_KEYS, ListScreen
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.tones import paint
+
+SOON_S = 0.05
+REMEMBERED = 50
+"""For so many jobs the last form is kept."""
+
+
+class JobRows(RowList):
+    """The table's rows; enter runs the job."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "run", tooltip="Run this job; a dialog asks how")
+    ]
+
+
+class JobsScreen(ListScreen[JobItem]):
+    """Job files on the left, the text of the one looked at on the right."""
+
+    NAME = "Jobs"
+    ABOUT = (
+        "Evaluation jobs, read again when they change. A job says who is evaluated, what is asked for, "
+        "which facts may be given, and what must hold afterwards."
+    )
+    LEAST = 22
+    NEEDS_ROWS = ListScreen.NEEDS_ROWS | {"run", "edit", "runs", "preview", "exact"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "run", "run", show=False, tooltip="Run this job; a dialog asks how"),
+        Binding("e", "edit", "edit", tooltip="Open the file in $EDITOR, at its first problem"),
+        Binding("o", "runs", "its runs", tooltip="The runs of this job"),
+        Binding("tab", "preview", "preview", tooltip="Between the table and the text"),
+        *LIST_KEYS,
+        EXACT_KEY,
+        Binding("R", "reverse", "reverse", show=False, tooltip="Sort the other way round"),
+    ]
+    DEFAULT_CSS = """
+    JobsScreen {
+        & #side { layout: vertical; width: 42%; }
+        & #job-head { height: 2; padding: 0 2; text-wrap: nowrap; text-overflow: ellipsis; }
+        &.-narrow #side { height: 60%; }
+        &.-narrow #job-head { height: 1; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(jobs_view.listing(), JobRows())
+
+    def compose_side(self) -> Iterable[Widget]:
+        """What is in the file, and the file."""
+        yield Static(id="job-head", markup=False)
+        yield SourceView(id="source")
+
+    async def load(self) -> Sequence[JobItem]:
+        """Return the job files as they are now; where some are still to be checked, ask again at once."""
+        found = await self.bioeval.services.jobs()
+        if not all(job.checked for job in found):
+            self.set_timer(SOON_S, self.refresh_items)
+        return found
+
+    def cells(self, item: JobItem) -> Mapping[str, Cell | Content]:
+        """Return a job's cells."""
+        return jobs_view.row(item, datetime.now(UTC), exact=self.exact)
+
+    def notes(self) -> list[Cell]:
+        """How many jobs there are, and how many cannot run."""
+        items = self.listing.items
+        broken = sum(1 for item in items if item.checked and not item.runnable)
+        notes = [Cell(plural(len(items), "job"), "quiet")]
+        if broken:
+            notes.append(Cell(f"{broken:,} cannot run", "warn"))
+        return notes
+
+    def state(self) -> Cell:
+        """The folders are watched."""
+        return Cell("● watching", "quiet") if self.loaded and not self.failure else Cell("")
+
+    def empty(self) -> list[Cell]:
+        """Say how a job comes here."""
+        places = (("go('runs')", "runs"), ("go('benchmarks')", "benchmarks"), ("help", "help"))
+        others = "     ".join(f"{self.key(action)}  {words}" for action, words in places)
+        return [
+            Cell("No job files here", "strong"),
+            Cell(""),
+            Cell("bioeval-tui app FOLDER shows the jobs of a folder;", "quiet"),
+            Cell("bioeval-tui demo runs the sample job;", "quiet"),
+            Cell("bioeval-tui new JOB.yml writes one from a few questions.", "quiet"),
+            Cell(""),
+            Cell(others, "quiet"),
+        ]
+
+    def look(self, item: JobItem | None) -> None:
+        """Show the file."""
+        if item is None:
+            return
+        facts = jobs_view.facts_line(item, datetime.now(UTC), exact=self.exact)
+        head = [paint(Cell(home_relative(item.path), "strong")), paint(*facts)]
+        if not self.wide:
+            head = [paint(*facts, Cell(f"   {home_relative(item.path)}", "quiet"))]
+        self.query_one("#job-head", Static).update(Content("\n").join(head))
+        self.query_one(SourceView).show(item.path, item.text, item.problems)
+
+    def on_resize(self) -> None:
+        """Lay out the head anew."""
+        self.call_after_refresh(lambda: self.look(self.looked_at))
+
+    # Keys
+
+    def action_preview(self) -> None:
+        """Go from the table to the text, or back."""
+        source = self.query_one(SourceView)
+        (self.table.rows if source.has_focus or not source.display else source).focus()
+
+    def action_copy(self) -> None:
+        """Copy the path."""
+        if (job := self.looked_at) is not None:
+            self.copied(str(job.path))
+
+    async def action_runs(self) -> None:
+        """Show the runs of this job."""
+        if (job := self.looked_at) is not None:
+            await self.bioeval.show_runs(job.name)
+
+    def action_edit(self) -> None:
+        """Open the file in the user's editor; the screen waits."""
+        job = self.looked_at
+        if job is None:
+            return
+        line = min((problem.line for problem in job.errors), default=0)
+        try:
+            with self.app.suspend():
+                refused = self.bioeval.services.edit(job.path, line)
+        except SuspendNotSupported:
+            refused = "an editor cannot be opened from here; this terminal is not a real one"
+        if refused:
+            self.tell(refused, bad=True)
+        self.refresh_items()
+
+    @on(RowList.Chosen)
+    def _chosen(self) -> None:
+        self.action_run()
+
+    def action_run(self) -> None:
+        """Ask how, then run."""
+        job = self.looked_at
+        if job is None:
+            return
+        if not job.checked:
+            self.tell(f"{job.name} is still being checked")
+            return
+        if not job.runnable:
+            line = min((problem.line for problem in job.errors if problem.line), default=0)
+            where = f" at line {line}" if line else ""
+            self.tell(
+                f"{job.name} cannot run: {plural(len(job.errors), 'error')}; {self.key('edit')} edits it{where}",
+                bad=True,
+            )
+            return
+        from bioeval_tui.tui.jobs.run_dialog import RunDialog
+
+        self.app.push_screen(RunDialog(job, self._remembered(job)), partial(self._run, job))
+
+    def _remembered(self, job: JobItem) -> jobs_view.Form:
+        kept = self.bioeval.services.preferences
+        by_job = kept.get("run.by_job")
+        mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
+        if mine is None and job.sample:
+            return jobs_view.Form(agent="sample", played="rehearsal")
+        return jobs_view.Form.remembered(mine if mine is not None else kept.get("run.last"))
+
+    def _run(self, job: JobItem, form: jobs_view.Form | None) -> None:
+        if form is None:
+            return
+        self._remember(job.path, form.to_dict())
+        request = jobs_view.request(job, form)
+        self.bioeval.open_run(partial(self.bioeval.services.start_run, request))
+
+    def _remember(self, path: Path, form: dict[str, str]) -> None:
+        services = self.bioeval.services
+        by_job = services.preferences.get("run.by_job")
+        kept: dict[str, Any] = dict(by_job) if isinstance(by_job, Mapping) else {}
+        kept.pop(str(path), None)
+        kept[str(path)] = form
+        services.keep("run.by_job", dict(list(kept.items())[-REMEMBERED:]))
+        services.keep("run.last", form)

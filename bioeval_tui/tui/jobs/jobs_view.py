@@ -1,0 +1,252 @@
+"""The table of job files, and the form that a run is asked for with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from bioeval_tui.text import plural
+from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.live.heads_view import CONDITIONS
+from bioeval_tui.tui.medals.medals_view import Column
+from bioeval_tui.tui.services import RunRequest
+from bioeval_tui.tui.shared.cells_view import Cell, score
+from bioeval_tui.tui.shared.listing_view import Key, Listing, number_key, text_key
+from bioeval_tui.tui.shared.sparks_view import spark
+from bioeval_tui.tui.shared.times import when
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
+
+SPARK = 12
+MOST_REPEATS = 1000
+
+COLUMNS: tuple[Column, ...] = (
+    Column("job", 0),
+    Column("check", 12),
+    Column("tasks", 5, True, 2),
+    Column("facts", 5, True, 4),
+    Column("asserts", 7, True, 3),
+    Column("last runs", SPARK, False, 1),
+    Column("score", 6, True),
+    Column("last run", 11, False, 5),
+)
+
+
+def listing() -> Listing[JobItem]:
+    """Return an empty table of jobs, sorted by name."""
+    return Listing(
+        COLUMNS, _keys, lambda job: f"{job.name} {job.path} {check(job).text}", lambda job: job.path
+    )
+
+
+def _keys(job: JobItem) -> tuple[Key, ...]:
+    last = job.scores[-1] if job.scores else None
+    warnings = len(job.problems) - len(job.errors)
+    when = job.last_run.timestamp() if job.last_run else None
+    return (
+        text_key(job.name),
+        (0, -len(job.errors) * 1000.0 - warnings, job.name.lower()),
+        number_key(job.tasks),
+        number_key(job.facts),
+        number_key(job.assertions),
+        number_key(float(job.runs)),
+        number_key(last),
+        number_key(when),
+    )
+
+
+def check(job: JobItem) -> Cell:
+    """Return what the check found, in a few words."""
+    if not job.checked:
+        return Cell("… checking", "quiet")
+    if job.errors:
+        return Cell(f"✗ {plural(len(job.errors), 'error')}", "bad")
+    if job.problems:
+        return Cell(f"! {plural(len(job.problems), 'warning')}", "warn")
+    return Cell("✓ ready", "good")
+
+
+def row(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:
+    """Return a job's cells by column name. `exact` shows when it ran last instead of how long ago."""
+    last = job.scores[-1] if job.scores else None
+    return {
+        "job": Cell(job.name, "plain" if job.runnable else "quiet"),
+        "check": check(job),
+        "tasks": _count(job.tasks),
+        "facts": _count(job.facts),
+        "asserts": _count(job.assertions),
+        "last runs": Cell(spark(job.scores, SPARK), "busy") if job.scores else _none_yet(job),
+        "score": Cell(score(last), "strong" if last is not None else "quiet"),
+        "last run": Cell(when(job.last_run, now, exact=exact) if job.last_run else "–", "quiet"),
+    }
+
+
+def _none_yet(job: JobItem) -> Cell:
+    return Cell("no mean yet" if job.runs else "no run yet", "quiet")
+
+
+def _count(number: int | None) -> Cell:
+    return Cell("–", "quiet") if number is None else Cell(f"{number:,}")
+
+
+def facts_line(job: JobItem, now: datetime, *, exact: bool = False) -> list[Cell]:
+    """Return the line above a job's text: what is in it, and when it ran last."""
+    if job.tasks is None or job.facts is None or job.assertions is None:
+        return [check(job)]
+    counts = ", ".join(
+        (plural(job.tasks, "task"), plural(job.facts, "fact"), plural(job.assertions, "assertion"))
+    )
+    ran = f"   last run {when(job.last_run, now, exact=exact)}" if job.last_run else ""
+    return [check(job), Cell(f"   {counts}"), Cell(ran, "quiet")]
+
+
+Played = Literal["job", "rehearsal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What the run dialog asks for, as it was typed. Also what is remembered."""
+
+    agent: Literal["sample", "job", "url"] = "job"
+    url: str = ""
+    models: str = ""
+    played: Played = "job"
+    repeats: str = "1"
+    order: Literal["job", "withheld-first", "supplied-first", "random"] = "job"
+    at_once: Literal["no", "yes"] = "no"
+    evaluator: str = ""
+    judge: str = ""
+    concurrency: str = ""
+    conditions: Literal["both", "withheld", "supplied"] = "both"
+
+    @classmethod
+    def remembered(cls, kept: Any) -> Form:
+        """Return the form that was kept; what does not fit is left at its default."""
+        if not isinstance(kept, Mapping):
+            return cls()
+        values = {}
+        for field in fields(cls):
+            value = kept.get(field.name)
+            allowed = CHOICES.get(field.name)
+            if isinstance(value, str) and (allowed is None or value in allowed):
+                values[field.name] = value
+        return cls(**values)  # type: ignore[arg-type]
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the form for keeping."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The models named, without repetition."""
+        return _names(self.models)
+
+    @property
+    def judge_names(self) -> tuple[str, ...]:
+        """The judges named, without repetition; several are a panel."""
+        return _names(self.judge)
+
+    @property
+    def trials(self) -> int | None:
+        """The number of repeats; None when that is not a number from 1 to 1,000."""
+        return _number(self.repeats)
+
+    @property
+    def held(self) -> tuple[ConditionName, ...]:
+        """The conditions that a run of this form holds."""
+        return CONDITIONS if self.conditions == "both" else (self.conditions,)
+
+    @property
+    def at_most(self) -> int | None:
+        """The most conversations at once; None when nothing is said of it, or that is not a number."""
+        return _number(self.concurrency)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    parts = (part.strip() for part in text.replace(";", ",").split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _number(text: str) -> int | None:
+    text = text.strip()
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    return number if 1 <= number <= MOST_REPEATS else None
+
+
+CHOICES: dict[str, dict[str, str]] = {
+    "agent": {
+        "job": "as the job or the setting says",
+        "sample": "the sample agent, started for this run",
+        "url": "at this address",
+    },
+    "played": {
+        "job": "as the job says",
+        "rehearsal": "rehearsal: a script asks, rules judge, no model",
+    },
+    "conditions": {
+        "both": "both: facts withheld and facts supplied",
+        "withheld": "facts withheld only: no mean, no uplift",
+        "supplied": "facts supplied only: no mean, no uplift",
+    },
+    "order": {
+        "job": "as the job says",
+        "withheld-first": "facts withheld first",
+        "supplied-first": "facts supplied first",
+        "random": "drawn for each trial",
+    },
+    "at_once": {
+        "no": "one after the other",
+        "yes": "side by side; the agent must keep them apart",
+    },
+}
+"""What each choice of the form stands for, in words."""
+
+
+def wrong(form: Form) -> str:
+    """Return what keeps the form from being sent, in one sentence; empty when nothing does."""
+    if form.agent == "url":
+        parts = urlsplit(form.url.strip()) if form.url.isprintable() else urlsplit("")
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            return "address: give one such as http://127.0.0.1:8081"
+    if form.trials is None:
+        return f"repeats: give a whole number from 1 to {MOST_REPEATS:,}"
+    if form.concurrency.strip() and form.at_most is None:
+        return f"at once: give a whole number from 1 to {MOST_REPEATS:,}, or nothing"
+    if form.played == "job" and len(_names(form.evaluator)) > 1:
+        return "evaluator: give one model; the agent's models have a line of their own"
+    return ""
+
+
+def size_words(form: Form) -> str:
+    """Return how much a run of this form is: `2 models × 2 conditions × 3 repeats: 12 conversations`."""
+    models, trials = max(1, len(form.model_names)), form.trials
+    if trials is None:
+        return ""
+    held = len(form.held)
+    total = models * held * trials
+    parts = [plural(models, "model")] if models > 1 else []
+    parts += [plural(held, "condition"), *([plural(trials, "repeat")] if trials > 1 else [])]
+    at_most = f", at most {form.at_most} at once" if form.at_most else ""
+    return f"{' × '.join(parts)}: {plural(total, 'conversation')}{at_most}"
+
+
+def request(job: JobItem, form: Form) -> RunRequest:
+    """Return what is asked of the engine; `wrong` must have found nothing."""
+    return RunRequest(
+        jobs=(job.path,),
+        agent_url=form.url.strip().rstrip("/") if form.agent == "url" else None,
+        models=form.model_names,
+        evaluator_model=form.evaluator.strip() or None if form.played == "job" else None,
+        judge_models=form.judge_names if form.played == "job" else (),
+        rehearsal=form.played == "rehearsal",
+        sample_agent=form.agent == "sample",
+        trials=form.trials or 1,
+        conditions=form.held,
+        order=None if form.order == "job" or form.conditions != "both" else form.order,
+        parallel=form.at_once == "yes",
+        concurrency=form.at_most,
+    )

@@ -1,0 +1,105 @@
+"""Asks how a job is to be run; remembers the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, cast
+
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.jobs import jobs_view
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.choice_widget import Choice
+from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField, form_keys
+
+
+class RunField(FormField):
+    """A line to type in; enter starts the run from here, too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "start", tooltip="Start the run")]
+
+
+class RunDialog(FormDialog[jobs_view.Form]):
+    """How a job is to be run; a question that does not apply is hidden."""
+
+    NAME: ClassVar[str] = "Run a job"
+    ABOUT: ClassVar[str] = (
+        "A run holds both conditions, facts withheld and facts supplied, or one of them alone. "
+        "Repeats hold the same again; each model is a run of its own."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = form_keys("start", "Start the run", "question")
+    DEFAULT_CSS = """
+    RunDialog {
+        & #row-url, & #row-evaluator, & #row-judge { display: none; }
+        &.-url #row-url { display: block; }
+        &.-models #row-evaluator, &.-models #row-judge { display: block; }
+        &.-single #row-order { display: none; }
+        &.-narrow #told { margin-top: 0; }
+    }
+    """
+
+    def __init__(self, job: JobItem, form: jobs_view.Form) -> None:
+        super().__init__()
+        self._job = job
+        self._form = form
+
+    @property
+    def heading(self) -> str:
+        """The job."""
+        return f"Run {self._job.name}"
+
+    def compose_body(self) -> Iterable[Widget]:
+        """One line a question."""
+        form = self._form
+        with Vertical(classes="dialog--body"):
+            yield self._choice("agent", "agent", form.agent)
+            yield self._line("address", "url", form.url, "http://127.0.0.1:8081")
+            yield self._line("agent's models", "models", form.models, "the job's own; several, with commas")
+            yield self._choice("evaluation", "played", form.played)
+            yield self._line(
+                "evaluator", "evaluator", form.evaluator, "model; the job's or the setting's own"
+            )
+            yield self._line("judge", "judge", form.judge, "model; several are a panel, with commas")
+            yield self._line("repeats", "repeats", form.repeats, "1")
+            yield self._line("at once", "concurrency", form.concurrency, "1; so many conversations at most")
+            yield self._choice("conditions", "conditions", form.conditions)
+            yield self._choice("order", "order", form.order)
+            yield self._choice("held", "at_once", form.at_once)
+            yield Static(id="told", markup=False)
+
+    def _choice(self, label: str, name: str, value: str) -> Horizontal:
+        return self.row(label, Choice(jobs_view.CHOICES[name], value, id=name))
+
+    def _line(self, label: str, name: str, value: str, hint: str) -> Horizontal:
+        return self.row(label, RunField(value, placeholder=hint, id=name, compact=True))
+
+    @property
+    def form(self) -> jobs_view.Form:
+        """The form as it stands."""
+        choices = {choice.id: choice.value for choice in self.query(Choice)}
+        typed = {field.id: field.value for field in self.query(Input)}
+        return jobs_view.Form(**cast("dict[str, Any]", {**choices, **typed}))
+
+    def told(self, *, trying: bool) -> Cell:
+        """How much a run it is, or what is wrong; shows the questions that the answers lead to."""
+        form = self.form
+        self.set_class(form.agent == "url", "-url")
+        self.set_class(form.played == "job", "-models")
+        self.set_class(form.conditions != "both", "-single")
+        problem = jobs_view.wrong(form)
+        return (
+            Cell(problem, "bad" if trying else "warn")
+            if problem
+            else Cell(jobs_view.size_words(form), "quiet")
+        )
+
+    def action_give(self) -> None:
+        """Close with the form, unless something in it is wrong."""
+        if jobs_view.wrong(self.form):
+            self.tell(trying=True)
+        else:
+            self.dismiss(self.form)

@@ -1,0 +1,1 @@
+"""The screen of one run, live or replayed."""

@@ -1,0 +1,90 @@
+"""One assertion, closely: what was asked, expected and observed, turn by turn, and what changed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+
+from bioeval_tui.tui.live import assertion_view, heads_view
+from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.labelled_widget import Labelled, Row
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.state import RunState
+
+
+LABEL = 12
+"""How wide the column of labels is, in cells."""
+
+
+class AssertionDetail(Dialog[None]):
+    """Opened from the timeline; arrows go through the turns, `tab` to the other condition."""
+
+    NAME: ClassVar[str] = "Assertion"
+    ABOUT: ClassVar[str] = "What was asked, expected and observed after a turn, and what that turn changed."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "turn(-1)", "turn before", key_display="←", tooltip="The check one turn earlier"),
+        Binding("right,l", "turn(1)", "turn after", key_display="→", tooltip="The check one turn later"),
+        Binding("tab", "other", "other condition", tooltip="Look at the other condition"),
+    ]
+    DEFAULT_CSS = """
+    AssertionDetail.-narrow > .dialog--box { height: 100%; }
+    AssertionDetail.-narrow .dialog--body { height: 1fr; }
+    """
+
+    def __init__(self, state: RunState, trial: int, index: int, condition: ConditionName) -> None:
+        super().__init__()
+        self._state = state
+        self._trial = trial
+        self._index = index
+        self._condition = condition
+        self._turn: int | None = None
+
+    @property
+    def heading(self) -> str:
+        """The assertion's name and weight."""
+        return assertion_view.heading(self._state, self._index)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where one condition was held there is no other."""
+        return action != "other" or self._state.only_condition is None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """One text, scrollable."""
+        with VerticalScroll(classes="dialog--body"):
+            yield Labelled(id="detail")
+
+    def on_mount(self) -> None:
+        """Show the newest check."""
+        self._show()
+
+    def action_turn(self, by: int) -> None:
+        """Go to another turn."""
+        turns = assertion_view.turns(self._state, self._condition, self._trial, self._index)
+        if not turns:
+            return
+        at = turns.index(self._turn) if self._turn in turns else len(turns) - 1
+        self._turn = turns[max(0, min(len(turns) - 1, at + by))]
+        self._show()
+
+    def action_other(self) -> None:
+        """Go to the other condition."""
+        both = heads_view.conditions(self._state)
+        at = both.index(self._condition) if self._condition in both else -1
+        self._condition = both[(at + 1) % len(both)]
+        self._turn = None
+        self._show()
+
+    def _show(self) -> None:
+        facts = assertion_view.detail(self._state, self._condition, self._trial, self._index, self._turn)
+        rows: list[Row] = []
+        for label, cells in facts:
+            # A label that is a space keeps the text in its column.
+            rows += [(label if number == 0 else " ", (cell,)) for number, cell in enumerate(cells)]
+            rows.append(("", ()))
+        self.query_one(Labelled).show(rows, LABEL)

@@ -1,0 +1,113 @@
+"""What the close look at one assertion says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bioeval_tui.text import compact_json
+from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.changed_view import changes
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import AssertionChecked, ConditionName, StateObserved
+    from bioeval_tui.record.state import ConversationState, RunState
+
+Facts = list[tuple[str, list[Cell]]]
+
+_CHANGE_TONES: dict[str, Tone] = {"+": "good", "−": "bad"}
+_STATUS = {
+    "passed": Cell("✓ passed", "good"),
+    "failed": Cell("✗ not true", "bad"),
+    "not_measured": Cell("? could not be measured", "warn"),
+}
+
+
+def _definition(state: RunState, index: int) -> dict[str, Any]:
+    items = state.job.get("assertions") or []
+    item = items[index] if index < len(items) else {}
+    return item if isinstance(item, dict) else {}
+
+
+def heading(state: RunState, index: int) -> str:
+    """Return the assertion's name and weight."""
+    item = _definition(state, index)
+    name = item.get("name") or item.get("expression") or item.get("cypher") or f"assertion {index + 1}"
+    return f"{name}   weight {float(item.get('weight', 1.0)):g}"
+
+
+def turns(state: RunState, condition: ConditionName, trial: int, index: int) -> list[int]:
+    """Return the turns after which the assertion was checked."""
+    talk = state.conversation(condition, trial)
+    return [check.after_turn for check in talk.checks.get(index, ())] if talk else []
+
+
+def detail(state: RunState, condition: ConditionName, trial: int, index: int, turn: int | None) -> Facts:
+    """Return labelled lines for the check after `turn`; None is the newest, a final one above all."""
+    facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, index)]
+    talk = state.conversation(condition, trial)
+    check = _check(talk, index, turn)
+    if talk is None or check is None:
+        facts.append((condition, [Cell("not checked yet", "quiet")]))
+        return facts
+    when = "at the end" if check.final else f"after turn {check.after_turn}"
+    status = _STATUS[check.status]
+    if check.status == "failed" and not check.final:
+        status = Cell("· not true", "plain")
+    facts.append((condition, [status._replace(text=f"{status.text}, {when}")]))
+    facts.append(("expected", [Cell(compact_json(check.expected))]))
+    facts.append(("observed", [Cell(compact_json(check.observed))]))
+    if check.error:
+        facts.append(("error", [Cell(check.error, "bad")]))
+    if check.warning:
+        facts.append(("warning", [Cell(check.warning, "warn")]))
+    if talk.submissions:
+        facts += _submission(talk, index)
+    facts += _changed(talk, check.after_turn)
+    return facts
+
+
+def _question(state: RunState, index: int) -> list[tuple[str, str]]:
+    item = _definition(state, index)
+    return [(key, str(item[key])) for key in ("expression", "cypher", "medal", "task") if key in item]
+
+
+def _check(talk: ConversationState | None, index: int, turn: int | None) -> AssertionChecked | None:
+    if talk is None:
+        return None
+    checks = talk.checks.get(index, [])
+    if turn is not None:
+        return next((check for check in checks if check.after_turn == turn), None)
+    return talk.final_checks.get(index) or (checks[-1] if checks else None)
+
+
+def _submission(talk: ConversationState, index: int) -> Facts:
+    graded = next((item for item in talk.submissions if item.assertion == index), None)
+    if graded is None:
+        return []
+    if graded.error:
+        return [("grading", [Cell(graded.error, "bad")])]
+    return [("score", [Cell(str((graded.report or {}).get("score")))])]
+
+
+def _changed(talk: ConversationState, turn: int) -> Facts:
+    """Return what changed in object context and graph between the turn before and this one."""
+    after = _observation(talk, turn)
+    before = _observation(talk, turn - 1)
+    if after is None or before is None:
+        return [("changed", [Cell("the state was not observed on both sides of this turn", "quiet")])]
+    if after.error or before.error:
+        return [("changed", [Cell(f"not observed: {after.error or before.error}", "warn")])]
+    facts: Facts = []
+    for label, old, new in (
+        ("context", before.object_context, after.object_context),
+        ("graph", before.graph, after.graph),
+    ):
+        lines = changes(old, new)
+        cells = [Cell(line, _CHANGE_TONES.get(line[:1], "plain")) for line in lines]
+        words = f"nothing changed in turn {turn}"
+        facts.append((label, cells or [Cell(words, "quiet")]))
+    return facts
+
+
+def _observation(talk: ConversationState, turn: int) -> StateObserved | None:
+    return next((seen for seen in reversed(talk.observations) if seen.after_turn == turn), None)

@@ -1,0 +1,51 @@
+"""Which of the live screen's actions apply now. One function, asked by keys, footer and palette alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bioeval_tui.tui.live.heads_view import LinkState, operator_has
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.state import RunState
+
+CONTROL = frozenset({"pause", "resume", "step", "take_over", "say", "give_back", "cancel", "cancel_all"})
+
+
+def applies(action: str, state: RunState, link: LinkState, condition: ConditionName, trial: int) -> bool:
+    """Return whether `action` makes sense in this state, for the conversation looked at."""
+    talk = state.conversation(condition, trial)
+    if action in CONTROL:
+        return _can_control(action, state, link, condition, trial)
+    match action:
+        case "score_card":
+            return any(talk.score or talk.ended for talk in state.conversations.values())
+        case "again":
+            return link in ("failed", "interrupted") or state.ended is not None
+        case "find" | "events":
+            return talk is not None and bool(talk.messages)
+        case "other_trial":
+            return bool(state.started and state.started.trials > 1)
+        case _:
+            return True
+
+
+def _can_control(action: str, state: RunState, link: LinkState, condition: ConditionName, trial: int) -> bool:
+    if link != "live" or state.ended is not None or state.started is None:
+        return False
+    talk = state.conversation(condition, trial)
+    goes_on = talk is not None and talk.ended is None
+    match action:
+        case "pause":
+            return not state.paused
+        case "resume" | "step":
+            return bool(state.paused)
+        case "take_over":
+            return goes_on and not operator_has(state, condition)
+        case "say" | "give_back":
+            return goes_on and operator_has(state, condition)
+        case "cancel":
+            return goes_on
+        case _:
+            return True

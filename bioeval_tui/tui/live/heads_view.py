@@ -1,0 +1,190 @@
+"""What the live screen says about a run and its conversations: title and heads. Reads a RunState only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from bioeval_tui.text import plural
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, score
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName, OperatorActed
+    from bioeval_tui.record.state import ConversationState, RunState
+
+CONDITIONS: tuple[ConditionName, ...] = ("withheld", "supplied")
+FROM_JOB = "the job:"
+"""How the sender of what the job itself asked for begins."""
+LinkState = Literal["empty", "waiting", "live", "replay", "interrupted", "failed"]
+
+_ENDINGS: dict[str, Cell] = {
+    "signed_off": Cell("✓ signed off", "good"),
+    "max_turns": Cell("✗ out of messages", "warn"),
+    "agent_failed": Cell("✗ agent failed", "bad"),
+    "evaluator_failed": Cell("! evaluator failed", "warn"),
+    "timed_out": Cell("! timed out", "warn"),
+    "cancelled": Cell("– cancelled", "quiet"),
+}
+
+
+def conditions(state: RunState) -> tuple[ConditionName, ...]:
+    """Return the run's conditions in the order of the screen."""
+    return state.started.conditions if state.started else CONDITIONS
+
+
+def title_notes(state: RunState) -> list[Cell]:
+    """Return what a viewer must know all the time: rehearsal, agent, model, whether the run is clean."""
+    started = state.started
+    if started is None:
+        return []
+    notes = [Cell("rehearsal", "warn")] if started.rehearsal else []
+    notes.append(Cell(started.agent, "quiet"))
+    if started.model and not started.rehearsal:
+        notes.append(Cell(started.model, "quiet"))
+    if not state.clean:
+        notes.append(Cell("! not clean", "warn"))
+    return notes
+
+
+def title_state(
+    state: RunState, link: LinkState, now: datetime | None, *, speed: float | None = 1.0, waits: bool = False
+) -> Cell:
+    """Return the sign and word for what is going on, with the elapsed time; of a replay also its speed."""
+    elapsed = run_seconds(state, now)
+    time = "" if elapsed is None else f"  {clock(elapsed)}"
+    if state.ended is not None:
+        replayed = "REPLAY · " if link == "replay" else ""
+        word, tone = _RUN_ENDS[state.ended.status]
+        return Cell(f"{replayed}{word}{time}", tone)
+    if link == "interrupted":
+        return Cell(f"! INTERRUPTED{time}", "bad")
+    if link == "failed":
+        return Cell("! COULD NOT START", "bad")
+    if link == "waiting" or state.started is None:
+        return Cell("◌ WAITING", "quiet")
+    if state.paused and link != "replay":
+        return Cell(f"‖ PAUSED{time}", "warn")
+    if link == "replay":
+        pace = "" if speed in (None, 1) else f" {speed:g}×"
+        return Cell(f"‖ REPLAY{pace}{time}", "warn") if waits else Cell(f"▸ REPLAY{pace}{time}", "busy")
+    return Cell(f"● LIVE{time}", "good")
+
+
+_RUN_ENDS: dict[str, tuple[str, Tone]] = {
+    "completed": ("✓ ENDED", "plain"),
+    "cancelled": ("– CANCELLED", "warn"),
+    "failed": ("! NOT MEASURED", "bad"),
+}
+
+
+def run_seconds(state: RunState, now: datetime | None) -> float | None:
+    """Return for how long the run has gone on, or went on; None before it began."""
+    if state.started is None:
+        return None
+    end = state.ended.at if state.ended else now or state.last_at
+    return (end - state.started.at).total_seconds() if end else None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The line above a conversation: condition, state in words, and the number that matters."""
+
+    condition: ConditionName
+    state: Cell
+    elapsed: str
+    score: Cell
+
+
+def head(state: RunState, condition: ConditionName, trial: int, now: datetime | None) -> Head:
+    """Return the head of one conversation; `now` in the run's own time."""
+    talk = state.conversation(condition, trial)
+    if talk is None:
+        waiting = Cell("– not held" if state.ended else "◌ waits for its turn", "quiet")
+        return Head(condition, waiting, "", Cell("–", "quiet"))
+    end = talk.ended_at or (state.ended.at if state.ended else now)
+    elapsed = clock((end - talk.started_at).total_seconds()) if end and talk.started_at else ""
+    return Head(condition, _talk_state(state, talk, now), elapsed, _score_cell(state, talk))
+
+
+def short_state(state: RunState, condition: ConditionName, trial: int) -> Cell:
+    """Return a conversation's state for a narrow tab: a sign and a few words."""
+    talk = state.conversation(condition, trial)
+    if talk is None:
+        return Cell("–" if state.ended else "◌", "quiet")
+    if talk.score is not None or talk.ended is not None:
+        sign = _ENDINGS[talk.ended.reason] if talk.ended else Cell("✓", "good")
+        return Cell(f"{sign.text.split()[0]} {score(talk.score.score if talk.score else None)}", sign.tone)
+    count = talk.messages[-1].message if talk.messages else 0
+    if is_paused(state, condition):
+        return Cell(f"‖ message {count}/{talk.max_messages}", "warn")
+    return Cell(f"● message {count}/{talk.max_messages}", "busy")
+
+
+def is_paused(state: RunState, condition: ConditionName) -> bool:
+    """Whether this condition waits because somebody paused it."""
+    return condition in state.paused
+
+
+def operator_has(state: RunState, condition: ConditionName) -> bool:
+    """Whether a person plays the user in this condition now."""
+    act = _newest_turn(state, condition)
+    return act is not None and act.action == "take_over"
+
+
+def played_by_hand(state: RunState, condition: ConditionName) -> bool:
+    """Whether the job itself has a person play the user: then every viewer is asked."""
+    act = _newest_turn(state, condition)
+    return act is not None and act.action == "take_over" and act.sender.startswith(FROM_JOB)
+
+
+def _newest_turn(state: RunState, condition: ConditionName) -> OperatorActed | None:
+    """Return the last time that somebody took over or gave back."""
+    for act in reversed(state.operator):
+        if act.condition in (None, condition) and act.action in ("take_over", "give_back"):
+            return act
+    return None
+
+
+def _talk_state(state: RunState, talk: ConversationState, now: datetime | None) -> Cell:
+    if talk.ended is not None:
+        ending = _ENDINGS[talk.ended.reason]
+        count = plural(len(talk.messages), "message")
+        if talk.phase == "judging" and talk.score is None and state.ended is None:
+            return Cell(f"{ending.text} · {count} · judge reads…", "busy")
+        return Cell(f"{ending.text} · {count}", ending.tone)
+    if state.ended is not None:
+        return Cell("– not finished", "quiet")
+    if not talk.messages:
+        return Cell("● preparing the session…", "busy")
+    newest = talk.messages[-1]
+    where = f"message {newest.message} of {talk.max_messages}"
+    if is_paused(state, talk.key.condition) and newest.done:
+        return Cell(f"‖ paused · {where}", "warn")
+    doing = _doing(state, talk, now)
+    return Cell(f"● {where} · {doing}", "busy")
+
+
+def _doing(state: RunState, talk: ConversationState, now: datetime | None) -> str:
+    newest = talk.messages[-1]
+    if talk.phase == "checking" or newest.done:
+        if operator_has(state, talk.key.condition) and newest.role == "assistant":
+            return "your message is awaited"
+        return "checking…"
+    waited = ""
+    if now is not None:
+        waited = f" {max(0.0, (now - newest.started_at).total_seconds()):.1f} s"
+    if newest.role == "assistant":
+        return f"agent answers{waited}…"
+    if operator_has(state, talk.key.condition):
+        return "your message is awaited"
+    return f"evaluator thinks{waited}…"
+
+
+def _score_cell(state: RunState, talk: ConversationState) -> Cell:
+    if talk.score is not None:
+        return Cell(score(talk.score.score), "strong")
+    if talk.ended is not None and talk.ended.reason == "cancelled":
+        return Cell("–", "quiet")
+    value = state.running_score(talk)
+    return Cell("–", "quiet") if value is None else Cell(f"{value:.2f} so far", "quiet")

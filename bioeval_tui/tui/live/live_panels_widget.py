@@ -1,0 +1,157 @@
+"""The three lower panels of the live screen, each drawn from a RunState."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.content import Content
+
+from bioeval_tui.tui.live import heads_view, panels_view
+from bioeval_tui.tui.live.panel_widget import Panel
+from bioeval_tui.tui.shared import bars_view
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.tones import left, paint, right, spread
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.state import RunState
+
+NAME_WIDTH = 10
+FIGURES = ("avg", "p90", "max", "first")
+"""What is said of the latencies of one condition, in this order."""
+
+
+class Look(NamedTuple):
+    """Which part of the run is looked at: the trial, the conditions in view, and the moment."""
+
+    trial: int
+    conditions: tuple[ConditionName, ...]
+    now: datetime | None
+
+
+def _names(look: Look, column: int) -> Content:
+    return Content.assemble(*(right(Cell(name, "quiet"), column) for name in look.conditions))
+
+
+class TasksPanel(Panel):
+    """The checklist of tasks, one column a condition."""
+
+    def show(self, state: RunState, look: Look) -> None:
+        """Draw from the run."""
+        rows = panels_view.task_rows(state, look.trial)
+        both = look._replace(conditions=heads_view.conditions(state))
+
+        def paint_row(index: int, width: int) -> Content:
+            row = rows[index]
+            cells = [right(cell, NAME_WIDTH) for cell in row.cells.values()]
+            title = left(row.title, width - NAME_WIDTH * len(cells) - 3)
+            return Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ", title, *cells)
+
+        nothing = Content("" if rows else "the job has no tasks")
+        self.set_panel(lambda _: _names(both, NAME_WIDTH), len(rows), paint_row, lambda _: nothing)
+
+
+class LatencyPanel(Panel):
+    """One row a turn: how long the agent took, against the target."""
+
+    def show(self, state: RunState, look: Look) -> None:
+        """Draw from the run."""
+        self.rows.tail = True
+        rows = panels_view.latency_rows(state, look.trial, look.now)
+        target = panels_view.target_ms(state)
+        scale = bars_view.scale_of([bar for row in rows for bar in row.bars.values()], target)
+
+        def paint_row(index: int, width: int) -> Content:
+            row = rows[index]
+            share = (width - 2) // len(look.conditions)
+            pieces: list[Content] = [right(Cell(str(row.turn), "quiet"), 2)]
+            for condition in look.conditions:
+                bar = row.bars.get(condition)
+                time = (
+                    Cell("")
+                    if bar is None
+                    else Cell(f"{bar.ms / 1000:.1f}", "quiet" if bar.running else "plain")
+                )
+                drawn = bars_view.latency_bar(bar, scale, target, share - 7)
+                pieces += [Content(" "), *(paint(cell) for cell in drawn), right(time, 5), Content(" ")]
+            return Content.assemble(*pieces)
+
+        summaries = [(c, panels_view.latency_summary(state, c, look.trial)) for c in look.conditions]
+        goal = paint(Cell(f"s per turn   target {bars_view.TARGET} {target / 1000:.1f}", "quiet"))
+
+        def foot(width: int) -> Content:
+            column = max(6, min(7, (width - NAME_WIDTH) // len(FIGURES)))
+            titles = " " * NAME_WIDTH + "".join(f"{name:>{column}}" for name in FIGURES)
+            token = " token" if len(titles) + 6 <= width else ""
+            lines = [paint(Cell(titles + token, "quiet")).truncate(width)]
+            for name, summary in summaries:
+                figures = (_second(ms, column) for ms in summary)
+                lines.append(paint(Cell(f"{name:<{NAME_WIDTH}}", "quiet"), *figures).truncate(width))
+            return Content("\n").join(lines)
+
+        self.set_panel(lambda _: goal, len(rows), paint_row, foot, 1 + len(summaries))
+
+    def message_at(self, state: RunState, look: Look, index: int) -> int | None:
+        """Return the number of the message that row `index` is about."""
+        rows = panels_view.latency_rows(state, look.trial, look.now)
+        found = rows[index].bars.values() if index < len(rows) else ()
+        return next((bar.message for bar in found), None)
+
+
+def _second(ms: float | None, width: int) -> Cell:
+    if ms is not None and ms < 95:
+        return Cell(f"{f'{ms:.0f} ms':>{width}}")
+    return Cell(
+        f"{'–' if ms is None else f'{ms / 1000:.1f}':>{width}}", "plain" if ms is not None else "quiet"
+    )
+
+
+class AssertionsPanel(Panel):
+    """Rows are assertions, columns turns; the last mark is the final check."""
+
+    def show(self, state: RunState, look: Look) -> None:
+        """Draw from the run."""
+        rows = panels_view.assertion_rows(state, look.trial)
+        turns = max([turn for row in rows for marks in row.marks.values() for turn in marks], default=0)
+
+        longest = max([len(row.title) for row in rows], default=0)
+
+        def shown(width: int) -> tuple[int, str]:
+            """Return how many turns there is room for, and what stands between them."""
+            room = (width - 4 - min(longest, width // 2)) // len(look.conditions) - 2
+            between = " " if 2 * turns <= room else ""
+            return max(1, min(turns, room)), between
+
+        def column(width: int) -> int:
+            count, between = shown(width)
+            return max(NAME_WIDTH, count * (1 + len(between)) + 2)
+
+        def paint_row(index: int, width: int) -> Content:
+            row = rows[index]
+            marks = [right(_marks(row, c, turns, *shown(width)), column(width)) for c in look.conditions]
+            title = left(row.title, width - column(width) * len(marks) - 4)
+            return Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ", title, *marks)
+
+        def foot(width: int) -> Content:
+            count, _ = shown(width)
+            newest = f"{turns - count + 1} to {turns}" if count < turns else ""
+            fits = summary.cell_length + len("  turns ") + len(newest) <= width
+            left_out = f"turns {newest}" if newest and fits else newest
+            return spread(summary, paint(Cell(left_out, "quiet")), width)
+
+        uplift = panels_view.uplift_so_far(state, look.trial) if rows else Cell("the job has no assertions")
+        summary = paint(Cell("uplift by facts  " if rows else "", "quiet"), uplift) if uplift else Content("")
+        self.set_panel(lambda width: _names(look, column(width)), len(rows), paint_row, foot)
+
+
+def _marks(
+    row: panels_view.AssertionRow, condition: ConditionName, turns: int, shown: int, between: str
+) -> Content:
+    """Return the marks of the newest turns, the final check in place of the last one."""
+    marks = dict(row.marks[condition])
+    final = row.final[condition]
+    if final is not None:
+        marks[max(marks, default=1)] = final
+    first = max(1, turns - shown + 1)
+    return Content(between).join([paint(marks.get(turn, Cell(" "))) for turn in range(first, turns + 1)])

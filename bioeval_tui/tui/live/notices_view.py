@@ -1,0 +1,90 @@
+"""Sentences for what is not a conversation: waiting, could not start, interrupted, not clean, not measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from bioeval_tui.text import plural
+from bioeval_tui.tui.live.heads_view import LinkState
+from bioeval_tui.tui.shared.cells_view import Cell
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import Warned
+    from bioeval_tui.record.state import RunState
+
+SLOW_S = 5.0
+
+
+class Keys(NamedTuple):
+    """The keys that an empty live screen names, as they are now."""
+
+    jobs: str
+    runs: str
+    again: str
+    quit: str
+
+
+def waiting(link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended: bool = False) -> list[Cell]:
+    """Return the lines of an empty live screen: what is happening, or what went wrong and what to press."""
+    if link == "empty":
+        return [
+            Cell("No run is open", "strong"),
+            Cell(""),
+            Cell(f"{keys.jobs}  jobs: enter on one runs it", "quiet"),
+            Cell(f"{keys.runs}  runs held before, and those that go on elsewhere", "quiet"),
+        ]
+    again = Cell(f"{keys.again}  try again     {keys.quit}  quit", "quiet")
+    if link == "failed":
+        return [
+            Cell("The run could not start", "strong"),
+            Cell(""),
+            Cell(failure, "bad"),
+            Cell(""),
+            again,
+        ]
+    if ended or link == "interrupted":
+        return [
+            Cell("The run ended before a conversation began", "strong"),
+            Cell(""),
+            again,
+        ]
+    if link == "waiting":
+        lines = [Cell("Starting the engine…", "strong"), Cell("")]
+    else:
+        lines = [Cell("Preparing the first conversation…", "strong"), Cell("")]
+    if waited_s < SLOW_S:
+        lines.append(Cell("The first message appears here.", "quiet"))
+    else:
+        lines.append(Cell(f"This takes longer than usual: {waited_s:.0f} s. {keys.quit} quits.", "warn"))
+    return lines
+
+
+def title(link: LinkState) -> Cell:
+    """Return what the title says before the run has begun."""
+    if link == "failed":
+        return Cell("! COULD NOT START", "bad")
+    return Cell("") if link == "empty" else Cell("◌ WAITING", "quiet")
+
+
+def banner(state: RunState, link: LinkState, failure: str) -> str:
+    """Return the one sentence that must be read beside the conversations, or nothing."""
+    if link == "interrupted":
+        kept = sum(1 for talk in state.conversations.values() for message in talk.messages if message.done)
+        why = failure.rstrip(".") or "the engine stopped before the run ended"
+        run = state.started.run_id if state.started else ""
+        return (
+            f"! {why[0].upper()}{why[1:]}. {plural(kept, 'message')} kept; "
+            f"bioeval-tui runs resume {run} goes on from there."
+        )
+    if state.ended is not None and state.ended.status == "failed":
+        return f"! Could not be measured: {state.ended.detail or 'the run failed'}"
+    unclean = next((w for w in _warnings(state) if w.code == "not_clean"), None)
+    if unclean is not None:
+        return f"! Not clean: {unclean.message}.{'' if state.only_condition else ' No uplift is shown.'}"
+    if state.ended is None and state.warnings:
+        return f"! {state.warnings[-1].message}"
+    return ""
+
+
+def _warnings(state: RunState) -> list[Warned]:
+    return [*state.warnings, *(w for talk in state.conversations.values() for w in talk.warnings)]

@@ -1,0 +1,78 @@
+"""A lower panel of the live screen: a heading, rows, and lines that sum up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.rows_widget import RowList, RowPainter
+from bioeval_tui.tui.shared.tones import left
+
+LinePainter = Callable[[int], Content]
+"""Called with the width in cells; returns the line, or lines."""
+
+
+class Drawn(Widget):
+    """Lines that are drawn for whatever width there is."""
+
+    DEFAULT_CSS = """
+    Drawn { height: 1; }
+    """
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._painter: LinePainter | None = None
+
+    def draw(self, painter: LinePainter) -> None:
+        """Draw by `painter` from now on."""
+        self._painter = painter
+        self.refresh()
+
+    def render(self) -> Content:
+        """Draw."""
+        return self._painter(self.size.width) if self._painter else Content("")
+
+
+class Panel(Vertical):
+    """Heading, rows on demand, summary."""
+
+    DEFAULT_CSS = """
+    Panel {
+        padding: 0 1;
+        & > RowList { height: 1fr; }
+    }
+    """
+
+    def __init__(self, name: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self.panel_name = name
+        self.rows = RowList()
+        self._head = Drawn(classes="panel--head")
+        self._foot = Drawn(classes="panel--foot")
+
+    def compose(self) -> ComposeResult:
+        """Lay out the three parts."""
+        yield self._head
+        yield self.rows
+        yield self._foot
+
+    def set_panel(
+        self, head: LinePainter, count: int, painter: RowPainter, foot: LinePainter, foot_lines: int = 1
+    ) -> None:
+        """Show rows; `head` draws what stands on the right of the panel's name."""
+
+        def heading(width: int) -> Content:
+            end = head(width)
+            # Behind tabs, the tab already says the name.
+            name = Cell(self.panel_name.upper() if self.app.size.width >= 120 else "", "strong")
+            return Content.assemble(left(name, width - end.cell_length), end)
+
+        self._head.draw(heading)
+        self._foot.styles.height = foot_lines
+        self._foot.draw(foot)
+        self.rows.set_rows(count, painter)

@@ -1,0 +1,126 @@
+"""A run as a screen holds it: opening it, following it, its own clock, and sending intents."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.tui.live.feed import Feed, StateChanged
+from bioeval_tui.tui.live.heads_view import LinkState
+from bioeval_tui.tui.services import Intent, IntentKind, Playback
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.state import RunState
+    from bioeval_tui.tui.services import RunView
+
+Opener = Callable[[], Awaitable["RunView"]]
+
+
+class RunLink:
+    """One run followed. `status` says how the link stands; `failure` why it broke, in a sentence."""
+
+    def __init__(
+        self,
+        opener: Opener | None,
+        post: Callable[[StateChanged], object],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.status: LinkState = "waiting" if opener else "empty"
+        self.failure = ""
+        self.opened_at = clock()
+        self._opener = opener
+        self._post = post
+        self._clock = clock
+        self._feed: Feed | None = None
+        self.playback: Playback | None = None
+        """The controls of a replay; None for a live run, and before it is opened."""
+        self._over = asyncio.Event()
+
+    @property
+    def state(self) -> RunState | None:
+        """The run so far; None until the engine has answered."""
+        return self._feed.state if self._feed else None
+
+    @property
+    def view(self) -> RunView | None:
+        """The run as it was opened."""
+        return self._feed.view if self._feed else None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a live run would be lost, or left alone, if the screen closed now."""
+        return self.status == "live" and self.state is not None and self.state.ended is None
+
+    @property
+    def now(self) -> datetime | None:
+        """The moment in the run's own time: the newest event's, and what has passed since it was heard.
+
+        A replay has the time of the recording, and a viewer's clock may differ from the engine's.
+        """
+        feed = self._feed
+        if feed is None or feed.last_at is None or feed.heard_at is None:
+            return None
+        if feed.state.ended is not None or self.status == "interrupted":
+            return feed.last_at
+        passed, playback = self._clock() - feed.heard_at, self.playback
+        if playback is not None:
+            passed *= 0.0 if playback.paused else playback.speed or 0.0
+        return feed.last_at + timedelta(seconds=passed)
+
+    @property
+    def waited_s(self) -> float:
+        """For how long the run has been awaited, in seconds."""
+        return self._clock() - self.opened_at
+
+    async def follow(self) -> None:
+        """Open the run and fold it until it has ended or died."""
+        if self._opener is None:
+            return
+        try:
+            await self._follow(self._opener)
+        except (BioevalError, OSError) as error:
+            self.failure = str(error) or type(error).__name__
+            begun = self.state is not None and self.state.started is not None
+            self.status = "interrupted" if begun else "failed"
+
+    async def _follow(self, opener: Opener) -> None:
+        view = await opener()
+        from bioeval_tui.record.state import RunState
+
+        self.status = view.mode
+        self.playback = view if isinstance(view, Playback) else None
+        self._feed = Feed(view, RunState(), self._post, self._clock)
+        await self._feed.run()
+        self._over.set()
+        if self._feed.state.started is None:
+            self.status = "failed"
+            self.failure = _last_warning(self._feed.state) or "the engine ended before the run began"
+        elif self._feed.state.ended is None:
+            self.status = "interrupted"
+            self.failure = _last_warning(self._feed.state)
+
+    async def send(
+        self, kind: IntentKind, condition: ConditionName | None = None, text: str = ""
+    ) -> str | None:
+        """Send an intent; return None when it was taken, else one sentence saying why not."""
+        if self._feed is None:
+            return "the run has not begun yet"
+        return await self._feed.view.send(Intent(kind, condition, text))
+
+    async def wait_for_end(self) -> None:
+        """Wait until no more events come."""
+        await self._over.wait()
+
+    async def close(self) -> None:
+        """Detach from the run."""
+        if self._feed is not None:
+            await self._feed.view.aclose()
+
+
+def _last_warning(state: RunState) -> str:
+    return state.warnings[-1].message if state.warnings else ""

@@ -1,0 +1,284 @@
+"""The score card: what both conversations were worth, why, and what would raise it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Digits, Static
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.text import shorten
+from bioeval_tui.tui.live import heads_view, score_card_view, score_parts_view
+from bioeval_tui.tui.live.panel_widget import Drawn
+from bioeval_tui.tui.live.score_card_view import Evidence
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.tones import left, paint, right, spread
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.state import RunState
+    from bioeval_tui.tui.app import BioevalApp
+
+COLUMN = 10
+
+
+class EvidenceRows(RowList):
+    """The rows of the card; enter where there is something to go to."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "evidence", tooltip="Go to what the judge quotes")
+    ]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Ask the card."""
+        card = self.screen
+        if action != "choose":
+            return super().check_action(action, parameters)
+        return isinstance(card, ScoreCard) and card.evidence is not None
+
+
+class ScoreCard(Dialog[Evidence]):
+    """Opened over the live screen; enter goes to the evidence of the row and condition looked at."""
+
+    NAME = "Score card"
+    ABOUT = (
+        "Both conditions' scores first, then their mean. Bars add up to the score; the last column is what "
+        "the facts changed. Enter on a task goes to the judge's evidence."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "close", tooltip="Back to the conversations"),
+        Binding("tab", "other", "other", tooltip="Look at the other condition"),
+        Binding("v", "review", "review", tooltip="Accept the judge's scores, or give others"),
+        Binding("m", "medals", "medals", tooltip="The medal table"),
+        Binding("r", "again", "run again", tooltip="Start the same once more"),
+        Binding("y", "copy", "copy", tooltip="Copy the card as text"),
+        # A modal screen keeps the application's keys out; leaving is wanted here most of all.
+        Binding(
+            "question_mark", "app.help", "help", key_display="?", tooltip="What this card shows, its keys"
+        ),
+        Binding("q", "app.leave_app", "quit", tooltip="Leave the program"),
+    ]
+    DEFAULT_CSS = """
+    ScoreCard {
+        & > .dialog--box { width: 100%; max-width: 132; height: auto; max-height: 100%; }
+        & .card--line { height: auto; }
+        & #headline { height: 4; margin-top: 1; }
+        & .card--score { width: 20; height: 4; }
+        & .card--score Digits { width: auto; text-style: bold; }
+        & .card--rest { width: 1fr; height: 4; padding-top: 1; }
+        & #reviewed { height: auto; display: none; }
+        & .card--bars { margin: 1 0; }
+        & #columns { height: auto; }
+        & #table { width: 3fr; height: auto; }
+        & #table RowList { height: auto; max-height: 14; }
+        & .card--raise { width: 2fr; height: 6; padding-left: 3; }
+        & #details { height: auto; max-height: 6; margin-top: 1; border-top: solid $line; }
+        & #faults { margin-top: 1; color: $quiet; height: 1; }
+        &.-narrow {
+            & > .dialog--box { height: 100%; }
+            & #headline { margin-top: 0; }
+            & .card--bars { margin: 0; }
+            & #columns { layout: vertical; height: 1fr; }
+            & #table { width: 100%; height: 1fr; }
+            & #table RowList { height: 1fr; max-height: 100%; }
+            & .card--raise { width: 100%; height: 1; padding-left: 0; }
+            & #details { margin-top: 0; height: 4; }
+            & #faults { display: none; }
+        }
+    }
+    """
+
+    def __init__(self, state: RunState, trial: int) -> None:
+        super().__init__()
+        self._state = state
+        self._trial = trial
+        self._both = score_card_view.talks(state, trial)
+        self._rows = score_card_view.rows(state, trial)
+        # The second one, unless it was not held: there the facts could be given.
+        self._condition: ConditionName = "supplied" if self._both.get("supplied") else next(iter(self._both))
+        self._list = EvidenceRows()
+
+    @property
+    def heading(self) -> str:
+        """What was evaluated."""
+        return score_card_view.subject(self._state)
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Scores, bars, rows, details."""
+        notes = score_card_view.notes(self._state)
+        if notes:
+            yield Static(
+                Content("\n").join([paint(note) for note in notes]), classes="card--line", markup=False
+            )
+        with Horizontal(id="headline"):
+            for name, value in score_card_view.headline(self._state, self._trial):
+                with Vertical(classes="card--score"):
+                    yield Static(Content.styled(name, "$quiet"), markup=False)
+                    yield Digits(value.replace("–", "-"))
+            yield Static(self._rest(), classes="card--rest", markup=False)
+        yield Static(id="reviewed", markup=False)
+        yield Drawn(classes="card--bars")
+        with Horizontal(id="columns"):
+            with Vertical(id="table"):
+                yield Drawn(classes="card--head")
+                yield self._list
+            yield Drawn(classes="card--raise")
+        yield Static(id="details", markup=False)
+        yield Static(Content(score_card_view.faults(self._state)), id="faults", markup=False)
+
+    def _rest(self) -> Content:
+        mean = score_card_view.mean(self._state, self._trial)
+        return Content.assemble(
+            ("mean (published formula)  ", "$quiet"),
+            (mean, "bold"),
+            "\n",
+            ("uplift by facts           ", "$quiet"),
+            paint(score_card_view.total_uplift(self._state, self._trial)),
+        )
+
+    def on_mount(self) -> None:
+        """Draw, and put the cursor on the first row."""
+        bars = self.query_one(".card--bars", Drawn)
+        bars.styles.height = 2 * len(self._both) if self._wide else len(self._both) + 1
+        bars.draw(self._bars)
+        self.query_one(".card--head", Drawn).draw(self._head)
+        self._list.set_rows(len(self._rows), self._row)
+        self._list.show_blurred_cursor()
+        self._list.focus()
+        self._show_condition()
+
+    @property
+    def _wide(self) -> bool:
+        return self.app.size.width >= 120
+
+    def _bars(self, width: int) -> Content:
+        lines = []
+        for condition, talk in self._both.items():
+            name = Cell(f"{condition:<{COLUMN}}", "quiet")
+            if talk is None:
+                lines += [paint(name, Cell("not held", "quiet")), Content("")]
+                continue
+            room = max(0, width - COLUMN)
+            lines.append(paint(name, *score_parts_view.score_bar(talk, room)))
+            if self._wide or condition == self._condition:
+                lines.append(paint(" " * (COLUMN if self._wide else 0), *score_parts_view.legend(talk)))
+        return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
+
+    def _head(self, width: int) -> Content:
+        names = [Cell(name, "strong" if name == self._condition else "quiet") for name in self._both]
+        return self._line(Cell(""), names, Cell("uplift", "quiet"), width)
+
+    def _row(self, index: int, width: int) -> Content:
+        row = self._rows[index]
+        cells = [row.cells.get(name, Cell("–", "quiet")) for name in self._both]
+        return self._line(row.label, cells, row.uplift, width)
+
+    @staticmethod
+    def _line(label: Cell, cells: list[Cell], uplift: Cell, width: int) -> Content:
+        """Return a label, a column a condition, and what the facts changed where there are two of them."""
+        columns = [right(cell, COLUMN) for cell in (cells if len(cells) == 1 else [*cells, uplift])]
+        return Content.assemble(left(label, width - COLUMN * len(columns)), *columns)
+
+    def _raise(self, width: int) -> Content:
+        title = f"what would raise it most ({self._condition})"
+        lines = [paint(Cell(title, "quiet"))]
+        talk = self._both.get(self._condition)
+        found = score_parts_view.gains(self._state, talk) if talk else []
+        for gain in found[:5]:
+            lines.append(Content.assemble(left(gain.what, width - 8), right(Cell(gain.words, "good"), 8)))
+        if not found:
+            perfect = talk is not None and talk.score is not None and talk.score.score == 1
+            why = "nothing: it is perfect" if perfect else "not known without a score"
+            lines.append(paint(Cell(why, "quiet")))
+        if not self._wide:
+            words = found[0].what if found else "–"
+            line = Content.assemble(("raises it most  ", "$quiet"), words)
+            return spread(line, paint(Cell(found[0].words if found else "", "good")), width)
+        return Content("\n").join(lines)
+
+    def _show_condition(self) -> None:
+        self.query_one(".card--head", Drawn).refresh()
+        self.query_one(".card--bars", Drawn).refresh()
+        self.query_one(".card--raise", Drawn).draw(self._raise)
+        self._show_details(self._list.cursor)
+
+    def _show_details(self, index: int) -> None:
+        row = self._rows[index]
+        lines = row.details.get(self._condition) or [Cell("nothing more is known", "quiet")]
+        name = Content.styled(f"{self._condition}  ", "$quiet")
+        body = Content("\n").join([paint(line._replace(text=shorten(line.text, 400))) for line in lines[:5]])
+        self.query_one("#details", Static).update(Content.assemble(name, body))
+        self.refresh_bindings()
+
+    @on(RowList.Highlighted)
+    def _moved(self, event: RowList.Highlighted) -> None:
+        self._show_details(event.index)
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What enter goes to: the first quotation of the row and condition looked at."""
+        return self._rows[self._list.cursor].evidence.get(self._condition)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A run that goes on is not started again; where one condition was held there is no other."""
+        if action == "again":
+            return self._state.ended is not None
+        return action != "other" or len(self._both) > 1
+
+    @on(RowList.Chosen)
+    def _chosen(self) -> None:
+        if self.evidence is not None:
+            self.dismiss(self.evidence)
+
+    def action_other(self) -> None:
+        """Look at the other condition."""
+        both = heads_view.conditions(self._state)
+        at = both.index(self._condition) if self._condition in both else -1
+        self._condition = both[(at + 1) % len(both)]
+        self._show_condition()
+
+    def action_copy(self) -> None:
+        """Copy what is selected, else the whole card."""
+        selected = self.get_selected_text()
+        text = selected or score_card_view.as_text(self._state, self._trial)
+        cast("BioevalApp", self.app).copy_text(text, "what is selected" if selected else "the score card")
+
+    def action_review(self) -> None:
+        """Review the run; the card is still here afterwards."""
+        if self._state.started is not None:
+            from bioeval_tui.tui.review.review import ReviewScreen
+            from bioeval_tui.tui.review.review_items import ReviewSource
+
+            self.app.push_screen(ReviewScreen(ReviewSource((self._state.started.run_id,))))
+
+    def on_screen_resume(self) -> None:
+        """Say what the reviews made of the scores, now and whenever the card is come back to."""
+        if self._state.started is not None:
+            self.run_worker(self._reviewed(self._state.started.run_id), group="reviewed", exit_on_error=False)
+
+    async def _reviewed(self, run_id: str) -> None:
+        try:
+            found = await cast("BioevalApp", self.app).services.reviewed(run_id)
+        except (BioevalError, OSError):
+            return  # the card stands as it was recorded; the review screen says what is wrong
+        line = self.query_one("#reviewed", Static)
+        line.display = found is not None
+        words = score_card_view.reviewed_words(self._state, found, wide=self._wide) if found else []
+        line.update(paint(*words))
+
+    async def action_medals(self) -> None:
+        """Go to the medal table; the card is still here afterwards."""
+        await cast("BioevalApp", self.app).action_go("medals")
+
+    def action_again(self) -> None:
+        """Start the same run once more."""
+        app = cast("BioevalApp", self.app)
+        app.open_run(app.live.opener)

@@ -1,0 +1,295 @@
+"""The score card's rows and sentences. Reads a RunState only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from bioeval_tui import score as composite
+from bioeval_tui.text import plural, shorten
+from bioeval_tui.tui.live import heads_view, panels_view
+from bioeval_tui.tui.live.score_parts_view import score_words
+from bioeval_tui.tui.shared.cells_view import Cell, duration, score, uplift
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName, TaskScored
+    from bioeval_tui.record.reviews import ReviewedScores
+    from bioeval_tui.record.state import ConversationState, RunState
+
+
+class Evidence(NamedTuple):
+    """Where the judge saw what it says: to jump to."""
+
+    condition: ConditionName
+    message: int
+    quote: str | None
+
+
+NOTHING = Cell("")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the card: what it is about, a cell a condition, the difference, and what to say about it."""
+
+    label: Cell
+    cells: dict[ConditionName, Cell]
+    uplift: Cell = NOTHING
+    details: dict[ConditionName, list[Cell]] = field(default_factory=dict)
+    evidence: dict[ConditionName, Evidence] = field(default_factory=dict)
+
+
+def subject(state: RunState) -> str:
+    """Return what was evaluated, in one line."""
+    started = state.started
+    if started is None:
+        return ""
+    held = len(state.conversations)
+    parts = [started.job_name, started.agent]
+    if started.model and not started.rehearsal:
+        parts.append(started.model)
+    parts.append(plural(held, "conversation"))
+    seconds = heads_view.run_seconds(state, state.last_at)
+    if seconds is not None:
+        parts.append(duration(seconds))
+    return " · ".join(parts)
+
+
+def notes(state: RunState) -> list[Cell]:
+    """Return what a reader must know before believing a number."""
+    found: list[Cell] = []
+    started = state.started
+    if started is not None and started.rehearsal:
+        found.append(Cell(f"rehearsal: {started.evaluator} evaluator, {started.judge} judge", "warn"))
+    if not state.clean:
+        why = "both conditions did not start from the same state, so no uplift"
+        found.append(Cell(f"not clean: {state.why_not_clean if state.only_condition else why}", "warn"))
+    for talk in state.conversations.values():
+        if talk.score is not None and talk.score.score is None:
+            found.append(Cell(f"{talk.key.condition} could not be measured: {talk.score.reason}", "bad"))
+        elif talk.ended is not None and talk.ended.reason not in ("signed_off", "max_turns"):
+            reason = talk.ended.reason.replace("_", " ")
+            fault = "" if talk.ended.fault == "none" else f", fault of the {talk.ended.fault}"
+            detail = f": {talk.ended.detail}" if talk.ended.detail else ""
+            found.append(Cell(f"{talk.key.condition} ended early ({reason}{fault}){detail}", "warn"))
+    return found
+
+
+def talks(state: RunState, trial: int) -> dict[ConditionName, ConversationState | None]:
+    """Return the conversations of a trial by condition."""
+    return {condition: state.conversation(condition, trial) for condition in heads_view.conditions(state)}
+
+
+def headline(state: RunState, trial: int) -> list[tuple[str, str]]:
+    """Return the conditions' scores, by name, as text."""
+    return [(condition, score_words(talk)) for condition, talk in talks(state, trial).items()]
+
+
+def mean(state: RunState, trial: int) -> str:
+    """Return the mean as the published formula has it: a dash if either condition has no score.
+
+    Of one condition it says what is missing: its score is no mean.
+    """
+    if state.only_condition:
+        return composite.NEEDS_BOTH
+    found = {c: talk.score.score if talk and talk.score else None for c, talk in talks(state, trial).items()}
+    return score(composite.published_mean(found))
+
+
+def reviewed_words(state: RunState, found: ReviewedScores, *, wide: bool = True) -> list[Cell]:
+    """Return what reviews made of the run's scores: `ada, 1 of 4 tasks  withheld 0.41 → 0.55 (reviewed) …`.
+
+    Unless it is `wide`, the scores stand on a line of their own.
+    """
+    before = state.scores()
+    told = "   ".join(found.told(before, composite.published_mean(before)))
+    who = f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks"
+    cells = [Cell(f"{who}  " if wide else f"{who}\n", "quiet"), Cell(told, "strong")]
+    if found.disputed:
+        cells.append(Cell(f"   reviewers differ on {found.disputed}", "warn"))
+    return cells
+
+
+def total_uplift(state: RunState, trial: int) -> Cell:
+    """Return supplied − withheld of the composite, or why there is none."""
+    if state.only_condition:
+        return Cell(composite.NEEDS_BOTH, "quiet")
+    if not state.clean:
+        return Cell("not shown: not clean", "warn")
+    pair = [state.conversation(condition, trial) for condition in heads_view.CONDITIONS]
+    values = [talk.score.score if talk and talk.score else None for talk in pair]
+    return uplift(values[1], values[0])
+
+
+def rows(state: RunState, trial: int) -> list[Row]:
+    """Return the lines of the card: tasks, tone, assertions, response times, failures, facts."""
+    both = talks(state, trial)
+    return [
+        *_task_rows(state, both),
+        _tone_row(both),
+        *_assertion_rows(state, trial, both),
+        _time_row(state, trial, both),
+        _failure_row(both),
+        _fact_row(both),
+    ]
+
+
+def _task_rows(state: RunState, both: dict[ConditionName, ConversationState | None]) -> list[Row]:
+    found = []
+    for row in panels_view.task_rows(state, next((t.key.trial for t in both.values() if t), 1)):
+        scored = {c: _scored(talk, row.number) for c, talk in both.items()}
+        details = {c: _task_detail(talk, scored[c]) for c, talk in both.items()}
+        evidence: dict[ConditionName, Evidence] = {}
+        for condition, task in scored.items():
+            quoted = [item for item in task.evidence if item.message is not None] if task else []
+            if quoted and quoted[0].message is not None:
+                evidence[condition] = Evidence(condition, quoted[0].message, quoted[0].quote)
+        label = Cell(f"{row.number} {row.title}")
+        found.append(Row(label, row.cells, _difference(state, scored), details, evidence))
+    return found
+
+
+def _difference(state: RunState, scored: dict[ConditionName, TaskScored | None]) -> Cell:
+    if not state.clean:
+        return Cell("–", "quiet")
+    pair = [scored.get(condition) for condition in heads_view.CONDITIONS]
+    return uplift(pair[1].score if pair[1] else None, pair[0].score if pair[0] else None, 1)
+
+
+def _scored(talk: ConversationState | None, number: int) -> TaskScored | None:
+    if talk is None or talk.verdict is None or talk.verdict.error:
+        return None
+    return next((task for task in talk.verdict.tasks if task.task == number), None)
+
+
+def _task_detail(talk: ConversationState | None, task: TaskScored | None) -> list[Cell]:
+    if task is None:
+        why = talk.verdict.error if talk and talk.verdict else None
+        return [Cell(f"could not be measured: {why}" if why else "not judged", "warn")]
+    lines = [Cell(task.reason or "the judge gave no reason")]
+    if task.spread:
+        lines.append(Cell(f"the judges' verdicts lie {task.spread:.2f} apart", "quiet"))
+    missing = [warned for warned in talk.warnings if warned.code == "verdict_missing"] if talk else []
+    lines += [Cell(f"! {warned.message}", "warn") for warned in missing]
+    for item in task.evidence:
+        where = f"message {item.message}" if item.message else "not found in the transcript"
+        lines.append(Cell(f"“{item.quote}”  {where}", "quiet" if item.message else "warn"))
+    return lines
+
+
+def _tone_row(both: dict[ConditionName, ConversationState | None]) -> Row:
+    values = {c: talk.verdict.tone if talk and talk.verdict else None for c, talk in both.items()}
+    cells = {c: Cell("–" if tone is None else f"{tone:.1f}", "quiet") for c, tone in values.items()}
+    about = [Cell("How the agent spoke, by the judge. It is shown, and not in the score.", "quiet")]
+    return Row(Cell("  tone (not in score)", "quiet"), cells, details=dict.fromkeys(both, about))
+
+
+def _assertion_rows(
+    state: RunState, trial: int, both: dict[ConditionName, ConversationState | None]
+) -> list[Row]:
+    found = []
+    for row in panels_view.assertion_rows(state, trial):
+        cells: dict[ConditionName, Cell] = {}
+        details: dict[ConditionName, list[Cell]] = {}
+        for condition, talk in both.items():
+            check = {c.index: c for c in talk.latest_checks()}.get(row.index) if talk else None
+            cells[condition] = row.final[condition] or Cell("–", "quiet")
+            said = Cell("not checked", "quiet")
+            if check is not None:
+                said = Cell(check.error, "bad") if check.error else _since(row, condition, check.status)
+            details[condition] = [said]
+        found.append(Row(Cell(f"{row.weight:g}× {row.title}"), cells, details=details))
+    return found
+
+
+def _since(row: panels_view.AssertionRow, condition: ConditionName, status: str) -> Cell:
+    if status == "not_measured":
+        return Cell("could not be measured", "warn")
+    if status == "failed":
+        return Cell("not true at the end", "bad")
+    turns = sorted(row.marks[condition].items(), reverse=True)
+    since = None
+    for turn, mark in turns:
+        if mark.text != "✓":
+            break
+        since = turn
+    return Cell(f"true since turn {since}" if since else "true at the end", "good")
+
+
+def _time_row(state: RunState, trial: int, both: dict[ConditionName, ConversationState | None]) -> Row:
+    target = panels_view.target_ms(state)
+    cells: dict[ConditionName, Cell] = {}
+    details: dict[ConditionName, list[Cell]] = {}
+    for condition in both:
+        times = panels_view.latency_summary(state, condition, trial)
+        if times.average is None:
+            cells[condition] = Cell("–", "quiet")
+            continue
+        late = bool(target) and times.average > target
+        cells[condition] = Cell(f"{times.average / 1000:.1f} s", "warn" if late else "plain")
+        words = f"p90 {(times.p90 or 0) / 1000:.1f} s, longest {(times.longest or 0) / 1000:.1f} s"
+        first = "" if times.first is None else f", first token after {times.first / 1000:.1f} s on average"
+        details[condition] = [Cell(f"{words}{first}; target {target / 1000:.1f} s on average")]
+    return Row(Cell("  average answer", "quiet"), cells, details=details)
+
+
+def _failure_row(both: dict[ConditionName, ConversationState | None]) -> Row:
+    cells = {
+        c: Cell(str(talk.failures) if talk else "–", "bad" if talk and talk.failures else "quiet")
+        for c, talk in both.items()
+    }
+    details = {
+        c: [
+            Cell(f"{f.error} ({f.peer}, attempt {f.request_attempt})")
+            for f in (talk.request_failures if talk else ())
+        ]
+        or [Cell("no request failed", "quiet")]
+        for c, talk in both.items()
+    }
+    return Row(Cell("  failures of the agent", "quiet"), cells, details=details)
+
+
+def _fact_row(both: dict[ConditionName, ConversationState | None]) -> Row:
+    cells = {c: Cell(str(len(talk.facts)) if talk else "–", "quiet") for c, talk in both.items()}
+    details = {
+        c: [
+            Cell(f"fact {f.fact} in turn {f.turn}, {'asked' if f.asked else 'not asked'}: {f.text}")
+            for f in (talk.facts if talk else ())
+        ]
+        or [Cell("no fact was given away", "quiet")]
+        for c, talk in both.items()
+    }
+    return Row(Cell("  facts given", "quiet"), cells, details=details)
+
+
+def faults(state: RunState) -> str:
+    """Return how many faults were whose: the agent's failures, the evaluator's slips, the judge's, the rest's."""
+    counts = {"agent": 0, "evaluator": 0, "judge": 0, "infrastructure": 0}
+    for talk in state.conversations.values():
+        counts["agent"] += talk.failures
+        counts["evaluator"] += sum(1 for slip in talk.violations if slip.outcome == "not sent")
+        counts["judge"] += 1 if talk.verdict and talk.verdict.error else 0
+        counts["infrastructure"] += sum(1 for f in talk.request_failures if f.peer != "agent")
+        ended = talk.ended
+        if ended is not None and ended.fault in ("judge", "infrastructure"):
+            counts[ended.fault] += 1
+    return "faults: " + " · ".join(f"{who} {count}" for who, count in counts.items())
+
+
+def as_text(state: RunState, trial: int) -> str:
+    """Return the card as plain lines, values separated by tabs."""
+    both = list(talks(state, trial))
+    compared = len(both) > 1
+    lines = [subject(state), *(note.text for note in notes(state))]
+    lines += [f"{name}\t{value}" for name, value in headline(state, trial)]
+    lines += [
+        f"mean (published formula)\t{mean(state, trial)}",
+        f"uplift by facts\t{total_uplift(state, trial).text}",
+        "\t".join(["", *both, *(["uplift"] if compared else [])]),
+    ]
+    for row in rows(state, trial):
+        cells = [row.cells[name].text if name in row.cells else "–" for name in both]
+        gain = [row.uplift.text] if compared else []
+        lines.append("\t".join([row.label.text.strip(), *cells, *gain]))
+    lines.append(faults(state))
+    return "\n".join(lines)

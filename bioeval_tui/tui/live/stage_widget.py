@@ -1,0 +1,166 @@
+"""What stands beside the conversation in a presentation: the scores in large figures, and the response times."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Digits
+
+from bioeval_tui.tui.live import heads_view, panels_view
+from bioeval_tui.tui.shared import bars_view
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.tones import left, paint, right
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.state import RunState
+
+STAGE_CSS = """
+LiveScreen.-presenting {
+    & PanelDeck, &.-narrow.-running #talk-tabs, & #banner { display: none; }
+    &.-running PanelDeck { display: none; }
+    & Stage { display: block; }
+    & Talk { display: none; padding: 1 2; }
+    & Talk.-active { display: block; }
+    & #talk-supplied { border-left: none; }
+    & TalkHead { display: none; }
+    &.-wide { layout: horizontal; }
+    &.-wide #talks { width: 1fr; padding: 1 3; }
+    &.-wide Stage { width: 48; height: 1fr; padding: 2 4; border-left: solid $line; }
+    &.-wide Scrubber { dock: bottom; margin-bottom: 1; }
+    &.-narrow Stage { height: auto; padding: 0 2; border-top: solid $line; }
+    &.-narrow Talk { padding: 1 2 0 2; }
+    &.-narrow StageChart { height: 4; padding-top: 0; }
+    &.-short StageChart { display: none; }
+}
+"""
+"""The live screen while it presents."""
+
+
+class StageScore(Vertical):
+    """One condition's score in large figures."""
+
+    DEFAULT_CSS = """
+    StageScore {
+        height: auto; width: 1fr;
+        & > Digits { width: auto; height: 3; text-style: bold; }
+        & > StageLine { height: 1; }
+        &.-active > Digits { color: $text-accent; }
+    }
+    """
+
+    def __init__(self, condition: ConditionName) -> None:
+        super().__init__(id=f"stage-{condition}")
+        self.condition = condition
+        self._title, self._digits, self._note = StageLine(), Digits(""), StageLine()
+
+    def compose(self) -> ComposeResult:
+        """Condition, figures, and what is going on."""
+        yield self._title
+        yield self._digits
+        yield self._note
+
+    def show(self, state: RunState, trial: int, active: bool) -> None:
+        """Draw from the run."""
+        talk = state.conversation(self.condition, trial)
+        value = state.running_score(talk) if talk is not None else None
+        so_far = talk is not None and talk.score is None and value is not None
+        mark = "▌" if active else " "
+        self.set_class(active, "-active")
+        self._title.say(Cell(f"{mark}facts {self.condition}", "strong" if active else "quiet"))
+        self._digits.update("-" if value is None else f"{value:.2f}")
+        doing = heads_view.short_state(state, self.condition, trial)
+        sign = doing.text.partition(" ")[0]
+        final = "final" if talk is not None and talk.score is not None else "–"
+        self._note.say(Cell(f" {'so far' if so_far else final} {sign}", "quiet"))
+
+
+class StageLine(Widget):
+    """One line of text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cell = Cell("")
+
+    def say(self, cell: Cell) -> None:
+        """Show it."""
+        if cell != self._cell:
+            self._cell = cell
+            self.refresh()
+
+    def render(self) -> Content:
+        """Draw the line."""
+        return left(self._cell, self.size.width)
+
+
+class StageChart(Widget):
+    """The response times of one conversation, a bar a turn, the newest ones where there is no room for all."""
+
+    DEFAULT_CSS = """
+    StageChart { height: 1fr; padding-top: 2; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[tuple[int, panels_view.Bar]] = []
+        self._target = 0.0
+
+    def show(self, state: RunState, trial: int, condition: ConditionName, now: datetime | None) -> None:
+        """Draw from the run."""
+        rows = panels_view.latency_rows(state, trial, now)
+        shown = [(row.turn, row.bars[condition]) for row in rows if condition in row.bars]
+        target = panels_view.target_ms(state)
+        if (shown, target) != (self._rows, self._target):
+            self._rows, self._target = shown, target
+            self.refresh()
+
+    def render(self) -> Content:
+        """Draw a heading and the bars, with empty lines between them where there is room."""
+        width, height = self.size
+        goal = f"   {bars_view.TARGET} target {self._target / 1000:.1f} s" if self._target else ""
+        lines = [paint(Cell("response time by turn", "plain"), Cell(goal, "quiet"))]
+        roomy = height >= 2 * len(self._rows) + 1
+        rows = self._rows[-max(0, height - 1) :] if height > 1 else []
+        scale = bars_view.scale_of([bar for _, bar in self._rows], self._target)
+        for turn, bar in rows:
+            if roomy:
+                lines.append(Content(""))
+            drawn = bars_view.latency_bar(bar, scale, self._target, width - 12)
+            time = right(Cell(f"{bar.ms / 1000:.1f} s", "quiet" if bar.running else "plain"), 7)
+            lines.append(Content.assemble(right(Cell(str(turn), "quiet"), 3), " ", paint(*drawn), " ", time))
+        return Content("\n").join(lines)
+
+
+class Stage(Vertical):
+    """Scores above, chart below."""
+
+    DEFAULT_CSS = """
+    Stage {
+        display: none;
+        & > Horizontal { height: auto; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._scores = [StageScore(condition) for condition in heads_view.CONDITIONS]
+        self._chart = StageChart()
+
+    def compose(self) -> ComposeResult:
+        """Lay out both."""
+        with Horizontal():
+            yield from self._scores
+        yield self._chart
+
+    def show(self, state: RunState, trial: int, active: ConditionName, now: datetime | None) -> None:
+        """Draw everything from the run; the chart is of the active condition."""
+        held = heads_view.conditions(state)
+        for score in self._scores:
+            score.display = score.condition in held
+            score.show(state, trial, score.condition == active)
+        self._chart.show(state, trial, active, now)

@@ -1,0 +1,74 @@
+"""The bar of a replay: how far it is, where its turns are, and which one is looked at."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from bioeval_tui.tui.items import TurnMark
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined
+
+PLAYED, AHEAD, TURN_PLAYED, TURN_AHEAD, FAILED = "━", "─", "●", "○", "✗"
+
+
+def at_mark(marks: Sequence[TurnMark], given: int) -> int:
+    """Return the index of the last place that was reached, -1 before the first."""
+    return bisect_right([mark.given for mark in marks], given) - 1
+
+
+def step(marks: Sequence[TurnMark], given: int, by: int) -> TurnMark | None:
+    """Return the place before or after the one that is shown; None at the ends.
+
+    In the middle of a turn, back is to the end of the turn before.
+    """
+    at = at_mark(marks, given)
+    exactly = at >= 0 and marks[at].given == given
+    wanted = at + 1 if by > 0 else at - exactly
+    return marks[wanted] if 0 <= wanted < len(marks) else None
+
+
+def nearest(marks: Sequence[TurnMark], share: float) -> TurnMark | None:
+    """Return the place nearest to a share of the recorded time."""
+    if not marks:
+        return None
+    at_s = max(0.0, min(1.0, share)) * marks[-1].at_s
+    return min(marks, key=lambda mark: abs(mark.at_s - at_s))
+
+
+def label(marks: Sequence[TurnMark], given: int, now_s: float, width: int) -> str:
+    """Return where the replay is, in words as far as there is room."""
+    if not marks:
+        return ""
+    at = at_mark(marks, given)
+    mark = marks[max(0, at)]
+    trials = len({(m.condition, m.trial) for m in marks if m.condition}) > len(
+        {m.condition for m in marks if m.condition}
+    )
+    if mark.condition is None:
+        where = "end" if at == len(marks) - 1 and at else "start"
+    else:
+        same = [m.turn for m in marks if (m.condition, m.trial) == (mark.condition, mark.trial)]
+        where = (
+            f"{mark.condition}{f', trial {mark.trial}' if trials else ''}, turn {mark.turn} of {max(same)}"
+        )
+    time = f"{clock(now_s)} / {clock(marks[-1].at_s)}"
+    return f"{where}   {time}" if width >= 50 else time
+
+
+def bar(marks: Sequence[TurnMark], given: int, now_s: float, width: int) -> list[Cell]:
+    """Return the bar as cells of one line. A turn is `●` once played, `○` before, `✗` where an assertion failed."""
+    if width <= 0 or not marks:
+        return []
+    whole = marks[-1].at_s or 1.0
+    now = round(min(1.0, now_s / whole) * (width - 1))
+    cells: list[tuple[str, Tone]] = [(PLAYED, "busy") if x <= now else (AHEAD, "quiet") for x in range(width)]
+    turns = [mark for mark in marks if mark.condition is not None]
+    crowded = len(turns) > width // 2
+    for mark in turns:
+        x = round(mark.at_s / whole * (width - 1))
+        played = mark.given <= given
+        if mark.failed:
+            cells[x] = (FAILED, "bad" if played else "quiet")
+        elif not crowded and cells[x][0] != FAILED:
+            cells[x] = (TURN_PLAYED, "busy") if played else (TURN_AHEAD, "quiet")
+    return joined(cells)

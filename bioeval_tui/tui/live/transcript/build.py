@@ -1,0 +1,214 @@
+"""From the state of a message to its blocks: what is shown, in which order, in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bioeval_tui.record import events
+from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.text import clean_line, plural
+from bioeval_tui.tui.live.transcript.blocks import Block, BlockKind, Fold, Item, Mark
+from bioeval_tui.tui.live.transcript.chunks import pieces
+from bioeval_tui.tui.live.transcript.generation import GenerationLine, generation_line
+from bioeval_tui.tui.shared.times import duration, latency
+
+
+@dataclass(slots=True)
+class Choices:
+    """What the reader has chosen to see."""
+
+    opened: set[Fold] = field(default_factory=set)
+    show_events: bool = True
+    dense: bool = False
+    """No empty line between turns."""
+    roomy: bool = False
+    """An empty line between all messages, for people who look from afar."""
+
+
+def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[Block]:
+    """Return the blocks of a message: failed attempts, its text, what it did, what it gave away."""
+    blocks = [Block("gap")] if _parted(message, choices) else []
+    first = len(blocks)
+    blocks.extend(_failures(message))
+    blocks.extend(_text(item, message))
+    if choices.show_events:
+        for index, event in enumerate(message.generation):
+            fold = Fold("event", message.message, index)
+            blocks.extend(_generation(generation_line(event), fold, fold in choices.opened))
+    blocks.extend(_violations(message, choices))
+    opening = blocks[first]
+    opening.speaker = clean_line(message.speaker, 60) or message.role
+    opening.role = "operator" if message.operator else message.role
+    return blocks
+
+
+def _parted(message: MessageState, choices: Choices) -> bool:
+    if message.message <= 1:
+        return False
+    return choices.roomy or (message.role == "user" and not choices.dense)
+
+
+def folds_of(message: MessageState, choices: Choices) -> list[Fold]:
+    """Return what can be opened in a message, in order, without building its blocks."""
+    count = len(message.generation) if choices.show_events else 0
+    found = [Fold("event", message.message, index) for index in range(count)]
+    return found + [Fold("violation", message.message, index) for index in range(len(message.violations))]
+
+
+def head_blocks(conversation: ConversationState | None, choices: Choices) -> list[Block]:
+    """Return what stands before the first message: setups, seeds, warnings, or that nothing is there yet."""
+    if conversation is None:
+        return [Block("note", "no conversation yet", style="note")]
+    blocks = list(_preparation(conversation, choices))
+    blocks.extend(Block("note", clean_line(w.message), sign="!", style="warn") for w in conversation.warnings)
+    if not conversation.messages:
+        waiting = "preparing…" if conversation.phase in ("waiting", "preparing") else "no message yet"
+        blocks.append(Block("note", waiting, style="note"))
+    elif blocks:
+        blocks.append(Block("gap"))
+    return blocks
+
+
+def tail_blocks(conversation: ConversationState) -> list[Block]:
+    """Return what stands after the last message of a conversation that has ended."""
+    ended = conversation.ended
+    if ended is None:
+        return []
+    sign, sentence, style = _ENDINGS[ended.reason]
+    if ended.fault not in ("none", "agent") and ended.fault not in sentence:
+        sentence += f", fault: {ended.fault}"
+    counts = f"{plural(len(conversation.messages), 'message')} · {duration(ended.duration_ms)}"
+    blocks = [Block("gap"), Block("note", f"{sentence} · {counts}", sign=sign, style=style)]
+    if ended.detail:
+        blocks.append(Block("note", clean_line(ended.detail), style="note"))
+    return blocks
+
+
+def _text(item: Item, message: MessageState) -> Iterator[Block]:
+    text = message.text
+    marks = _marks(message)
+    if not text.strip():
+        if message.done:
+            yield Block("note", "(said nothing)", style="note", marks=marks)
+        else:
+            word = "thinking…" if message.role == "user" else "answering…"
+            yield Block("waiting", word, style="note", marks=marks, timer=True)
+        return
+    chunks = item.recut(text)
+    kind_before = ""
+    for index, chunk in enumerate(chunks):
+        if index and (chunk.gap or chunk.kind != kind_before):
+            yield Block("gap")
+        last = index == len(chunks) - 1
+        live = last and not message.done
+        # Colouring code costs more than anything else here: that waits until the fence closes.
+        kind: BlockKind = "plain-code" if live and chunk.kind == "code" else chunk.kind
+        block = Block(kind, chunk.markdown, chunk.language, live=live, chunk=chunk)
+        if index == 0:
+            block.marks, block.timer = marks, not message.done
+        kind_before = chunk.kind
+        yield block
+
+
+def _marks(message: MessageState) -> tuple[Mark, ...]:
+    marks = []
+    if message.latency_ms is not None:
+        style = "latency" if message.role == "assistant" else "note"
+        marks.append(Mark(latency(message.latency_ms), style))
+        if message.first_token_ms is not None:
+            marks.append(Mark(f"▸{latency(message.first_token_ms)}", "note"))
+    for fact in message.facts:
+        style = "fact" if fact.asked else "warn"
+        marks.append(Mark(f"◆ fact {fact.fact}, {'asked' if fact.asked else 'not asked'}", style))
+    if message.operator:
+        marks.append(Mark("✎ typed by the operator", "speaker-operator"))
+    if message.signs_off:
+        marks.append(Mark("✓ signs off", "good"))
+    return tuple(marks)
+
+
+def _failures(message: MessageState) -> Iterator[Block]:
+    for index, failure in enumerate(message.failures):
+        last = index == len(message.failures) - 1
+        yield Block("note", _failure(failure, message.role), sign=_failure_sign(failure), style="warn")
+        if last and message.waited_ms >= 1000:
+            yield Block(
+                "note", f"waited {latency(message.waited_ms)} in all, not in the latency", style="note"
+            )
+
+
+def _failure_sign(failure: events.RequestFailed) -> str:
+    return "✗" if failure.wait_ms is None else "↻"
+
+
+def _failure(failure: events.RequestFailed, role: str) -> str:
+    own = {"assistant": "agent", "user": "evaluator"}.get(role)
+    who = "" if failure.peer == own else f"{failure.peer} "
+    error = clean_line(failure.error, 300)
+    why = str(failure.status) if failure.status else error
+    if failure.wait_ms is None:
+        said = f"{who}gave up: {why}"
+    else:
+        said = f"{who}tried again: {why} after {latency(failure.wait_ms)}"
+    return said + ("" if failure.counted or failure.peer != "agent" else ", not counted")
+
+
+def _generation(line: GenerationLine, fold: Fold, opened: bool) -> Iterator[Block]:
+    yield Block("note", line.title, sign=line.sign, style="event", fold=fold, opened=opened)
+    if opened:
+        yield from _detail(line.detail, line.language)
+
+
+def _violations(message: MessageState, choices: Choices) -> Iterator[Block]:
+    for index, violation in enumerate(message.violations):
+        fold = Fold("violation", message.message, index)
+        rule = clean_line(violation.rule, 80).replace("_", " ")
+        text = f"evaluator, {violation.outcome}: {rule}"
+        opened = fold in choices.opened
+        style = "bad" if violation.outcome == "not sent" else "warn"
+        yield Block("note", text, sign="!", style=style, fold=fold, opened=opened)
+        if opened:
+            content = "" if violation.effect == "mark" else violation.content  # it stands above
+            yield from _detail(f"{violation.detail}\n\n{content}".strip(), "")
+
+
+def _preparation(conversation: ConversationState, choices: Choices) -> Iterator[Block]:
+    setups, seeds = conversation.setups, conversation.seeds
+    if setups or seeds:
+        counts = [plural(len(setups), "setup")] if setups else []
+        counts += [plural(len(seeds), "seed")] if seeds else []
+        fold = Fold("preparation", 0, 0)
+        opened = fold in choices.opened
+        yield Block(
+            "note", f"{' and '.join(counts)} applied first", sign="⚙", style="event", fold=fold, opened=opened
+        )
+        if opened:
+            lines = [f"setup {s.index + 1}, {latency(s.elapsed_ms)}\n{s.cypher}" for s in setups]
+            lines += [f"seed {s.index + 1}, {s.what}{': ' + s.detail if s.detail else ''}" for s in seeds]
+            yield from _detail("\n\n".join(lines), "")
+    for setup in setups:
+        if setup.error:
+            text = f"setup {setup.index + 1} failed: {clean_line(setup.error)}"
+            yield Block("note", text, sign="✗", style="bad")
+    for seed in seeds:
+        if not seed.applied:
+            yield Block(
+                "note", f"seed {seed.index + 1} not applied: {clean_line(seed.detail)}", sign="✗", style="bad"
+            )
+
+
+def _detail(text: str, language: str) -> Iterator[Block]:
+    kind: BlockKind = "detail-code" if language else "detail"
+    for piece in pieces(text) or ["(empty)"]:
+        yield Block(kind, piece, language)
+
+
+_ENDINGS: dict[str, tuple[str, str, str]] = {
+    "signed_off": ("✓", "signed off", "good"),
+    "max_turns": ("◐", "out of messages", "warn"),
+    "agent_failed": ("✗", "the agent failed", "bad"),
+    "evaluator_failed": ("✗", "the evaluator failed", "bad"),
+    "timed_out": ("✗", "out of time", "bad"),
+    "cancelled": ("–", "cancelled", "note"),
+}

@@ -1,0 +1,273 @@
+"""A conversation as one tall page: which line holds what, without painting more of it than is seen."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.text import clean_line
+from bioeval_tui.tui.live.transcript.blocks import Block, Fold, Item
+from bioeval_tui.tui.live.transcript.build import (
+    Choices,
+    folds_of,
+    head_blocks,
+    message_blocks,
+    tail_blocks,
+)
+from bioeval_tui.tui.live.transcript.heights import Heights
+from bioeval_tui.tui.live.transcript.paint import MAX_SPEAKER, Line, Painter
+
+MAX_PAINTED = 400
+"""Blocks whose painted lines are kept."""
+
+
+class Spot(NamedTuple):
+    """A line of the page: the item, the block in it and the line in that. Stays good while other items change."""
+
+    item: int
+    block: int
+    line: int
+
+
+class Document:
+    """The items of a conversation (0 is what stands before the messages) and their heights.
+
+    Heights of items that were never looked at are estimates; `measure_*` paint and put them right.
+    """
+
+    def __init__(self) -> None:
+        self.conversation: ConversationState | None = None
+        self.choices = Choices()
+        self.painter: Painter | None = None
+        self.items: list[Item] = []
+        self.numbers: dict[int, int] = {}
+        self.speaker_cells = 5
+        self._heights = Heights()
+        self._painted: OrderedDict[Block, None] = OrderedDict()
+        self._ends = False
+
+    @property
+    def height(self) -> int:
+        """Lines in all, as known so far."""
+        return self._heights.total
+
+    @property
+    def pending(self) -> MessageState | None:
+        """The message that is awaited or being written, if any."""
+        talk = self.conversation
+        if talk is None or not talk.messages or talk.messages[-1].done or talk.ended is not None:
+            return None
+        return talk.messages[-1]
+
+    def show(self, conversation: ConversationState | None) -> None:
+        """Take another conversation, or the same one anew."""
+        if conversation is not self.conversation:
+            self.choices.opened.clear()
+        self.conversation = conversation
+        self.speaker_cells = 5
+        messages = conversation.messages if conversation is not None else []
+        self.items = [Item(None), *[Item(message) for message in messages]]
+        self._ends = conversation is not None and conversation.ended is not None
+        if self._ends:
+            self.items.append(Item(None))
+        self.numbers = {message.message: index for index, message in enumerate(messages, 1)}
+        for speaker in {message.speaker for message in messages}:
+            self._widen(speaker)
+        self._painted.clear()
+        self._heights = Heights([1] * len(self.items))
+
+    def lay_out(self, painter: Painter) -> None:
+        """Use another width or other colours: everything is painted again when it is next seen."""
+        self.painter = painter
+        self._painted.clear()
+        heights = []
+        for item in self.items:
+            for block in item.blocks or ():
+                block.lines = block.before = None
+                block.height = self._estimate_block(block)
+            heights.append(self._estimate(item))
+        self._heights = Heights(heights)
+
+    def take(self, numbers: Iterable[int]) -> Spot | None:
+        """Read messages that changed or were added; return the first block that changed.
+
+        None says that only `show` can help: messages are gone, or a speaker needs a wider column.
+        """
+        talk = self.conversation
+        if talk is None:
+            return Spot(0, 0, 0)
+        known = len(self.items) - 1 - self._ends
+        if len(talk.messages) < known or (self._ends and len(talk.messages) != known):
+            return None
+        for message in talk.messages[known:]:
+            if self._widen(message.speaker):
+                return None
+            self.items.append(Item(message))
+            self.numbers[message.message] = len(self.items) - 1
+            self._heights.append(self._estimate(self.items[-1]))
+        first = Spot(known + 1, 0, 0)
+        for index in [0, *[self.numbers[number] for number in numbers if number in self.numbers]]:
+            block = self.rebuild(index)
+            if block is not None:
+                first = min(first, Spot(index, block, 0))
+        if talk.ended is not None and not self._ends:
+            self._ends = True
+            self.items.append(Item(None))
+            self._heights.append(1)
+        if self._ends:
+            self.rebuild(len(self.items) - 1)
+        return first
+
+    def rebuild(self, index: int) -> int | None:
+        """Build an item's blocks again, if they were built before; return the first block that changed, if any."""
+        item = self.items[index]
+        if item.blocks is not None:
+            return self._build(index)
+        self._heights.set(index, self._estimate(item))
+        return None
+
+    def blocks(self, index: int) -> list[Block]:
+        """Return an item's blocks, building them when they are needed for the first time."""
+        item = self.items[index]
+        if item.blocks is None:
+            self._build(index)
+        assert item.blocks is not None
+        return item.blocks
+
+    def lines(self, index: int, block: Block) -> list[Line]:
+        """Return the painted lines of a block of item `index`."""
+        assert self.painter is not None
+        if block.lines is None:
+            block.lines = self.painter.paint(block)
+            block.found = None
+            if block.height != len(block.lines):
+                block.height = len(block.lines)
+                self._heights.set(index, self.items[index].height)
+            self._painted[block] = None
+            while len(self._painted) > MAX_PAINTED:
+                self._painted.popitem(last=False)[0].lines = None
+        else:
+            self._painted.move_to_end(block, last=True)
+        return block.lines
+
+    def locate(self, line: int) -> Spot:
+        """Return what stands at a line of the page."""
+        index, rest = self._heights.find(line)
+        if index >= len(self.items):
+            return Spot(0, 0, 0)
+        blocks = self.blocks(index)
+        # Building an item may have put its height right.
+        rest = min(rest, max(0, self._heights[index] - 1))
+        for number, block in enumerate(blocks):
+            if rest < block.height:
+                return Spot(index, number, rest)
+            rest -= block.height
+        last = len(blocks) - 1
+        return Spot(index, max(0, last), max(0, blocks[last].height - 1) if blocks else 0)
+
+    def top(self, spot: Spot) -> int:
+        """Return the line of the page at which `spot` stands now."""
+        if not self.items:
+            return 0
+        index = min(spot.item, len(self.items) - 1)
+        # Nothing is built here: it would move what was just measured.
+        blocks = self.items[index].blocks or []
+        before = sum(block.height for block in blocks[: spot.block])
+        line = min(spot.line, blocks[spot.block].height - 1) if spot.block < len(blocks) else 0
+        return self._heights.before(index) + before + line
+
+    def measure_down(self, spot: Spot, lines: int) -> None:
+        """Paint from the block of `spot` on until `lines` lines below it are known."""
+        known = -spot.line
+        for index, block in self._walk_down(spot):
+            known += len(self.lines(index, block))
+            if known >= lines:
+                return
+
+    def measure_up(self, spot: Spot, lines: int) -> None:
+        """Paint the blocks before `spot` until `lines` lines above it are known."""
+        known = spot.line
+        for index, block in self._walk_up(spot):
+            if known >= lines:
+                return
+            known += len(self.lines(index, block))
+
+    def end(self) -> Spot:
+        """Return the spot behind the last line."""
+        last = max(0, len(self.items) - 1)
+        return Spot(last, len(self.blocks(last)) if self.items else 0, 0)
+
+    def folds(self, index: int) -> list[Fold]:
+        """Return what can be opened in an item, in order."""
+        message = self.items[index].message
+        if message is not None:
+            return folds_of(message, self.choices)
+        return [block.fold for block in self.blocks(index) if block.fold is not None]
+
+    def spot_of(self, fold: Fold) -> Spot | None:
+        """Return where a line that can be opened stands, or None when it is not there."""
+        index = self.numbers.get(fold.message, 0)
+        for number, block in enumerate(self.blocks(index)):
+            if block.fold == fold:
+                return Spot(index, number, 0)
+        return None
+
+    def _walk_down(self, spot: Spot) -> Iterator[tuple[int, Block]]:
+        number = spot.block
+        for index in range(spot.item, len(self.items)):
+            for block in self.blocks(index)[number:]:
+                yield index, block
+            number = 0
+
+    def _walk_up(self, spot: Spot) -> Iterator[tuple[int, Block]]:
+        if spot.item >= len(self.items):
+            return
+        for block in reversed(self.blocks(spot.item)[: spot.block]):
+            yield spot.item, block
+        for index in range(spot.item - 1, -1, -1):
+            for block in reversed(self.blocks(index)):
+                yield index, block
+
+    def _build(self, index: int) -> int | None:
+        item = self.items[index]
+        if item.message is not None:
+            fresh = message_blocks(item, item.message, self.choices)
+        elif index == 0:
+            fresh = head_blocks(self.conversation, self.choices)
+        else:
+            assert self.conversation is not None
+            fresh = tail_blocks(self.conversation)
+        changed = item.rebuild(fresh)
+        for block in item.blocks or ():
+            if block.lines is None:
+                block.height = self._estimate_block(block)
+        self._heights.set(index, item.height)
+        return changed
+
+    def _estimate(self, item: Item) -> int:
+        if item.blocks is not None:
+            return item.height
+        if self.painter is None:
+            return 1
+        message = item.message
+        if message is None:
+            return 1
+        extra = len(message.failures) + len(message.violations) + (message.role == "user")
+        events = len(message.generation) if self.choices.show_events else 0
+        return self.painter.estimate(message.text) + extra + events
+
+    def _estimate_block(self, block: Block) -> int:
+        if self.painter is None or block.kind in ("gap", "note", "waiting"):
+            return 1
+        return self.painter.estimate(block.text)
+
+    def _widen(self, speaker: str) -> bool:
+        cells = min(MAX_SPEAKER, cell_len(clean_line(speaker, 60)))
+        if cells <= self.speaker_cells:
+            return False
+        self.speaker_cells = cells
+        return True

@@ -1,0 +1,236 @@
+"""A view of a `Document`: where it stands, and how it stays there while heights turn out differently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.style import Style
+from textual import events
+from textual.geometry import Region, Size
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
+from textual.strip import Strip
+
+from bioeval_tui.tui.live.transcript.document import Document, Spot
+from bioeval_tui.tui.live.transcript.paint import Painter
+from bioeval_tui.tui.live.transcript.style import STYLE_NAMES
+from bioeval_tui.tui.shared.quick_bar_widget import QuickBar
+
+
+class PageView(ScrollView):
+    """Scrolling, following and laying out; what is drawn is up to the subclass.
+
+    Heights of what was never seen are estimates. The view is therefore held by the spot on its first
+    line, not by a number of lines: whatever is measured above, the same words stay on top.
+    """
+
+    following: reactive[bool] = reactive(True, init=False)
+    """Whether the view stays at the end as the conversation grows."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._page = Document()
+        self._top = Spot(0, 0, 0)
+        self._wanted: Spot | None = None
+        self._laid_out: tuple[Any, ...] = ()
+        self._laid_out_in = Size(0, 0)
+        self._placing = False
+        self.may_follow = True
+        """Whether a new conversation is followed, and one that was scrolled to its end."""
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scrollbar, made when it is first needed."""
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = QuickBar(
+                vertical=True, name="vertical", thickness=self.scrollbar_size_vertical
+            )
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the lines in `crop`, ready for the compositor.
+
+        Textual would style every line anew whenever the text has moved up by one. Here a line that was painted keeps
+        its strip, and with it what filters and the compositor made of it before.
+        """
+        if self.styles.gutter or self.opacity != 1.0 or self.styles.tint.a:
+            return super().render_lines(crop)
+        width, base = self.outer_size.width, self.rich_style
+        strips = [self.render_line(y).adjust_cell_length(width, base) for y in crop.line_range]
+        background = self.background_colors[1]
+        for line_filter in self.get_line_filters():
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        start, end = crop.column_span
+        return [strip.crop(start, end) for strip in strips]
+
+    def stay(self) -> None:
+        """Stay at what is read now, whatever comes in; `follow` goes to the end again."""
+        self.may_follow = self.following = False
+
+    def follow(self) -> None:
+        """Go to the end and stay there."""
+        self.following = True
+        self._settle()
+
+    def notify_style_update(self) -> None:
+        """Take new colours when the theme or a style has changed."""
+        super().notify_style_update()
+        if self._laid_out:
+            self._lay_out()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Keep what is read in place while heights above it turn out differently."""
+        super().watch_scroll_y(old_value, new_value)
+        if self._placing or not self._laid_out or round(old_value) == round(new_value):
+            return
+        height = self._view_height
+        moved = round(new_value) - round(old_value)
+        if moved < 0 and abs(moved) <= 2 * height:
+            self._page.measure_up(self._top, -moved + 1)
+            line = max(0, self._page.top(self._top) + moved)
+        else:
+            line = round(new_value)
+        self._top = self._page.locate(line)
+        at_end = self.may_follow and round(new_value) >= round(self.max_scroll_y)
+        if self.following != at_end:
+            self.following = at_end
+        self._settle()
+        self.scrolled()
+
+    def scrolled(self) -> None:
+        """Follow the reader's scrolling; for subclasses."""
+
+    def lay_out_if_resized(self) -> None:
+        """Lay out when there is another room than at the last time."""
+        if self.scrollable_content_region.size != self._laid_out_in:
+            self._lay_out()
+
+    def _on_resize(self, event: events.Resize) -> None:
+        self._lay_out()
+
+    def _on_show(self, event: events.Show) -> None:
+        self._lay_out()
+        self.refresh()
+
+    def _scroll_to(self, x: float | None = None, y: float | None = None, **how: Any) -> bool:
+        # An animation would overwrite the corrections that heights need on the way.
+        return super()._scroll_to(x, y, **{**how, "animate": False})
+
+    def scroll_home(self, **how: Any) -> None:
+        """Go to the beginning: to the first line, whatever the heights on the way turn out to be."""
+        self.following = False
+        self._top = Spot(0, 0, 0)
+        self._settle()
+        self.refresh()
+
+    def scroll_end(self, **how: Any) -> None:
+        """Go to the end and stay there."""
+        self.follow()
+
+    def action_scroll_home(self) -> None:
+        """Go to the beginning, as a reader does."""
+        self.scroll_home()
+        self.scrolled()
+
+    def action_scroll_end(self) -> None:
+        """Go to the end, as a reader does."""
+        self.scroll_end()
+        self.scrolled()
+
+    @property
+    def _view_height(self) -> int:
+        return max(1, self.scrollable_content_region.height)
+
+    def _style(self, name: str) -> Style:
+        if name == "selection":
+            # Its foreground is transparent, which only compositing understands.
+            return Style(bgcolor=self.screen.get_component_rich_style("screen--selection").bgcolor)
+        if name in ("match", "evidence"):
+            return Style(bgcolor=self.get_component_rich_style(f"transcript--{name}").bgcolor)
+        return self.get_component_rich_style(f"transcript--{name}")
+
+    def _lay_out(self, *, again: bool = False) -> None:
+        width = self.scrollable_content_region.width
+        if width <= 0 or not self.is_mounted:
+            # Hidden: everything is laid out when it is shown again.
+            self._laid_out = () if again else self._laid_out
+            return
+        self._laid_out_in = self.scrollable_content_region.size
+        styles = {name: self._style(name.replace(".", "-")) for name in STYLE_NAMES}
+        styles["base"] = self.rich_style
+        as_now = (width, self._page.speaker_cells, tuple(styles.values()))
+        if again or as_now != self._laid_out:
+            self._laid_out = as_now
+            self._page.lay_out(Painter(width, self._page.speaker_cells, styles))
+            self.refresh()
+        self._settle()
+        if self._wanted is not None:
+            wanted, self._wanted = self._wanted, None
+            self._reveal(wanted)
+
+    def _refresh_from(self, spot: Spot) -> None:
+        """Draw again what stands in view at and below a spot."""
+        if not self._laid_out:
+            return
+        height = self._view_height
+        first = (
+            max(0, self._page.top(spot) - self.scroll_offset.y) if spot.item < len(self._page.items) else 0
+        )
+        if first < height:
+            self.refresh(Region(0, first, self.scrollable_content_region.width, height - first))
+
+    def _settle(self) -> None:
+        """Paint what is in view, put heights right, and place the view: at the end, or where it was."""
+        if not self._laid_out or not self._page.items or not self.scrollable_content_region.width:
+            return
+        height = self._view_height
+        page = self._page
+        if self.following:
+            page.measure_up(page.end(), height + 1)
+            line = max(0, page.height - height)
+            self._top = page.locate(line)
+        else:
+            page.measure_down(self._top, height + 1)
+            page.measure_up(self._top, 3)
+            line = page.top(self._top)
+        self._placing = True
+        try:
+            size = Size(self.scrollable_content_region.width, page.height)
+            if self.virtual_size != size:
+                # As Textual does where only the scrollbars change: assigning would lay out the whole screen.
+                self.set_reactive(PageView.virtual_size, size)
+                self._scroll_update(size)
+            if round(self.scroll_y) != min(line, max(0, page.height - height)):
+                self._scroll_to(y=line, force=True)
+        finally:
+            self._placing = False
+
+    def _fits(self, spot: Spot) -> bool:
+        self._page.measure_down(spot, self._view_height)
+        return self._page.height - self._page.top(spot) <= self._view_height
+
+    def _reveal(self, spot: Spot, margin: int | None = None) -> None:
+        """Bring a line into view: about a third from the top, or, with `margin`, as little as is needed."""
+        if not self._laid_out:
+            self._wanted = spot
+            return
+        page, height = self._page, self._view_height
+        page.measure_up(spot, height)
+        page.measure_down(spot, height)
+        self._settle()
+        line, first = page.top(spot), self.scroll_offset.y
+        if margin is not None and first + margin <= line < first + height - margin:
+            self.refresh()
+            return
+        if margin is None:
+            wanted = line - height // 3
+        else:
+            wanted = line - margin if line < first + margin else line - height + 1 + margin
+        wanted = max(0, min(wanted, page.height - height))
+        self.following = self.following and wanted >= page.height - height
+        self._top = page.locate(wanted)
+        self._settle()
+        self.refresh()

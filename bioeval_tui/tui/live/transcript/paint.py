@@ -1,0 +1,255 @@
+"""From blocks to lines of the right width: speaker at the left, text, marks at the right."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from rich.theme import Theme
+from textual.strip import Strip
+
+from bioeval_tui.text import clean
+from bioeval_tui.tui.live.transcript.blocks import Block, Mark
+from bioeval_tui.tui.live.transcript.code import coloured
+from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown, finished
+
+MAX_SPEAKER = 12
+MARK_CELLS = 9
+"""Cells kept free at the right for a latency: a space, then up to `59.9 s…`, then a space."""
+
+MAX_BODY = 110
+"""Wider text is hard to read: marks stand behind it and the rest stays empty."""
+
+NARROW = 46
+"""Below this width nothing is kept free, and marks stand on lines of their own."""
+
+
+RULE = "│ "
+"""Stands before code and opened details, and is no part of their text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One painted line. `strip` is as wide as the widget; `text` the words in it, which start after `before` characters."""
+
+    strip: Strip
+    text: str
+    before: int
+    timer: bool = False
+    parts: tuple[object, ...] = ()
+    """What it was made of: equal parts make the same line."""
+
+
+class Painter:
+    """Paints blocks at one width in one set of colours. `styles` maps names to Rich styles (see `STYLES`)."""
+
+    def __init__(self, width: int, speaker_cells: int, styles: Mapping[str, Style]) -> None:
+        self.width = max(12, width)
+        self.speaker_cells = max(2, min(MAX_SPEAKER, speaker_cells, self.width // 4))
+        self.left = 1 + self.speaker_cells + 2
+        self.right = MARK_CELLS if self.width >= NARROW else 1
+        self.body = max(6, min(MAX_BODY, self.width - self.left - self.right))
+        self.edge = min(self.width, self.left + self.body + self.right)
+        self.styles = styles
+        self.base = styles["base"]
+        theme = Theme({**styles, **_markdown_styles(styles)}, inherit=False)
+        self._console = Console(
+            file=io.StringIO(),
+            width=self.body,
+            height=100,
+            color_system="truecolor",
+            force_terminal=True,
+            legacy_windows=False,
+            theme=theme,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            _environ={},
+        )
+
+    def estimate(self, text: str) -> int:
+        """Return about how many lines `text` will take."""
+        return text.count("\n") + len(text) // self.body + 1
+
+    def paint(self, block: Block) -> list[Line]:
+        """Return the lines of a block, at least one."""
+        if block.kind == "gap":
+            return [Line(Strip.blank(self.width, self.base), "", 0)]
+        rows = self._rows(block)
+        if block.live:
+            _add_caret(rows, self.body, self.styles["caret"])
+        marks = list(block.marks)
+        lines: list[Line] = []
+        for index, row in enumerate(rows):
+            first = index == 0
+            timer = first and block.timer
+            placed = [] if timer else self._place(row, marks)
+            was = block.before[index] if block.before and index < len(block.before) else None
+            lines.append(self._line(block if first else None, row, placed, timer=timer, was=was))
+        block.before = None
+        while marks:
+            lines.append(self._line(None, [], self._place([], marks) or [marks.pop(0)]))
+        return lines
+
+    def marks_strip(self, marks: Iterable[Mark], cells: int) -> Strip:
+        """Return marks as the rightmost `cells` of a line."""
+        segments = self._mark_segments(marks)
+        used = _cells(segments)
+        return Strip([Segment(" " * max(0, cells - used), self.base), *segments]).crop(0, cells)
+
+    def _rows(self, block: Block) -> list[list[Segment]]:
+        text = _drawable(block.text)
+        match block.kind:
+            case "markdown":
+                return self._render(TranscriptMarkdown(finished(text) if block.live else text)) or [[]]
+            case "code":
+                return self._ruled(coloured(text, block.language))
+            case "plain-code":
+                return self._ruled(Text(text, style="code", overflow="fold"))
+            case "detail-code":
+                return self._ruled(coloured(text, block.language))
+            case "detail":
+                return self._ruled(Text(text, style="note", overflow="fold"))
+            case "note":
+                return self._note(block, text)
+            case _:
+                return self._render(Text(text, style=block.style or "base", overflow="fold"))
+
+    def _note(self, block: Block, text: str) -> list[list[Segment]]:
+        sign = f"{block.sign} " if block.sign else ""
+        if block.style == "event" and not block.opened:
+            room = self.body - cell_len(sign)
+            text = text if cell_len(text) <= room else set_cell_size(text, max(1, room - 1)).rstrip() + "…"
+        style = self.styles[block.style or "base"]
+        rows = self._render(Text(text, style=style, overflow="fold"), self.body - cell_len(sign))
+        for index, row in enumerate(rows):
+            row.insert(0, Segment(sign if index == 0 else " " * cell_len(sign), style))
+        return rows
+
+    def _ruled(self, text: Text) -> list[list[Segment]]:
+        rows = self._render(text, self.body - 2)
+        rule = self.styles["rule"]
+        return [[Segment(RULE, rule), *row] for row in rows] or [[Segment(RULE, rule)]]
+
+    def _render(self, renderable: RenderableType, width: int | None = None) -> list[list[Segment]]:
+        options = self._console.options.update(width=max(4, width or self.body), height=None)
+        rows = self._console.render_lines(renderable, options, pad=False)
+        rows = [_trimmed(row) for row in rows]
+        while len(rows) > 1 and not any(segment.text.strip() for segment in rows[-1]):
+            rows.pop()
+        while len(rows) > 1 and not any(segment.text.strip() for segment in rows[0]):
+            rows.pop(0)
+        return rows
+
+    def _place(self, row: list[Segment], marks: list[Mark]) -> list[Mark]:
+        """Take from `marks` those that fit at the right of `row`, the first of them rightmost."""
+        used = _cells(row)
+        room = self.edge - self.left - used - 2
+        placed: list[Mark] = []
+        while marks and cell_len(marks[0].text) + (2 if placed else 0) <= room:
+            room -= cell_len(marks[0].text) + (2 if placed else 0)
+            placed.append(marks.pop(0))
+        return placed
+
+    def _line(
+        self,
+        block: Block | None,
+        row: list[Segment],
+        marks: list[Mark],
+        *,
+        timer: bool = False,
+        was: Line | None = None,
+    ) -> Line:
+        """Return a line; `was` itself where it would be the same: its strip holds what the compositor made of it."""
+        gutter = self._gutter(block)
+        right = self._mark_segments(marks)
+        parts = (gutter, tuple(row), tuple(right))
+        if was is not None and was.timer == timer and was.parts == parts:
+            return was
+        used = self.left + _cells(row) + _cells(right)
+        fill = max(0, self.edge - used)
+        rest = max(0, self.width - used - fill)
+        segments = [gutter, *row, Segment(" " * fill), *right, Segment(" " * rest)]
+        strip = Strip(Segment.apply_style(segments, self.base), max(self.width, used + fill))
+        ruled = row[0].text if row and row[0].text == RULE else ""
+        text = "".join(segment.text for segment in row)[len(ruled) :]
+        strip = strip.crop(0, self.width) if used > self.width else strip
+        return Line(strip, text, len(gutter.text) + len(ruled), timer, parts)
+
+    def _gutter(self, block: Block | None) -> Segment:
+        name = block.speaker if block is not None else ""
+        if cell_len(name) > self.speaker_cells:
+            name = set_cell_size(name, self.speaker_cells - 1).rstrip() + "…"
+        style = self.styles[f"speaker-{block.role}"] if block is not None and block.role else self.base
+        return Segment(" " + set_cell_size(name, self.speaker_cells) + "  ", style)
+
+    def _mark_segments(self, marks: Iterable[Mark]) -> list[Segment]:
+        segments: list[Segment] = []
+        for mark in marks:
+            gap = [Segment("  ", self.base)] if segments else []
+            segments = [Segment(mark.text, self.styles[mark.style]), *gap, *segments]
+        return [*segments, Segment(" ", self.base)] if segments else []
+
+
+def _cells(row: Iterable[Segment]) -> int:
+    return sum(cell_len(segment.text) for segment in row)
+
+
+def _trimmed(row: list[Segment]) -> list[Segment]:
+    """Return a row without the spaces that Rich fills lines with."""
+    row = [segment for segment in row if segment.text and not segment.control]
+    while row and not (kept := row[-1].text.rstrip(" ")):
+        row.pop()
+    if row:
+        row[-1] = Segment(kept, row[-1].style)
+    return row
+
+
+def _drawable(text: str) -> str:
+    """Clean once more, whatever was cleaned before, and spell out tabs."""
+    if text.isascii() and text.isprintable():
+        return text
+    return clean(text).expandtabs(4)
+
+
+def _add_caret(rows: list[list[Segment]], body: int, style: Style) -> None:
+    used = _cells(rows[-1])
+    if used < body:
+        rows[-1].append(Segment("▌", style))
+
+
+def _markdown_styles(styles: Mapping[str, Style]) -> dict[str, Style]:
+    bold, italic = Style(bold=True), Style(italic=True)
+    heading = styles["heading"]
+    return {
+        "markdown.paragraph": Style(),
+        "markdown.text": Style(),
+        "markdown.em": italic,
+        "markdown.strong": bold,
+        "markdown.s": Style(strike=True),
+        "markdown.a": styles["link"],
+        "markdown.code": styles["inline-code"],
+        "markdown.code_block": styles["code"],
+        "markdown.block_quote": styles["note"],
+        "markdown.list": Style(),
+        "markdown.item": Style(),
+        "markdown.item.bullet": styles["rule"],
+        "markdown.item.number": styles["rule"],
+        "markdown.hr": styles["rule"],
+        "markdown.table.border": styles["rule"],
+        "markdown.table.header": bold,
+        "rule.line": styles["rule"],
+        "table.header": bold,
+        "table.footer": bold,
+        "table.cell": Style(),
+        "table.title": italic,
+        "table.caption": italic,
+        "none": Style(),
+        **{f"markdown.h{level}": heading for level in range(1, 7)},
+    }

@@ -1,0 +1,406 @@
+"""The Transcript widget: keys, mouse, scrolling and the clock around a `Document`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from time import monotonic
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.timer import Timer
+
+from bioeval_tui.record.state import ConversationState
+from bioeval_tui.tui.live.transcript.blocks import Fold
+from bioeval_tui.tui.live.transcript.code import warm_up
+from bioeval_tui.tui.live.transcript.document import Spot
+from bioeval_tui.tui.live.transcript.draw import restyled, with_cursor, with_timer
+from bioeval_tui.tui.live.transcript.highlights import Highlights, Span
+from bioeval_tui.tui.live.transcript.page import PageView
+from bioeval_tui.tui.live.transcript.selecting import line_key, selected_text
+from bioeval_tui.tui.live.transcript.style import CSS, STYLE_NAMES
+
+STREAM_INTERVAL = 0.1
+"""Least seconds between two paintings of a growing message. Its first words never wait."""
+
+BESIDE_CLOCKS = STREAM_INTERVAL / 2
+"""So much sooner or later a growing message is painted together with clocks: one painting of the screen, not two."""
+
+STREAM_SHARE = 10
+"""A painting of a growing message is followed by a pause of this many times what it took."""
+
+
+class Transcript(PageView, can_focus=True):
+    """A conversation: who said what, how long it took, what was done, tried again and given away.
+
+    Bind it with `show`, then tell it with `update` which messages have changed; it reads the state that
+    it was given and copies nothing. Only what is in view is painted, so appending costs the same at the
+    first message and at the ten-thousandth. All text is literal.
+
+    Keys: arrows and pages scroll, `j` and `k` go from one line that can be opened to the next, enter or a
+    click opens and closes it, `e` shows and hides what the agent did, `f` follows the end.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name.replace('.', '-')}" for name in STYLE_NAMES}
+
+    DEFAULT_CSS = CSS
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "next_fold(1)", "next detail", show=False, tooltip="Go to the next line that opens"),
+        Binding(
+            "k", "next_fold(-1)", "previous detail", show=False, tooltip="Go to the line before that opens"
+        ),
+        Binding("enter", "open", "open", show=False, tooltip="Open or close the marked line"),
+        Binding("e", "toggle_events", "events", tooltip="Show or hide what the agent did"),
+        Binding("f", "follow", "follow", tooltip="Go to the end and stay there"),
+    ]
+
+    class FollowChanged(Message):
+        """The transcript began or stopped to follow its end."""
+
+        def __init__(self, transcript: Transcript, following: bool) -> None:
+            super().__init__()
+            self.transcript = transcript
+            self.following = following
+
+        @property
+        def control(self) -> Transcript:
+            """The transcript."""
+            return self.transcript
+
+    class Scrolled(Message):
+        """The reader scrolled; placing the view by program does not say so."""
+
+        def __init__(self, transcript: Transcript) -> None:
+            super().__init__()
+            self.transcript = transcript
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._found = Highlights()
+        self._cursor: Fold | None = None
+        self._now: datetime | None = None
+        self._waiting: set[int] = set()
+        self._stream_timer: Timer | None = None
+        self._streamed_at = self._ticked_at = 0.0
+        self._pause = STREAM_INTERVAL
+        self._selected: Selection | None = None
+
+    def on_mount(self) -> None:
+        """Get ready to colour code, and to lay out whenever the screen was."""
+        super().on_mount()  # type: ignore[no-untyped-call]
+        warm_up()
+        # Textual 8.2.8 sends neither Show nor Resize to a widget that became visible if somebody asked for its
+        # region before the screen was laid out.
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.lay_out_if_resized())
+
+    # What screens call.
+
+    def show(self, conversation: ConversationState | None) -> None:
+        """Bind to a conversation and read all of it; None shows that there is none."""
+        fresh = conversation is not self._page.conversation
+        self._waiting.clear()
+        self._page.show(conversation)
+        if fresh:
+            self._cursor = None
+            self._top = Spot(0, 0, 0)
+            self._found = Highlights()
+            self.following = self.may_follow
+        self._lay_out(again=True)
+
+    def update(self, numbers: set[int] | None) -> None:
+        """Read again the messages of these numbers (None: everything), and take in those that are new.
+
+        Text that streams in is painted at most every 0.1 s; its first words, and its end, at once.
+        """
+        if numbers is None:
+            self.show(self._page.conversation)
+            return
+        now = {number for number in numbers if not self._can_wait(number)}
+        self._waiting |= numbers - now
+        here = monotonic()
+        ticks = here - self._ticked_at < 2 * STREAM_INTERVAL
+        delay = self._streamed_at + self._pause + (BESIDE_CLOCKS if ticks else 0) - here
+        if self._waiting and not now and delay > 0:
+            if self._stream_timer is None:
+                self._stream_timer = self.set_timer(delay, self._flush)
+            return
+        self._take(now | self._waiting)
+
+    def find(self, pattern: str) -> int:
+        """Look for words (ignoring case, line ends and Markdown marks), mark all matches and return their number.
+
+        An empty pattern ends the search. Matches in messages that arrive later are counted, too.
+        """
+        total = self._found.look_for(pattern, self._page)
+        self.refresh()
+        return total
+
+    def find_next(self, direction: int = 1) -> tuple[int, int]:
+        """Go to the next match (or, with -1, the previous one); return its position from 1, and their number."""
+        match = self._found.step(1 if direction >= 0 else -1, self._top)
+        if match is None:
+            return 0, 0
+        block = self._page.blocks(match.item)[match.block]
+        if self._laid_out:
+            self._page.lines(match.item, block)
+        self._reveal(Spot(match.item, match.block, self._found.line_of(match, block)))
+        return self._found.position, self._found.total
+
+    @property
+    def matches(self) -> tuple[int, int]:
+        """Which match is the current one (from 1, 0 before the first) and how many there are."""
+        return self._found.position, self._found.total
+
+    def jump_to(self, message: int, quote: str | None = None) -> bool:
+        """Bring a message into view and mark `quote` in it; return whether the message (and quote) is there."""
+        index = self._page.numbers.get(message)
+        if index is None:
+            return False
+        wanted = self._found.point_out(index, quote)
+        spot, there = Spot(index, 0, 0), wanted is None
+        for number, block in enumerate(self._page.blocks(index)):
+            if block.kind == "gap" and number == 0:
+                spot = Spot(index, 1, 0)
+            if wanted is not None and wanted.search(block.text):
+                lines = self._page.lines(index, block) if self._laid_out else []
+                rows = (row for row, _ in enumerate(lines) if self._found.spans(index, number, block, row))
+                spot, there = Spot(index, number, next(rows, 0)), True
+                break
+        self._reveal(spot)
+        return there
+
+    def mark_evidence(self, quotes: Sequence[tuple[int, str]]) -> None:
+        """Mark every quotation, given as (message, quote), and bring the first into view; none takes marks away."""
+        numbers = self._page.numbers
+        if quotes:
+            self.jump_to(*quotes[0])
+        self._found.point_out_all(
+            (numbers[message], quote) for message, quote in quotes if message in numbers
+        )
+        self.refresh()
+
+    @property
+    def top_message(self) -> int | None:
+        """The number of the message on the first line in view; None above the first message."""
+        items = self._page.items
+        message = items[self._top.item].message if self._top.item < len(items) else None
+        return message.message if message is not None else None
+
+    @property
+    def chosen_message(self) -> int | None:
+        """The number of the message that is looked at: the marked line's, else the newest while following, else the top one."""
+        if self._cursor is not None and self._cursor.message and self._page.spot_of(self._cursor) is not None:
+            return self._cursor.message
+        if self.following or self.top_message is None:
+            return max(self._page.numbers, default=None)
+        return self.top_message
+
+    def put_on_top(self, message: int) -> None:
+        """Scroll so that a message begins on the first line, as far as the end allows."""
+        index = self._page.numbers.get(message)
+        if index is None or not self._laid_out:
+            return
+        first = self._page.blocks(index)[0]
+        self._top = Spot(index, 1 if first.kind == "gap" else 0, 0)
+        self._page.measure_down(self._top, self._view_height + 1)
+        at_end = self._page.height - self._page.top(self._top) <= self._view_height
+        self.following = self.may_follow and at_end
+        self._settle()
+        self.refresh()
+
+    def set_choices(
+        self, *, show_events: bool | None = None, dense: bool | None = None, roomy: bool | None = None
+    ) -> None:
+        """Show or hide what the agent did, and the empty lines between turns (`roomy`: between messages)."""
+        choices = self._page.choices
+        choices.show_events = choices.show_events if show_events is None else show_events
+        choices.dense = choices.dense if dense is None else dense
+        choices.roomy = choices.roomy if roomy is None else roomy
+        self._rebuild_all()
+
+    @property
+    def shows_events(self) -> bool:
+        """Whether generation events are shown."""
+        return self._page.choices.show_events
+
+    def scrolled(self) -> None:
+        """Tell the screen that the reader scrolled."""
+        self.post_message(self.Scrolled(self))
+
+    def tick(self, now: datetime | None = None) -> None:
+        """Draw running times as of `now` (aware; the present when None), and what streamed in since the last painting.
+
+        Cheap when nothing is awaited.
+        """
+        self._now, self._ticked_at = now, monotonic()
+        if self._waiting and self._ticked_at >= self._streamed_at + self._pause - BESIDE_CLOCKS:
+            self._flush()
+        pending = self._page.pending
+        if pending is None or not self._laid_out:
+            return
+        index = self._page.numbers.get(pending.message)
+        if index is None:
+            return
+        for number, block in enumerate(self._page.blocks(index)):
+            if block.timer:
+                self.refresh_lines(self._page.top(Spot(index, number, 0)), 1)
+
+    # Keys and mouse.
+
+    def action_follow(self) -> None:
+        """Go to the end and stay there."""
+        self.follow()
+
+    def action_toggle_events(self) -> None:
+        """Show or hide the generation events."""
+        self.set_choices(show_events=not self.shows_events)
+
+    def action_next_fold(self, direction: int) -> None:
+        """Move the mark to the next or previous line that can be opened."""
+        spot = self._neighbour(direction)
+        if spot is None:
+            return
+        self._cursor = self._page.blocks(spot.item)[spot.block].fold
+        self._reveal(spot, margin=2)
+
+    def action_open(self) -> None:
+        """Open or close the marked line; without a mark, mark the first one in view."""
+        if self._cursor is None or self._page.spot_of(self._cursor) is None:
+            self._cursor = None
+            self.action_next_fold(1)
+            return
+        self.toggle(self._cursor)
+
+    def toggle(self, fold: Fold) -> None:
+        """Open or close what `fold` names."""
+        opened = self._page.choices.opened
+        opened.symmetric_difference_update({fold})
+        self._cursor = fold
+        self._page.rebuild(self._page.numbers.get(fold.message, 0))
+        self._count_again({fold.message})
+        spot = self._page.spot_of(fold)
+        if fold in opened and spot is not None and not self._fits(spot):
+            self.following = False
+        self._settle()
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Open or close the line under the pointer, unless text was being selected."""
+        if self.text_selection is not None or event.button != 1:
+            return
+        y = self.scroll_offset.y + event.get_content_offset_capture(self).y
+        if 0 <= y < self._page.height:
+            spot = self._page.locate(y)
+            block = self._page.blocks(spot.item)[spot.block]
+            if block.fold is not None:
+                event.stop()
+                self.toggle(block.fold)
+
+    # Painting.
+
+    def render_line(self, y: int) -> Strip:
+        """Return one line of the view."""
+        width = self.scrollable_content_region.width
+        at = self.scroll_offset.y + y
+        if not self._laid_out or at >= self._page.height:
+            return Strip.blank(width, self.rich_style)
+        spot = self._page.locate(at)
+        block = self._page.blocks(spot.item)[spot.block]
+        lines = self._page.lines(spot.item, block)
+        line = lines[min(spot.line, len(lines) - 1)]
+        strip = line.strip
+        if line.timer:
+            strip = with_timer(strip, self._page, self._now)
+        spans = self._found.spans(spot.item, spot.block, block, spot.line)
+        key = line_key(spot)
+        selection = self._selected
+        if selection is not None and (span := selection.get_span(key)) is not None:
+            start, end = max(0, span[0]), len(line.text) if span[1] < 0 else min(span[1], len(line.text))
+            spans = [*spans, Span(start, end, "selection")]
+        for start, end, style in spans:
+            strip = restyled(strip, line, start, end, self._style(style))
+        if block.fold is not None and block.fold == self._cursor and self.has_focus:
+            strip = with_cursor(strip, block, self._page, self._style("cursor"))
+        return strip.apply_offsets(-line.before, key)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Return the selected text: what was said, without speakers, times and marks at the edges."""
+        return selected_text(self._page, selection), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw the selection."""
+        self._selected = selection
+        self.refresh()
+
+    def watch_following(self, following: bool) -> None:
+        """Tell the screen."""
+        self.post_message(self.FollowChanged(self, following))
+
+    # Inside.
+
+    def _can_wait(self, number: int) -> bool:
+        index = self._page.numbers.get(number)
+        if index is None:
+            return False
+        item = self._page.items[index]
+        message = item.message
+        return message is not None and not message.done and bool(item.text or item.blocks is None)
+
+    def _flush(self) -> None:
+        self._stream_timer = None
+        if self._waiting:
+            self._take(set())
+
+    def _take(self, numbers: set[int]) -> None:
+        numbers = numbers | self._waiting
+        self._waiting.clear()
+        if self._stream_timer is not None:
+            self._stream_timer.stop()
+            self._stream_timer = None
+        begun = monotonic()
+        changed = self._page.take(numbers)
+        if changed is None:
+            self.show(self._page.conversation)
+        else:
+            self._count_again(numbers)
+            self._settle()
+            self._refresh_from(changed)
+        self._streamed_at = monotonic()
+        self._pause = max(STREAM_INTERVAL, STREAM_SHARE * (self._streamed_at - begun))
+
+    def _count_again(self, numbers: set[int]) -> None:
+        if self._found.pattern is not None:
+            for number in numbers:
+                if (index := self._page.numbers.get(number)) is not None:
+                    self._found.count(index, self._page)
+            self._found.version += 1
+
+    def _rebuild_all(self) -> None:
+        for index in range(len(self._page.items)):
+            self._page.rebuild(index)
+        self._count_again(set(self._page.numbers))
+        self._settle()
+        self.refresh()
+
+    def _neighbour(self, direction: int) -> Spot | None:
+        page = self._page
+        start = page.spot_of(self._cursor) if self._cursor is not None else None
+        if start is None:
+            start = self._top if direction > 0 else page.locate(self.scroll_offset.y + self._view_height)
+            start = Spot(start.item, start.block - direction, 0)
+        index = start.item
+        while 0 <= index < len(page.items):
+            if page.items[index].blocks is not None or page.folds(index):
+                blocks = page.blocks(index)
+                order = range(len(blocks)) if direction > 0 else range(len(blocks) - 1, -1, -1)
+                for number in order:
+                    beyond = index != start.item or (number - start.block) * direction > 0
+                    if beyond and blocks[number].fold is not None:
+                        return Spot(index, number, 0)
+            index += direction
+        return None

@@ -1,0 +1,63 @@
+"""The medal card: where one submission stands on its leaderboard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from bioeval_tui.tui.medals import medal_card_view
+from bioeval_tui.tui.review import review_view
+from bioeval_tui.tui.shared.tones import paint
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.reviews import Opinions
+    from bioeval_tui.tui.services import MedalRow
+
+
+class MedalCard(VerticalScroll, can_focus=False):
+    """Follows the row that it is shown."""
+
+    DEFAULT_CSS = """
+    MedalCard { padding: 0 2; & > Static { height: auto; } }
+    """
+
+    def __init__(self, row: MedalRow | None = None, reviews: Opinions | None = None) -> None:
+        super().__init__()
+        self._row = row
+        self._reviews: Opinions = reviews or {}
+        self._drawn: tuple[MedalRow | None, int, Opinions] | None = None
+
+    def compose(self) -> ComposeResult:
+        """One text."""
+        yield Static(markup=False)
+
+    def on_mount(self) -> None:
+        """Draw again when the scrollbar comes or goes: it takes of the width that the scale is drawn for."""
+        self.watch(self, "show_vertical_scrollbar", self._draw_soon)
+
+    def _draw_soon(self) -> None:
+        self.call_after_refresh(self._draw)
+
+    def show(self, row: MedalRow | None, reviews: Opinions | None = None) -> None:
+        """Show another row, with what reviewers say of it."""
+        self._row = row
+        self._reviews = reviews or {}
+        self._draw()
+        self.call_after_refresh(self._draw)
+
+    def on_resize(self) -> None:
+        """Draw for the new width."""
+        self._draw()
+
+    def _draw(self) -> None:
+        width = self.scrollable_content_region.width
+        if not self.is_mounted or width < 1 or self._drawn == (self._row, width, self._reviews):
+            return
+        self._drawn = (self._row, width, self._reviews)
+        lines = medal_card_view.card(self._row, width) if self._row else []
+        lines[3:3] = review_view.mark_lines(self._reviews)
+        self.query_one(Static).update(Content("\n").join([paint(*line) for line in lines]))

@@ -1,0 +1,56 @@
+"""The medal card as a dialog, for terminals too narrow to have it beside the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from bioeval_tui.tui.medals.medal_card_widget import MedalCard
+from bioeval_tui.tui.medals.medals_view import standing
+from bioeval_tui.tui.shared.dialog import Dialog
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.reviews import Opinions
+    from bioeval_tui.tui.services import MedalRow
+
+
+class MedalDetail(Dialog[None]):
+    """One submission, closely."""
+
+    NAME: ClassVar[str] = "Medal card"
+    ABOUT: ClassVar[str] = "Where the submission stands on the leaderboard, and what the next medal needs."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("d", "doctor", "doctor", tooltip="Everything that is wrong with this file"),
+    ]
+    DEFAULT_CSS = """
+    MedalDetail MedalCard { height: auto; max-height: 100%; padding: 0; }
+    MedalDetail.-narrow MedalCard { height: 1fr; }
+    """
+
+    def __init__(self, row: MedalRow, reviews: Opinions | None = None) -> None:
+        super().__init__()
+        self._row = row
+        self._reviews = reviews
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The card."""
+        card = MedalCard(self._row, self._reviews)
+        card.can_focus = True  # to be scrolled by keys
+        yield card
+
+    def on_mount(self) -> None:
+        """Give the keys to the card."""
+        self.query_one(MedalCard).focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only a file that is at fault has findings."""
+        return action != "doctor" or standing(self._row) == "invalid"
+
+    def action_doctor(self) -> None:
+        """Say everything that is wrong with the file."""
+        from bioeval_tui.tui.medals.findings import examine
+
+        examine(self.bioeval, self._row)

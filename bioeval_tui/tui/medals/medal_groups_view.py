@@ -1,0 +1,84 @@
+"""Medals by agent: totals and medal counts, for each agent as a whole and for each domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from bioeval_tui.tui.medals.medal_table_view import Entry, Tally, Totals
+from bioeval_tui.tui.medals.medals_view import Column
+from bioeval_tui.tui.shared.cells_view import Cell, Tone
+
+GROUP_COLUMNS: tuple[Column, ...] = (
+    Column("agent, domain", 0),
+    Column("reports", 8, True),
+    Column("● gold", 7, True),
+    Column("◐ silver", 9, True),
+    Column("◔ bronze", 9, True),
+    Column("– none", 7, True, 2),
+    Column("invalid", 8, True, 1),
+    Column("not graded", 11, True, 4),
+    Column("> median", 9, True, 3),
+    Column("pctl", 6, True),
+)
+MIN_NAME = 14
+
+
+class Group(NamedTuple):
+    """An agent's totals, in one domain or, without one, in all."""
+
+    agent: str
+    domain: str | None
+    totals: Totals
+
+    @property
+    def words(self) -> str:
+        """What to filter by to see these rows only."""
+        return self.agent if self.domain is None else f"{self.agent} {self.domain}"
+
+
+def groups(entries: Iterable[Entry]) -> list[Group]:
+    """Return every agent, most gold first, then silver, bronze and percentile; its domains under it by name."""
+    whole: dict[str, Tally] = {}
+    parts: dict[str, dict[str, Tally]] = {}
+    for entry in entries:
+        agent = entry.row.agent
+        whole.setdefault(agent, Tally()).add(entry)
+        parts.setdefault(agent, {}).setdefault(entry.domain, Tally()).add(entry)
+    found: list[Group] = []
+    for agent, totals in sorted(
+        ((agent, tally.totals()) for agent, tally in whole.items()), key=lambda pair: _rank(*pair)
+    ):
+        found.append(Group(agent, None, totals))
+        domains = parts[agent]
+        found += [Group(agent, domain, domains[domain].totals()) for domain in sorted(domains)]
+    return found
+
+
+def _rank(agent: str, totals: Totals) -> tuple[float, ...] | tuple[float | str, ...]:
+    by = totals.by
+    return (-by["gold"], -by["silver"], -by["bronze"], -(totals.average or 0.0), agent.lower())
+
+
+def group_cells(group: Group) -> dict[str, Cell]:
+    """Return a group's cells by the names of the columns."""
+    totals, by = group.totals, group.totals.by
+    whole = group.domain is None
+    name = Cell(group.agent, "strong") if group.domain is None else Cell(f"   {group.domain or '–'}")
+
+    def count(number: int, tone: Tone) -> Cell:
+        return Cell(f"{number:,}", tone) if number else Cell("·", "quiet")
+
+    average = "–" if totals.average is None else f"{totals.average:.1f}"
+    return {
+        "agent, domain": name,
+        "reports": Cell(f"{totals.rows:,}", "strong" if whole else "plain"),
+        "● gold": count(by["gold"], "gold"),
+        "◐ silver": count(by["silver"], "silver"),
+        "◔ bronze": count(by["bronze"], "bronze"),
+        "– none": count(by["none"], "plain"),
+        "invalid": count(by["invalid"], "bad"),
+        "not graded": count(by["not_graded"], "warn"),
+        "> median": count(totals.above_median, "plain"),
+        "pctl": Cell(average, "strong" if whole else "plain"),
+    }

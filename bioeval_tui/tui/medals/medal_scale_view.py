@@ -1,0 +1,109 @@
+"""The medal scale: worst on the left, best on the right, whichever direction the score has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from bioeval_tui.tui.shared.cells_view import Cell, Tone
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.task_report import TaskReport
+    from bioeval_tui.tui.services import MedalRow
+
+FAR_OUT = 3.0
+"""The axis begins no further below the median than this many times the median's distance from the best."""
+
+
+class Mark(NamedTuple):
+    """A named place on the scale; `at` in [0, 1] from worst to best."""
+
+    name: str
+    at: float
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Marks from worst to best, the score's own place, and the scores at both ends."""
+
+    marks: tuple[Mark, ...]
+    own: float
+    worst: float
+    best: float
+    cut: bool
+    """Whether the worst entries lie further out than the axis shows."""
+
+
+def scale_of(row: MedalRow) -> Scale | None:
+    """Return the scale of a valid report; None without a score."""
+    report = row.report
+    if report is None or report.score is None:
+        return None
+    sign = -1.0 if report.is_lower_better else 1.0
+    named = [(name, value, tone) for name, value, tone in _named(report, row.human) if value is not None]
+    values = [sign * value for _, value, _ in named] + [sign * report.score]
+    board = [sign * value for value in row.leaderboard] or values
+    best = max([*board, *values])
+    worst = min([*board, *values])
+    median = sign * report.median_threshold
+    # A few hopeless entries must not press everything else against the right edge.
+    start = max(worst, min([median - FAR_OUT * max(best - median, 1e-12), *values]))
+    span = best - start or 1.0
+
+    def place(value: float) -> float:
+        return min(1.0, max(0.0, (sign * value - start) / span))
+
+    marks = sorted((Mark(name, place(value), tone) for name, value, tone in named), key=lambda mark: mark.at)
+    return Scale(tuple(marks), place(report.score), sign * start, sign * best, start > worst)
+
+
+def _named(report: TaskReport, human: float | None) -> list[tuple[str, float | None, Tone]]:
+    return [
+        ("median", report.median_threshold, "plain"),
+        ("bronze", report.bronze_threshold, "bronze"),
+        ("silver", report.silver_threshold, "silver"),
+        ("gold", report.gold_threshold, "gold"),
+        ("human", human, "busy"),
+    ]
+
+
+def axis(scale: Scale, width: int) -> list[Cell]:
+    """Return the axis as one line: `┼` at each mark, `▲` where the score stands."""
+    cells: list[Cell] = [Cell("─", "quiet")] * max(1, width)
+    if scale.cut:
+        cells[0] = Cell("┄", "quiet")
+    for mark in scale.marks:
+        cells[_column(mark.at, width)] = Cell("┼", mark.tone)
+    cells[_column(scale.own, width)] = Cell("▲", "strong")
+    return cells
+
+
+def labels(scale: Scale, width: int) -> list[list[Cell]]:
+    """Return lines of labels under the axis, each as near its mark as it goes without touching another.
+
+    The best mark's label comes first, on the first line; what does not fit beside it goes to the next line.
+    """
+    lines: list[list[tuple[int, Mark]]] = []
+    for mark in reversed(scale.marks):
+        start = min(max(0, _column(mark.at, width) - len(mark.name) // 2), max(0, width - len(mark.name)))
+        for line in lines:
+            if all(start + len(mark.name) < other or start > other + len(m.name) for other, m in line):
+                line.append((start, mark))
+                break
+        else:
+            lines.append([(start, mark)])
+    return [_line(sorted(line)) for line in lines]
+
+
+def _line(placed: list[tuple[int, Mark]]) -> list[Cell]:
+    cells: list[Cell] = []
+    at = 0
+    for start, mark in placed:
+        cells += [Cell(" " * (start - at)), Cell(mark.name, mark.tone)]
+        at = start + len(mark.name)
+    return cells
+
+
+def _column(at: float, width: int) -> int:
+    return min(max(0, width - 1), round(at * (width - 1)))

@@ -1,0 +1,231 @@
+"""Graded submissions as they arrive: sorted, filtered and counted.
+
+Sort keys are plain numbers, one list a column, made when the column is first sorted by; ties fall back on
+an order by name that is kept as rows come in. So 100,000 rows are sorted or filtered within a third of a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from bioeval_tui.tui.medals.medals_view import COLUMNS, MEDALS, Standing, standing
+from bioeval_tui.tui.shared.listing_view import Sorting
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.services import MedalRow
+
+TASK, MEDAL = 0, 2
+_RANK: dict[Standing, float] = {name: 1000.0 * rank for rank, name in enumerate(MEDALS)}
+
+
+class Entry(NamedTuple):
+    """A row and its standing."""
+
+    row: MedalRow
+    standing: Standing
+
+    @property
+    def domain(self) -> str:
+        """The task's domain; without one, what stands before the slash of its id."""
+        return self.row.domain or self.row.task_id.partition("/")[0]
+
+
+class Totals(NamedTuple):
+    """Counts over rows, and the average percentile over valid ones and with the others as 0."""
+
+    rows: int
+    by: dict[Standing, int]
+    above_median: int
+    beats_human: int
+    valid: int
+    average: float | None
+    average_with_zeros: float | None
+    agents: int
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts that grow with every row."""
+
+    by: dict[Standing, int] = field(default_factory=lambda: dict.fromkeys(MEDALS, 0))
+    rows: int = 0
+    above_median: int = 0
+    beats_human: int = 0
+    valid: int = 0
+    percentiles: float = 0.0
+    agents: set[str] = field(default_factory=set)
+
+    def add(self, entry: Entry) -> None:
+        """Count one row."""
+        self.rows += 1
+        self.by[entry.standing] += 1
+        self.agents.add(entry.row.agent)
+        report = entry.row.report
+        if report is None or entry.standing == "invalid":
+            return
+        self.above_median += report.above_median
+        self.beats_human += bool(report.beats_human)
+        if report.leaderboard_percentile is not None:
+            self.valid += 1
+            self.percentiles += report.leaderboard_percentile
+
+    def totals(self) -> Totals:
+        """Return the counts so far, and the averages."""
+        spoilt = self.by["invalid"] + self.by["not_graded"]
+        average = self.percentiles / self.valid if self.valid else None
+        zeros = self.percentiles / (self.valid + spoilt) if self.valid else None
+        return Totals(
+            self.rows,
+            self.by,
+            self.above_median,
+            self.beats_human,
+            self.valid,
+            average,
+            zeros,
+            len(self.agents),
+        )
+
+
+class MedalTable:
+    """Rows, sorted and filtered. `visible` holds what is shown, in order; call `arrange` after `add`."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.visible: list[Entry] = []
+        self.sorting = Sorting(MEDAL)
+        self.filter = ""
+        self._tally = Tally()
+        self._names: list[str] = []
+        self._by_name: list[int] = []
+        self._words: list[str] = []
+        self._keys: dict[int, list[float]] = {}
+
+    def add(self, row: MedalRow) -> None:
+        """Take in one row."""
+        entry = Entry(row, standing(row))
+        self.entries.append(entry)
+        self._names.append(f"{row.task_id} {row.agent}".lower())
+        self._tally.add(entry)
+
+    def arrange(self) -> None:
+        """Filter and sort. All words of the filter must be found; equal ones stand in the order of their names."""
+        known = len(self._by_name)
+        self._by_name.extend(range(known, len(self.entries)))
+        if known < len(self.entries):
+            self._by_name.sort(key=self._names.__getitem__)
+        kept = self._matching()
+        column, reverse = self.sorting
+        text = _TEXTS.get(COLUMNS[column].name)
+        if text is not None:
+            kept.sort(key=lambda at: text(self.entries[at]).lower(), reverse=reverse)
+        elif column != TASK:
+            kept.sort(key=self._column(column).__getitem__, reverse=reverse)
+        elif reverse:
+            kept.reverse()
+        entries = self.entries
+        self.visible = [entries[at] for at in kept]
+
+    def sort_by(self, column: int) -> None:
+        """Sort by a column, best or first letter on top; by the one that it is sorted by already, the other way round."""
+        column %= len(COLUMNS)
+        self.sorting = Sorting(column, column == self.sorting.column and not self.sorting.reverse)
+        self.arrange()
+
+    def turn_round(self) -> None:
+        """Sort the other way round."""
+        self.sorting = self.sorting._replace(reverse=not self.sorting.reverse)
+        self.arrange()
+
+    def search(self, text: str) -> None:
+        """Show only rows in which every word is found: in task, domain, agent, medal or file."""
+        self.filter = text
+        self.arrange()
+
+    def place_of(self, entry: Entry | None) -> int:
+        """Return where an entry stands now; 0 when it is not shown."""
+        return next((at for at, other in enumerate(self.visible) if other is entry), 0)
+
+    def totals(self) -> Totals:
+        """Return counts and averages over all rows, filtered or not."""
+        return self._tally.totals()
+
+    def read_words(self) -> None:
+        """Get ready to search: half of what the first search in 100,000 rows takes."""
+        for entry in self.entries[len(self._words) :]:
+            row = entry.row
+            text = f"{row.task_id} {row.domain} {row.agent} {MEDALS[entry.standing].text} {row.file}"
+            self._words.append(text.lower())
+
+    def _matching(self) -> list[int]:
+        wanted = self.filter.lower().split()
+        if not wanted:
+            return self._by_name[:]
+        self.read_words()
+        words = self._words
+        kept = self._by_name
+        for word in wanted:
+            kept = [at for at in kept if word in words[at]]
+        return kept
+
+    def _column(self, column: int) -> list[float]:
+        """Return the column's sort keys, the best smallest, by the number of the entry."""
+        keys = self._keys.setdefault(column, [])
+        key = _KEYS[COLUMNS[column].name]
+        keys.extend(key(entry) for entry in self.entries[len(keys) :])
+        return keys
+
+
+def _medal(entry: Entry) -> float:
+    report = entry.row.report
+    return _RANK[entry.standing] - (report.leaderboard_percentile or 0.0 if report else 0.0)
+
+
+def _best_first(value: float | None) -> float:
+    return inf if value is None or value != value else -value
+
+
+def _score(entry: Entry) -> float:
+    report = entry.row.report
+    return _best_first(report.score if report and entry.standing != "invalid" else None)
+
+
+def _percentile(entry: Entry) -> float:
+    report = entry.row.report
+    return _best_first(report.leaderboard_percentile if report and entry.standing != "invalid" else None)
+
+
+def _above_median(entry: Entry) -> float:
+    report = entry.row.report
+    if report is None or entry.standing == "invalid":
+        return 2000.0
+    return (0.0 if report.above_median else 1000.0) - (report.leaderboard_percentile or 0.0)
+
+
+def _beats_human(entry: Entry) -> float:
+    beats = entry.row.report.beats_human if entry.row.report else None
+    return 2.0 if beats is None else 0.0 if beats else 1.0
+
+
+def _next_medal(entry: Entry) -> float:
+    report = entry.row.report
+    if report is None or report.extra is None or report.extra.score_needed is None or report.score is None:
+        return inf
+    return abs(report.extra.score_needed - report.score)
+
+
+_TEXTS: dict[str, Callable[[Entry], str]] = {
+    "agent": lambda entry: entry.row.agent,
+    "domain": lambda entry: entry.domain,
+    "file": lambda entry: entry.row.file,
+}
+_KEYS: dict[str, Callable[[Entry], float]] = {
+    "medal": _medal,
+    "score": _score,
+    "pctl": _percentile,
+    "> median": _above_median,
+    "> human": _beats_human,
+    "next medal": _next_medal,
+}

@@ -1,0 +1,193 @@
+"""What the medal table says: columns, a row's cells, and the totals under the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from bioeval_tui.text import plural
+from bioeval_tui.tui.shared.cells_view import Cell
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import Mark
+    from bioeval_tui.tui.medals.medal_table_view import Totals
+    from bioeval_tui.tui.services import MedalRow
+
+Standing = Literal["gold", "silver", "bronze", "none", "invalid", "not_graded"]
+
+MEDALS: dict[Standing, Cell] = {
+    "gold": Cell("● gold", "gold"),
+    "silver": Cell("◐ silver", "silver"),
+    "bronze": Cell("◔ bronze", "bronze"),
+    "none": Cell("– none", "quiet"),
+    "invalid": Cell("! invalid", "bad"),
+    "not_graded": Cell("? not graded", "warn"),
+}
+
+
+class Column(NamedTuple):
+    """A column: its heading, its width in cells, whether numbers stand on the right, and when it goes."""
+
+    name: str
+    width: int
+    numeric: bool = False
+    spare: int = 0
+    """How early it is left out when there is no room: higher goes first."""
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("task", 0),
+    Column("agent", 10),
+    Column("medal", 12),
+    Column("score", 10, True),
+    Column("pctl", 5, True, 1),
+    Column("> median", 9, True, 3),
+    Column("> human", 8, True, 4),
+    Column("next medal", 17, False, 2),
+    Column("domain", 16, False, 5),
+    Column("file", 24, False, 6),
+)
+HIDDEN_AT_FIRST = frozenset({"domain", "file"})
+"""Columns that are shown only when they are asked for."""
+MIN_TASK = 18
+"""Cells that the first column has at least."""
+
+
+def standing(row: MedalRow) -> Standing:
+    """Return the medal, or why there is none."""
+    if row.report is None:
+        return "not_graded"
+    if not row.report.valid_submission:
+        return "invalid"
+    medal = row.report.medal
+    return medal if medal in ("gold", "silver", "bronze") else "none"  # type: ignore[return-value]
+
+
+def graded_as(row: MedalRow) -> Mark:
+    """Return what the grading says of the file, in the words of its reviewers."""
+    return "valid" if row.report is not None and row.report.valid_submission else "invalid"
+
+
+def number(value: float | None) -> str:
+    """Return a score with up to five decimals, at least four; a dash for None."""
+    if value is None:
+        return "–"
+    text = f"{value:.5f}"
+    return text[:-1] if text.endswith("0") else text
+
+
+def column_number(value: float | None) -> str:
+    """Return a score for a column: decimal points stand under one another."""
+    text = number(value)
+    return text if "." not in text else text + " " * (5 - len(text.partition(".")[2]))
+
+
+def next_medal(row: MedalRow) -> Cell:
+    """Return the next better medal and how far it is, or what stands in the way."""
+    report = row.report
+    if report is None:
+        return Cell(row.not_graded or "not graded", "warn")
+    extra = report.extra
+    if not report.valid_submission:
+        return Cell((extra.error if extra else None) or "invalid", "bad")
+    if extra is None or extra.score_needed is None or extra.next_medal is None or report.score is None:
+        return Cell("–", "quiet")
+    away = extra.score_needed - report.score
+    return Cell(f"{extra.next_medal} {'+' if away >= 0 else '−'}{number(abs(away))}")
+
+
+def row_cells(row: MedalRow) -> dict[str, Cell]:
+    """Return a row's cells by the names of the columns."""
+    report, place = row.report, standing(row)
+    fine = report is not None and place != "invalid"
+    percentile = report.leaderboard_percentile if report and fine else None
+    return {
+        "task": Cell(row.task_id),
+        "agent": Cell(row.agent),
+        "medal": MEDALS[place],
+        "score": Cell(
+            column_number(report.score if report and fine else None), "strong" if fine else "quiet"
+        ),
+        "pctl": Cell("–" if percentile is None else f"{percentile:.1f}", "plain" if fine else "quiet"),
+        "> median": _yes(report.above_median if report and fine else None),
+        "> human": _yes(report.beats_human if report and fine else None),
+        "next medal": next_medal(row),
+        "domain": Cell(row.domain or "–", "plain" if row.domain else "quiet"),
+        "file": Cell(row.file, "quiet"),
+    }
+
+
+EXPORTED = (
+    "task",
+    "domain",
+    "agent",
+    "medal",
+    "score",
+    "percentile",
+    "place",
+    "leaderboard_size",
+    "above_median",
+    "beats_human",
+    "next_medal",
+    "score_needed",
+    "why",
+    "file",
+)
+
+
+def exported(row: MedalRow) -> tuple[str | float | None, ...]:
+    """Return a row's values for other programs, in the order of `EXPORTED`; numbers unrounded."""
+    report, place = row.report, standing(row)
+    extra = report.extra if report else None
+    fine = report is not None and place != "invalid"
+    return (
+        row.task_id,
+        row.domain,
+        row.agent,
+        place,
+        report.score if report and fine else None,
+        report.leaderboard_percentile if report and fine else None,
+        extra.leaderboard_position if extra else None,
+        report.leaderboard_size if report else None,
+        _word(report.above_median if report and fine else None),
+        _word(report.beats_human if report and fine else None),
+        extra.next_medal if extra else None,
+        extra.score_needed if extra else None,
+        row.not_graded or (extra.error if extra and place == "invalid" else None),
+        row.file,
+    )
+
+
+def _word(value: bool | None) -> str | None:
+    return None if value is None else "yes" if value else "no"
+
+
+def _yes(value: bool | None) -> Cell:
+    if value is None:
+        return Cell("–   ", "quiet")
+    return Cell("✓   ", "good") if value else Cell("✗   ", "quiet")
+
+
+def totals_lines(totals: Totals, width: int = 200) -> list[list[Cell]]:
+    """Return the lines under the table: two, or three where two would not fit into `width` cells."""
+    by = totals.by
+    counts = [Cell(f"{plural(totals.rows, 'report')}   ", "strong")]
+    for name in ("gold", "silver", "bronze"):
+        counts += [MEDALS[name], Cell(f" {by[name]:,}   ")]
+    counts.append(Cell(f"invalid {by['invalid']:,}", "bad" if by["invalid"] else "quiet"))
+    counts.append(Cell(f"   not graded {by['not_graded']:,}", "warn" if by["not_graded"] else "quiet"))
+    above = [Cell(f"above median {totals.above_median:,}")]
+    if totals.beats_human:
+        above.append(Cell(f"   above human {totals.beats_human:,}"))
+    if totals.average is None or totals.average_with_zeros is None:
+        average = [Cell("no percentile yet", "quiet")]
+    else:
+        average = [
+            Cell("average percentile "),
+            Cell(f"{totals.average:.1f}", "strong"),
+            Cell(f" over {totals.valid:,} valid of {totals.rows:,}", "quiet"),
+            Cell(f" ({totals.average_with_zeros:.1f} with the others as 0)", "quiet"),
+        ]
+    together = [*average, Cell("   "), *above]
+    if sum(len(cell.text) for cell in together) <= width:
+        return [counts, together]
+    return [counts, average, above]

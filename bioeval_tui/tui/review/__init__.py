@@ -1,0 +1,1 @@
+"""The screen on which people review scores and submissions."""

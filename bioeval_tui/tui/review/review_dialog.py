@@ -1,0 +1,99 @@
+"""Asks for a score, a mark, a fault or a note, always with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from bioeval_tui.tui.review import review_view
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.choice_widget import Choice
+from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField, form_keys
+
+HEADINGS: dict[review_view.Kind, str] = {
+    "override": "Your score",
+    "mark": "Your mark of the submission",
+    "fault": "Whose fault",
+    "note": "Add a note",
+}
+PLACEHOLDERS: dict[review_view.Kind, str] = {
+    "mark": "what you saw in the file",
+    "note": "anything worth knowing",
+}
+
+
+class ReviewField(FormField):
+    """A line to type in; enter gives the review from here, too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "give", tooltip="Keep this review beside the recording")
+    ]
+
+
+class ReviewDialog(FormDialog[review_view.Form]):
+    """One kind of review, with its reason."""
+
+    NAME: ClassVar[str] = "Review form"
+    ABOUT: ClassVar[str] = (
+        "The reason is kept with the review, beside the recording, with your name and the time. "
+        "Nothing that was recorded or published changes."
+    )
+    LABEL_WIDTH: ClassVar[int] = 10
+    BINDINGS: ClassVar[list[BindingType]] = form_keys(
+        "give", "Keep this review beside the recording", "field"
+    )
+    DEFAULT_CSS = "ReviewDialog > .dialog--box { max-width: 90; }"
+
+    def __init__(self, kind: review_view.Kind, about: str, choice: str = "") -> None:
+        super().__init__()
+        self._kind = kind
+        self._about = about
+        self._choice = choice
+
+    @property
+    def heading(self) -> str:
+        """What is asked, of what."""
+        return f"{HEADINGS[self._kind]}: {self._about}"
+
+    def compose_body(self) -> Iterable[Widget]:
+        """One line a field."""
+        with Vertical(classes="dialog--body"):
+            if self._kind == "override":
+                yield self.row(
+                    "score", ReviewField(placeholder="0 to 1, such as 0.8", id="score", compact=True)
+                )
+            elif self._kind == "mark":
+                yield self.row("mark", Choice(review_view.MARK_WORDS, self._choice, id="choice"))
+            elif self._kind == "fault":
+                yield self.row("fault", Choice(review_view.FAULTS, self._choice, id="choice"))
+            placeholder = PLACEHOLDERS.get(self._kind, "what you saw in the transcript")
+            label = "note" if self._kind == "note" else "why"
+            yield self.row(label, ReviewField(placeholder=placeholder, id="why", compact=True))
+            yield Static(id="told", markup=False)
+
+    @property
+    def form(self) -> review_view.Form:
+        """The form as it stands."""
+        typed = {field.id: field.value for field in self.query(Input)}
+        choice = next((choice.value for choice in self.query(Choice)), "")
+        return review_view.Form(self._kind, typed.get("score", ""), choice, typed.get("why", ""))
+
+    def told(self, *, trying: bool) -> Cell:
+        """What is missing, or that nothing is."""
+        problem = review_view.wrong(self.form)
+        return Cell(problem, "bad" if trying else "quiet") if problem else Cell("enter keeps it", "quiet")
+
+    def action_give(self) -> None:
+        """Close with the form, unless something is missing; then go to what is."""
+        form = self.form
+        if not review_view.wrong(form):
+            self.dismiss(form)
+            return
+        self.tell(trying=True)
+        at = "#score" if form.kind == "override" and review_view.score_typed(form.score) is None else "#why"
+        self.query_one(at).focus()

@@ -1,0 +1,76 @@
+"""What the review screen is given and gives back: judged tasks and graded submissions, and a person's word on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import EvidenceQuoted, Fault, Mark, ReviewAction, Reviewed
+    from bioeval_tui.record.state import ConversationKey, ConversationState
+    from bioeval_tui.tui.services import MedalRow
+
+
+class ReviewSource(NamedTuple):
+    """What is to be reviewed: everything of these runs, and these graded submissions."""
+
+    run_ids: tuple[str, ...] = ()
+    rows: tuple[MedalRow, ...] = ()
+    reports: tuple[Path, ...] = ()
+    """Grading reports, files or folders: every submission in them."""
+
+
+class ItemId(NamedTuple):
+    """What tells items apart: a run or a folder of reports, and what in it."""
+
+    place: str
+    key: ConversationKey | None
+    task: int | None
+    submission: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the judge said of a task. Without a score the task could not be judged; `reason` then says why."""
+
+    judge: str
+    score: float | None
+    passed: bool = False
+    reason: str = ""
+    evidence: tuple[EvidenceQuoted, ...] = ()
+    spread: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewItem:
+    """One judged task (`judged`, `talk`) or one graded submission (`row`), and what people said of it so far.
+
+    `opinions` and `faults` hold the latest of each reviewer; `fault` is the recorded one.
+    """
+
+    id: ItemId
+    subject: str
+    title: str
+    criteria: str = ""
+    judged: Judged | None = None
+    talk: ConversationState | None = None
+    row: MedalRow | None = None
+    opinions: Mapping[str, Reviewed] = field(default_factory=dict)
+    faults: Mapping[str, Reviewed] = field(default_factory=dict)
+    notes: tuple[Reviewed, ...] = ()
+    fault: Fault = "none"
+    graded: Mark = "valid"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a reviewer says of one item."""
+
+    action: ReviewAction
+    score: float | None = None
+    fault: Fault | None = None
+    mark: Mark | None = None
+    why: str = ""
+    blind: bool = False

@@ -1,0 +1,276 @@
+"""What the review screen says: the queue's rows, what is known of the item looked at, and what a form lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from bioeval_tui.record import reviews
+from bioeval_tui.text import clean, shorten
+from bioeval_tui.tui.medals.medals_view import MEDALS, standing
+from bioeval_tui.tui.review.review_items import Given, ReviewItem
+from bioeval_tui.tui.shared.cells_view import Cell
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import Mark, Reviewed
+
+Line = list[Cell]
+Kind = Literal["override", "mark", "fault", "note"]
+FAULTS = {
+    "agent": "the agent's",
+    "evaluator": "the evaluator's",
+    "judge": "the judge's",
+    "infrastructure": "the infrastructure's",
+    "none": "nobody's",
+}
+MARK_WORDS = {"valid": "valid", "invalid": "invalid", "suspicious": "suspicious"}
+MARKS: dict[Mark, Cell] = {
+    "valid": Cell("✓ valid", "good"),
+    "invalid": Cell("✗ invalid", "bad"),
+    "suspicious": Cell("? suspicious", "warn"),
+}
+
+
+def hidden(item: ReviewItem, blind: bool, me: str) -> bool:
+    """Say whether the judge's word, and other people's, are kept back: until `me` has given mine."""
+    return blind and item.row is None and me not in item.opinions
+
+
+def to_do(item: ReviewItem, me: str) -> bool:
+    """Say whether `me` has neither scored nor marked the item."""
+    return me not in item.opinions
+
+
+def progress(items: Sequence[ReviewItem], me: str) -> str:
+    """Return `3 of 8 reviewed`."""
+    return f"{sum(not to_do(item, me) for item in items)} of {len(items):,} reviewed"
+
+
+# The queue
+
+
+def sign(item: ReviewItem, me: str) -> Cell:
+    """Return whether I have reviewed the item, and whether reviewers differ."""
+    if reviews.disagree(item.opinions) or len({entry.fault for entry in item.faults.values()}) > 1:
+        return Cell("≠", "warn")
+    mine = item.opinions.get(me)
+    if mine is None:
+        return Cell("·" if not item.opinions else "○", "quiet")
+    return Cell("✓" if mine.action == "accept" else "✎", "good")
+
+
+def where(item: ReviewItem) -> str:
+    """Return `withheld 1`, or the agent that handed a submission in."""
+    if item.id.key is not None:
+        return f"{item.id.key.condition} {item.id.key.trial}"
+    return item.row.agent if item.row is not None else ""
+
+
+def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
+    """Return `0.20 → 0.80`, the medal with the reviewers' mark, or a sign that it is kept back."""
+    if hidden(item, blind, me):
+        return Cell("hidden", "quiet")
+    if item.row is not None:
+        return marked(MEDALS[standing(item.row)], item.graded, reviews.mark_of(item.opinions))
+    before = item.judged.score if item.judged else None
+    after = reviews.score_of(item.opinions)
+    told = "–" if before is None else f"{before:.2f}"
+    if after is None:
+        return Cell(told, "warn" if before is None else "plain")
+    return Cell(told if before == after else f"{told} → {after:.2f}", "strong")
+
+
+def marked(medal: Cell, graded: Mark, mark: Mark | None) -> Cell:
+    """Return a medal with what reviewers say of the submission: accepted, invalid or suspicious."""
+    if mark is None:
+        return medal
+    if mark == graded:
+        return medal._replace(text=f"{medal.text} ✓")
+    if mark == "suspicious":
+        return Cell(f"{medal.text} ?", "warn")
+    return Cell(f"{medal.text} → {'!' if mark == 'invalid' else '✓'}", "bad" if mark == "invalid" else "warn")
+
+
+def mark_lines(opinions: Mapping[str, Reviewed]) -> list[Line]:
+    """Return what reviewers say of a submission, for its card, and an empty line; nothing without reviews."""
+    mark = reviews.mark_of(opinions)
+    if mark is None:
+        return []
+    differ = ", reviewers differ" if reviews.disagree(opinions) else ""
+    head = [Cell("reviewed: ", "quiet"), MARKS[mark], Cell(differ, "warn")]
+    return [head, *(_said(entry) for entry in opinions.values()), []]
+
+
+# The item looked at
+
+
+LABEL = 11
+"""How wide the column of labels is, in cells."""
+
+
+def label(name: str) -> Cell:
+    """Return what a line is about, as its first cell."""
+    return Cell(name.ljust(LABEL), "quiet")
+
+
+def labelled(line: Line) -> tuple[str, Line]:
+    """Return a line as its label, empty where it has none, and the rest."""
+    named = bool(line) and line[0].tone == "quiet" and len(line[0].text) == LABEL
+    return (line[0].text, line[1:]) if named else ("", line)
+
+
+def heading(item: ReviewItem) -> Line:
+    """Return what is reviewed."""
+    number = f"{item.id.task} " if item.id.task else ""
+    return [Cell(f"{number}{shorten(item.title, 300)}", "strong")]
+
+
+def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list[Line]:
+    """Return what is known of the item: criteria, the judge's score and reason, and what people said.
+
+    `seen` says that the judge's word was shown before it was kept back.
+    """
+    kept_back = hidden(item, blind, me)
+    found: list[Line] = []
+    if item.criteria:
+        found.append([label("must hold"), Cell(shorten(item.criteria, 400))])
+    if kept_back:
+        known = "; you have seen it, so yours is not blind" if seen else ""
+        found.append([label("judge"), Cell(f"hidden until you have given your score{known}", "warn")])
+    elif item.row is not None:
+        found += _graded_lines(item)
+    elif item.judged is not None:
+        found += _judged_lines(item)
+    found += _fault_lines(item)
+    people = [entry for name, entry in item.opinions.items() if not kept_back or name == me]
+    found += [_said(entry) for entry in (*people, *item.faults.values())]
+    found += [_said(note) for note in item.notes if not kept_back or note.author == me]
+    return found
+
+
+def _judged_lines(item: ReviewItem) -> list[Line]:
+    judged = item.judged
+    assert judged is not None
+    after = reviews.score_of(item.opinions)
+    line = [label("judge")]
+    if judged.score is None:
+        line.append(Cell(f"could not be measured: {judged.reason or 'no verdict'}", "warn"))
+    else:
+        line.append(
+            Cell(f"{'✓' if judged.passed else '✗'} {judged.score:.2f}", "good" if judged.passed else "bad")
+        )
+    line.append(Cell(f"  {shorten(judged.judge, 60)}", "quiet"))
+    if judged.spread:
+        line.append(Cell(f"  verdicts {judged.spread:.2f} apart", "warn"))
+    found = [line]
+    if after is not None:
+        many = "" if len(item.opinions) == 1 else f", mean of {len(item.opinions)}"
+        found.append([label("score"), Cell(reviews.words(judged.score, after) + many, "strong")])
+    if judged.score is not None and judged.reason:
+        found.append([label("reason"), Cell(clean(judged.reason, 2000))])
+    for item_ in judged.evidence:
+        place = Cell("not in the transcript", "warn")
+        if item_.message is not None:
+            place = Cell(f"message {item_.message}", "quiet")
+        found.append([label("evidence"), Cell(f"“{shorten(item_.quote, 200)}” "), place])
+    return found
+
+
+def _graded_lines(item: ReviewItem) -> list[Line]:
+    assert item.row is not None
+    found: list[Line] = [[label("graded"), MEDALS[standing(item.row)]]]
+    mark = reviews.mark_of(item.opinions)
+    if mark is not None:
+        word = "accepted" if mark == item.graded else mark
+        differ = ", reviewers differ" if reviews.disagree(item.opinions) else ""
+        found.append([label("reviewed"), MARKS[mark]._replace(text=word + differ)])
+    return found
+
+
+def _fault_lines(item: ReviewItem) -> list[Line]:
+    if not item.faults:
+        return [] if item.fault == "none" else [[label("fault"), Cell(f"{item.fault}")]]
+    agreed = reviews.fault_of(item.faults)
+    if agreed is None:
+        return [
+            [
+                label("fault"),
+                Cell(f"reviewers differ; it stays {item.fault}, as recorded", "warn"),
+            ]
+        ]
+    return [[label("fault"), Cell(f"{item.fault} → {agreed} (reviewed)", "strong")]]
+
+
+def _said(entry: Reviewed) -> Line:
+    what = {"accept": "accepts", "override": "says", "fault": "blames", "note": "notes"}.get(entry.action, "")
+    value = ""
+    if entry.after is not None:
+        value = f" {entry.after:.2f}"
+    elif entry.fault is not None:
+        value = f" {entry.fault}"
+    elif entry.mark is not None:
+        value = f" {entry.mark}"
+    blind = ", blind" if entry.blind else ""
+    why = f": {shorten(entry.why, 300)}" if entry.why else ""
+    return [
+        Cell(f"{shorten(entry.author or 'unknown', 30)} ", "busy"),
+        Cell(f"{what}{value}{blind}{why}"),
+        Cell(f"  {entry.at:%Y-%m-%d %H:%M} UTC", "quiet"),
+    ]
+
+
+def quotes(item: ReviewItem, blind: bool, me: str) -> list[tuple[int, str]]:
+    """Return the judge's quotations that stand in the transcript, as (message, quote); none while kept back."""
+    if item.judged is None or hidden(item, blind, me):
+        return []
+    return [(found.message, found.quote) for found in item.judged.evidence if found.message is not None]
+
+
+# What is given
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form as it stands: texts as typed, choices by their value."""
+
+    kind: Kind
+    score: str = ""
+    choice: str = ""
+    why: str = ""
+
+
+def score_typed(text: str) -> float | None:
+    """Return a score from 0 to 1; a comma is a point. None when it is none."""
+    try:
+        value = float(text.strip().replace(",", "."))
+    except ValueError:
+        return None
+    return value if 0 <= value <= 1 else None
+
+
+def wrong(form: Form) -> str:
+    """Return what the form lacks, in one sentence; empty when it can be given."""
+    if form.kind == "override" and score_typed(form.score) is None:
+        return "a score is a number from 0 to 1, such as 0.8"
+    if not form.why.strip():
+        return "say why in a few words" if form.kind != "note" else "write the note"
+    return ""
+
+
+def given(form: Form, blind: bool) -> Given:
+    """Return what a complete form says."""
+    why = clean(form.why.strip(), 10_000)
+    if form.kind == "override":
+        return Given("override", score=score_typed(form.score), why=why, blind=blind)
+    if form.kind == "mark":
+        return Given("override", mark=form.choice, why=why)  # type: ignore[arg-type]
+    if form.kind == "fault":
+        return Given("fault", fault=form.choice, why=why)  # type: ignore[arg-type]
+    return Given("note", why=why)
+
+
+def next_to_do(items: Sequence[ReviewItem], after: int, me: str) -> int | None:
+    """Return the place of the next item that I have not reviewed, around the end; None when all are."""
+    order: Iterable[int] = (*range(after + 1, len(items)), *range(after + 1))
+    return next((at for at in order if at < len(items) and to_do(items[at], me)), None)

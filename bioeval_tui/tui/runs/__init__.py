@@ -1,0 +1,1 @@
+"""The screen of recorded runs, and their comparison."""

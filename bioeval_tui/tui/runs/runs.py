@@ -1,0 +1,286 @@
+"""The history of runs: filter, sort, mark, compare, open, replay, report, delete and undo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.text import home_relative, plural
+from bioeval_tui.tui.items import RunComparison, RunSummary
+from bioeval_tui.tui.live.panel_widget import Drawn
+from bioeval_tui.tui.runs import runs_view
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.list_screen import EXACT_KEY, LIST_KEYS, ListScreen
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.tui.shared.work import Tell, WorkDialog
+
+
+class RunRows(RowList):
+    """The table's rows; enter opens the run."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "open", tooltip="Watch it if it goes on, else show how it ended")
+    ]
+
+
+class RunsScreen(ListScreen[RunSummary]):
+    """Every recorded run, those that go on elsewhere too."""
+
+    NAME = "Runs"
+    ABOUT = (
+        "Recorded runs, newest first. ● live runs go on, here or in another terminal. "
+        "The mean of both conditions is the published formula's score."
+    )
+    LEAST = 18
+    ON_ONE = frozenset({"mark", "replay", "review", "report", "delete", "exact"})
+    NEEDS_ROWS = ListScreen.NEEDS_ROWS | ON_ONE
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "mark", "mark", tooltip="Mark this run; two marked runs can be compared"),
+        Binding("space", "mark", "mark", show=False, tooltip="Mark this run"),
+        Binding(
+            "equals_sign",
+            "compare",
+            "compare",
+            key_display="=",
+            tooltip="The second marked run against the first",
+        ),
+        Binding("u", "undo", "undo delete", tooltip="Bring back what was deleted last"),
+        Binding("a", "batch", "its batch", tooltip="Every run of its batch at a glance"),
+        Binding("p", "replay", "replay", tooltip="Play it again, at a speed that you choose"),
+        Binding("v", "review", "review", tooltip="Review its judged tasks, or those of the marked runs"),
+        Binding("x", "report", "report", tooltip="Write an HTML report of it, or of the marked runs"),
+        Binding(
+            "d,delete",
+            "delete",
+            "delete",
+            key_display="d",
+            tooltip="Move it to the trash; it can be brought back",
+        ),
+        *LIST_KEYS[:-1],
+        Binding("r", "reverse", "reverse", tooltip="Sort the other way round"),
+        LIST_KEYS[-1],
+        EXACT_KEY,
+    ]
+    DEFAULT_CSS = """
+    RunsScreen {
+        & #side { width: 44; padding: 0 2; }
+        & #run-line { height: 1; padding: 0 2; display: none; }
+        &.-narrow #side { display: none; }
+        &.-narrow.-filled #run-line { display: block; }
+        &.-short #run-line { display: none; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(runs_view.listing(), RunRows())
+        self.marked: list[str] = []
+        self._deleted = 0
+
+    def compose_side(self) -> Iterable[Widget]:
+        """The run, and its job's trend."""
+        with VerticalScroll(can_focus=False):
+            yield Static(id="run-card", markup=False)
+
+    def compose_foot(self) -> Iterable[Widget]:
+        """One line instead, where there is no room."""
+        line = Drawn()
+        line.id = "run-line"
+        yield line
+
+    def on_mount(self) -> None:
+        """Draw the line under the table."""
+        self.query_one("#run-line", Drawn).draw(self._line)
+
+    async def load(self) -> Sequence[RunSummary]:
+        """Return the history; marks of runs that are gone go too."""
+        found = await self.bioeval.services.runs()
+        if self.marked:
+            present = {run.run_id for run in found}
+            self.marked = [run_id for run_id in self.marked if run_id in present]
+        return found
+
+    def cells(self, item: RunSummary) -> Mapping[str, Cell | Content]:
+        """Return a run's cells."""
+        return runs_view.row(item, datetime.now(UTC), marked=item.run_id in self.marked, exact=self.exact)
+
+    def notes(self) -> list[Cell]:
+        """How many runs there are, go on, and are marked."""
+        items = self.listing.items
+        live = sum(1 for run in items if run.status == "running")
+        notes = [Cell(plural(len(items), "run"), "quiet")]
+        if live:
+            notes.append(Cell(f"● {live:,} live", "good"))
+        if self.marked:
+            more = "; mark another to compare" if len(self.marked) == 1 else ""
+            notes.append(Cell(f"{runs_view.MARK} {len(self.marked)} marked{more}", "warn"))
+        return notes
+
+    def empty(self) -> list[Cell]:
+        """Say how to hold the first run."""
+        jobs = self.key("go('jobs')")
+        return [
+            Cell("No run has been held yet", "strong"),
+            Cell(""),
+            Cell(f"{jobs}  goes to the jobs; enter on one runs it.", "quiet"),
+            Cell("bioeval-tui demo holds a first run, offline.", "quiet"),
+        ]
+
+    def look(self, item: RunSummary | None) -> None:
+        """Show the run."""
+        if item is None:
+            self.query_one("#run-card", Static).update("")
+            return
+        lines = runs_view.card(item, self.listing.items, datetime.now(UTC), 40)
+        self.query_one("#run-card", Static).update(Content("\n").join([paint(*line) for line in lines]))
+        self.query_one("#run-line", Drawn).refresh()
+
+    def _line(self, width: int) -> Content:
+        run = self.looked_at
+        if run is None:
+            return Content("")
+        return paint(*runs_view.short_line(run, self.listing.items, width)).truncate(width, ellipsis=True)
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Two marked runs can be compared, what was deleted brought back, a live run not deleted."""
+        match action:
+            case "compare":
+                return len(self.marked) == 2
+            case "undo":
+                return self._deleted > 0
+            case "batch":
+                return self.looked_at is not None and self.looked_at.batch_id is not None
+            case "replay" | "review" | "report" | "delete":
+                run = self.looked_at
+                return run is not None and (
+                    run.status != "running" or bool(self.marked and action != "replay")
+                )
+        return super().check_action(action, parameters)
+
+    @on(RowList.Chosen)
+    def _chosen(self) -> None:
+        if (run := self.looked_at) is not None:
+            self.bioeval.open_run(partial(self.bioeval.services.open_recording, run.run_id))
+
+    def action_mark(self) -> None:
+        """Mark the run, or take the mark away, and go to the next one."""
+        run = self.looked_at
+        if run is None:
+            return
+        if run.run_id in self.marked:
+            self.marked.remove(run.run_id)
+        else:
+            self.marked.append(run.run_id)
+        self.redraw()
+        self.table.rows.action_move(1)
+
+    def _chosen_ids(self) -> list[str]:
+        """Return the marked runs, else the one looked at."""
+        if self.marked:
+            return list(self.marked)
+        return [self.looked_at.run_id] if self.looked_at is not None else []
+
+    def action_compare(self) -> None:
+        """Compare the two marked runs; the older one is A."""
+        began = {run.run_id: run.started_at for run in self.listing.items}
+        a, b = sorted(self.marked, key=lambda run_id: began.get(run_id, datetime.now(UTC)))
+
+        async def work(tell: Tell) -> RunComparison:
+            return await self.bioeval.services.compare(a, b)
+
+        self.app.push_screen(WorkDialog("Reading both recordings", work), self._compared)
+
+    def _compared(self, found: RunComparison | None) -> None:
+        if found is not None:
+            from bioeval_tui.tui.runs.compare import CompareDialog
+
+            self.app.push_screen(CompareDialog(found))
+
+    def action_batch(self) -> None:
+        """Show all that was started with this run."""
+        if (run := self.looked_at) is not None and run.batch_id is not None:
+            self.app.push_screen(self.bioeval.grid_of(run.batch_id))
+
+    def action_replay(self) -> None:
+        """Ask for the speed, then play."""
+        run = self.looked_at
+        if run is None:
+            return
+        from bioeval_tui.tui.live.replay_dialog import ReplayDialog
+
+        speed = self.bioeval.services.preferences.get("runs.speed")
+        last = float(speed) if isinstance(speed, int | float) else 1.0
+        self.app.push_screen(ReplayDialog(run.job, last), partial(self._replay, run.run_id))
+
+    def _replay(self, run_id: str, speed: float | None) -> None:
+        if speed is not None:
+            self.keep("speed", speed)
+            self.bioeval.open_run(partial(self.bioeval.services.open_recording, run_id, speed=speed))
+
+    def action_review(self) -> None:
+        """Review the marked runs, or this one."""
+        from bioeval_tui.tui.review.review import ReviewScreen
+        from bioeval_tui.tui.review.review_items import ReviewSource
+
+        self.app.push_screen(ReviewScreen(ReviewSource(tuple(self._chosen_ids()))))
+
+    def action_report(self) -> None:
+        """Write the report in the background; a toast names the file."""
+        self.run_worker(self._report(self._chosen_ids()), group="report", exit_on_error=False)
+
+    async def _report(self, run_ids: Sequence[str]) -> None:
+        try:
+            path = await self.bioeval.services.report(run_ids)
+        except (BioevalError, OSError) as error:
+            self.tell(f"No report was written: {error}", bad=True)
+        else:
+            self.tell(f"Wrote {home_relative(path)}")
+
+    def action_delete(self) -> None:
+        """Move the marked runs, or this one, to the trash."""
+        self.run_worker(self._delete(self._chosen_ids()), group="delete", exit_on_error=False)
+
+    async def _delete(self, run_ids: Sequence[str]) -> None:
+        try:
+            await self.bioeval.services.delete_runs(run_ids)
+        except (BioevalError, OSError) as error:
+            self.tell(f"Nothing was deleted: {error}", bad=True)
+            return
+        self._deleted += 1
+        self.marked.clear()
+        what = "it" if len(run_ids) == 1 else "them"
+        self.tell(f"Moved {plural(len(run_ids), 'run')} to the trash; {self.key('undo')} brings {what} back")
+        self.refresh_items()
+        self.refresh_bindings()
+
+    def action_undo(self) -> None:
+        """Bring back what was deleted last."""
+        self.run_worker(self._undo(), group="delete", exit_on_error=False)
+
+    async def _undo(self) -> None:
+        try:
+            count = await self.bioeval.services.undo_delete()
+        except (BioevalError, OSError) as error:
+            self.tell(f"Nothing was brought back: {error}", bad=True)
+            return
+        self._deleted = self._deleted - 1 if count else 0
+        self.tell(f"Brought back {plural(count, 'run')}" if count else "There is nothing to bring back")
+        self.refresh_items()
+        self.refresh_bindings()
+
+    def action_copy(self) -> None:
+        """Copy the run's id."""
+        if (run := self.looked_at) is not None:
+            self.copied(run.run_id)

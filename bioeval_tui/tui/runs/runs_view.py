@@ -1,0 +1,202 @@
+"""The history of runs as a table, and what is known of one run and its job's trend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from bioeval_tui.record import reviews
+from bioeval_tui.text import plural, shorten
+from bioeval_tui.tui.items import RunSummary, Status
+from bioeval_tui.tui.medals.medals_view import Column
+from bioeval_tui.tui.shared.cells_view import Cell, score, signed, uplift
+from bioeval_tui.tui.shared.listing_view import Key, Listing, Sorting, number_key, text_key
+from bioeval_tui.tui.shared.sparks_view import spark
+from bioeval_tui.tui.shared.times import ago, when
+
+Line = list[Cell]
+TREND = 40
+STARTED = 3
+"""The column of the time at which a run began: what the table is sorted by at first."""
+
+COLUMNS: tuple[Column, ...] = (
+    Column("job", 0),
+    Column("", 1),
+    Column("status", 14),
+    Column("started", 12, False, 1),
+    Column("withheld", 8, True, 4),
+    Column("supplied", 8, True, 4),
+    Column("mean", 6, True),
+    Column("uplift", 7, True, 5),
+    Column("messages", 8, True, 8),
+    Column("fault", 10, False, 6),
+    Column("model", 13, False, 7),
+)
+STATUS: dict[Status, Cell] = {
+    "running": Cell("● live", "good"),
+    "completed": Cell("✓ completed"),
+    "cancelled": Cell("– cancelled", "quiet"),
+    "failed": Cell("! not measured", "bad"),
+    "interrupted": Cell("◐ interrupted", "warn"),
+}
+NO_ANSWER = Cell("✗ agent failed", "bad")
+NO_SCORE = Cell("? not measured", "warn")
+MARK = "◆"
+
+
+def status_of(run: RunSummary) -> Cell:
+    """Return how a run ended. One that went through and has no score was not a success: say so."""
+    if run.status != "completed" or run.measured:
+        return STATUS[run.status]
+    return NO_ANSWER if "agent" in run.fault.split(", ") else NO_SCORE
+
+
+def listing() -> Listing[RunSummary]:
+    """Return an empty history, newest first."""
+    return Listing(COLUMNS, _keys, _words, lambda run: run.run_id, Sorting(STARTED))
+
+
+def _words(run: RunSummary) -> str:
+    played = "rehearsal" if run.rehearsal else run.model or ""
+    fault = "no fault" if run.fault == "none" else f"fault {run.fault}"
+    return f"{run.job} {status_of(run).text} {fault} {played} {run.run_id}"
+
+
+_RANK: dict[Status, int] = {"running": 0, "failed": 1, "interrupted": 2, "cancelled": 3, "completed": 4}
+
+
+def _keys(run: RunSummary) -> tuple[Key, ...]:
+    newest = -run.started_at.timestamp()
+    withheld, supplied = run.scores.get("withheld"), run.scores.get("supplied")
+    gain = supplied - withheld if supplied is not None and withheld is not None else None
+    return (
+        text_key(run.job),
+        (0, newest, ""),
+        (_RANK[run.status], newest, ""),
+        (0, newest, run.run_id),
+        number_key(withheld),
+        number_key(supplied),
+        number_key(run.score),
+        number_key(gain),
+        number_key(float(run.messages)),
+        text_key("" if run.fault == "none" else run.fault),
+        text_key("" if run.rehearsal else run.model or ""),
+    )
+
+
+def row(run: RunSummary, now: datetime, *, marked: bool, exact: bool) -> dict[str, Cell]:
+    """Return a run's cells by column name. `exact` shows day and time instead of how long ago it was."""
+    return {
+        "job": Cell(run.job),
+        "": Cell(MARK if marked else "", "busy"),
+        "status": status_of(run),
+        "started": Cell(when(run.started_at, now, exact=exact), "quiet"),
+        "withheld": _score(run.scores.get("withheld")),
+        "supplied": _score(run.scores.get("supplied")),
+        "mean": Cell(score(run.score), "strong" if run.score is not None else "quiet"),
+        "uplift": uplift(run.scores.get("supplied"), run.scores.get("withheld")),
+        "messages": Cell(f"{run.messages:,}", "quiet"),
+        "fault": Cell("–", "quiet") if run.fault == "none" else Cell(run.fault, "warn"),
+        "model": Cell("rehearsal", "warn") if run.rehearsal else Cell(run.model or "–", "quiet"),
+    }
+
+
+def _score(value: float | None) -> Cell:
+    return Cell(score(value), "plain" if value is not None else "quiet")
+
+
+def trend(runs: Iterable[RunSummary], job: str) -> list[RunSummary]:
+    """Return the job's runs that have ended, oldest first; of one condition there is no mean to follow."""
+    ended = [run for run in runs if run.job == job and run.status != "running" and not run.only_condition]
+    return sorted(ended, key=lambda run: run.started_at)
+
+
+def card(run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int) -> list[Line]:
+    """Return the lines beside the table: the run, and how its job has done."""
+    played = "rehearsal: no model asked or judged" if run.rehearsal else f"model {run.model or 'not known'}"
+    began = f"{run.started_at.astimezone():%Y-%m-%d %H:%M:%S}"
+    lines: list[Line] = [
+        [status_of(run)],
+        [Cell(run.job, "strong")],
+        [Cell(f"{began}, {ago(run.started_at, now)}", "quiet")],
+        [Cell(f"run {run.run_id}", "quiet")],
+        [],
+        *_score_lines(run),
+        [],
+        [Cell(played, "warn" if run.rehearsal else "plain")],
+        [Cell(plural(run.messages, "message"))],
+        [Cell("no fault", "quiet") if run.fault == "none" else Cell(f"fault: {run.fault}", "warn")],
+        [],
+    ]
+    return lines + trend_lines(trend(runs, run.job), run, width)
+
+
+def _score_lines(run: RunSummary) -> list[Line]:
+    """Return the scores by condition, and what needs both of them."""
+    if only := run.only_condition:
+        other = "supplied" if only == "withheld" else "withheld"
+        return [
+            [Cell(f"{only:<10}", "quiet"), Cell(score(run.scores[only]), "strong")],
+            *_reviewed_line(run),
+            [Cell(f"{other:<10}not held", "quiet")],
+            [Cell("mean and uplift need both conditions", "quiet")],
+        ]
+    withheld, supplied = run.scores.get("withheld"), run.scores.get("supplied")
+    return [
+        [Cell(f"{'withheld':<10}", "quiet"), Cell(score(withheld), "strong")],
+        [Cell(f"{'supplied':<10}", "quiet"), Cell(score(supplied), "strong")],
+        [
+            Cell(f"{'mean':<10}", "quiet"),
+            Cell(score(run.score), "strong"),
+            Cell("  published formula", "quiet"),
+        ],
+        *_reviewed_line(run),
+        [Cell(f"{'uplift':<10}", "quiet"), uplift(supplied, withheld), Cell("  by facts", "quiet")],
+    ]
+
+
+def _reviewed_line(run: RunSummary) -> list[Line]:
+    if not run.reviewers:
+        return []
+    who = shorten(", ".join(run.reviewers), 18)
+    told = "reviewed by" if run.only_condition else reviews.words(run.score, run.reviewed)
+    return [[Cell(f"{'':<10}{told} ", "strong"), Cell(who, "quiet")]]
+
+
+def trend_lines(history: Sequence[RunSummary], run: RunSummary, width: int) -> list[Line]:
+    """Return a job's means, oldest first, and how the newest compares with the one before."""
+    if not history:
+        both = " with both conditions" if run.only_condition else ""
+        return [[Cell(f"no run of this job{both} has ended yet", "quiet")]]
+    shown = list(history)[-max(1, min(TREND, width)) :]
+    bars = spark([one.score for one in shown], len(shown))
+    at = next((n for n, one in enumerate(shown) if one.run_id == run.run_id), None)
+    pointer = "" if at is None else " " * at + "▲"
+    known = [one.score for one in history if one.score is not None]
+    lines: list[Line] = [
+        [Cell(f"means of {plural(len(history), 'run')} of this job, 0 to 1", "quiet")],
+        [Cell(bars, "busy")],
+    ]
+    if pointer:
+        lines.append([Cell(pointer, "strong")])
+    if known:
+        best, worst = max(known), min(known)
+        lines.append([Cell(f"best {score(best)}   worst {score(worst)}   last {score(known[-1])}")])
+    before = _before(history, run)
+    if before is not None and run.score is not None:
+        lines.append([Cell(f"{signed(run.score - before)} against the run before")])
+    return lines
+
+
+def _before(history: Sequence[RunSummary], run: RunSummary) -> float | None:
+    earlier = [one.score for one in history if one.started_at < run.started_at and one.score is not None]
+    return earlier[-1] if earlier else None
+
+
+def short_line(run: RunSummary, runs: Sequence[RunSummary], width: int) -> list[Cell]:
+    """Return one line about a run, for terminals without room for the card."""
+    bars = spark([one.score for one in trend(runs, run.job)], 16)
+    text = [Cell(f"{run.run_id}  ", "quiet")]
+    if bars and width >= 60:
+        text += [Cell("trend ", "quiet"), Cell(f"{bars}  ", "busy")]
+    return [*text, Cell("rehearsal" if run.rehearsal else run.model or "", "quiet")]

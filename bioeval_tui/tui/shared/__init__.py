@@ -1,0 +1,1 @@
+"""What several screens use: base classes, dialogs, tables, keys and colours."""

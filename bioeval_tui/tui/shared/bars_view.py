@@ -1,0 +1,66 @@
+"""Bars made of characters: an answer's time against the target, and the parts of a score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bioeval_tui.tui.live.panels_view import Bar
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined
+
+WAIT, STREAM, TARGET, CROSSED = "─", "━", "│", "┿"
+
+
+def scale_of(bars: list[Bar], target_ms: float) -> float:
+    """Return the time in ms that a full-width bar stands for: the longest answer or the target, and a bit."""
+    return max([bar.ms for bar in bars] + [target_ms, 1.0]) * 1.05
+
+
+def latency_bar(bar: Bar | None, scale_ms: float, target_ms: float, width: int) -> list[Cell]:
+    """Return an answer's bar: thin until the first token, thick while it streamed, the target crossing it.
+
+    Nothing depends on colour: `─` is waiting, `━` streaming, `│` the target, `┿` the target passed.
+    """
+    if width <= 0:
+        return []
+    target = min(width - 1, round(target_ms / scale_ms * width)) if target_ms > 0 else -1
+    if bar is None:
+        return joined((TARGET if x == target else " ", "quiet") for x in range(width))
+    length = max(1, min(width, round(bar.ms / scale_ms * width)))
+    first = min(length - 1, round(bar.first_ms / scale_ms * width)) if bar.first_ms is not None else 0
+    if bar.running:
+        first = length
+    late: Tone = "warn" if target_ms and bar.ms > target_ms else "plain"
+    cells: list[tuple[str, Tone]] = []
+    for x in range(width):
+        if x == target:
+            cells.append((CROSSED if x < length else TARGET, late if x < length else "quiet"))
+        elif x < first:
+            cells.append((WAIT, "busy" if bar.running else "quiet"))
+        elif x < length:
+            cells.append((STREAM, late if late == "warn" else "busy"))
+        else:
+            cells.append((" ", "quiet"))
+    return joined(cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a stacked bar: how much of the whole it is, in [0, 1]."""
+
+    share: float
+    tone: Tone
+    sign: str = "█"
+
+
+def stacked(pieces: list[Piece], width: int) -> list[Cell]:
+    """Return pieces one after another over `width`; ends are rounded on the running sum, so that lengths add up."""
+    cells: list[Cell] = []
+    total = 0.0
+    at = 0
+    for piece in pieces:
+        total += piece.share
+        end = min(width, round(total * width))
+        if end > at:
+            cells.append(Cell(piece.sign * (end - at), piece.tone))
+        at = max(at, end)
+    return cells

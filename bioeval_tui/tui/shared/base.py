@@ -1,0 +1,116 @@
+"""What every screen has: a title bar, a body, a footer with the keys that apply now, and help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+from textual.widget import Widget
+
+from bioeval_tui.tui.shared.at_rest import AtRest
+from bioeval_tui.tui.shared.keymap import named, use_keys
+from bioeval_tui.tui.shared.keys_footer_widget import KeysFooter, key_for
+from bioeval_tui.tui.shared.title_bar_widget import TitleBar
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.app import BioevalApp
+
+
+class BaseScreen(Screen[None]):
+    """A screen of the application. `NAME` stands in the title, `ABOUT` at the top of its help."""
+
+    NAME: ClassVar[str] = ""
+    ABOUT: ClassVar[str] = ""
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-short"),
+        (16, "-normal"),
+        (32, "-tall"),
+    ]
+
+    at_rest: AtRest | None = None
+    """What is drawn when the cursor rests, on screens where something follows it."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Name the keys, so that people can change them."""
+        if "BINDINGS" in cls.__dict__:
+            cls.BINDINGS = named(cls.NAME or cls.__name__, cls.BINDINGS)
+        super().__init_subclass__(**options)
+
+    def on_mount(self) -> None:
+        """Answer to the keys that people chose."""
+        self.take_keys()
+
+    def take_keys(self) -> None:
+        """Answer to the chosen keys from now on; screens that name keys say them anew."""
+        use_keys(self, self.bioeval.keys)
+
+    @property
+    def bioeval(self) -> BioevalApp:
+        """The application, with its services."""
+        return cast("BioevalApp", self.app)
+
+    @property
+    def title_bar(self) -> TitleBar:
+        """The first line."""
+        return self.query_one(TitleBar)
+
+    def compose(self) -> ComposeResult:
+        """Lay out title, body and footer."""
+        yield TitleBar(self.NAME)
+        yield from self.compose_body()
+        yield KeysFooter()
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Yield the widgets between title and footer."""
+        return ()
+
+    @property
+    def wide(self) -> bool:
+        """Whether there is room for things side by side."""
+        return self.app.size.width >= 120
+
+    def key(self, action: str) -> str:
+        """Return the key of an action, of the screen or of the application, as it is now."""
+        return key_for(self, action) or key_for(self.app, action)
+
+    @property
+    def in_view(self) -> bool:
+        """Whether the screen is seen: on top, or behind a box."""
+        return self.is_active or (self.is_current and self.app.screen.is_modal)
+
+    def tell(self, sentence: str, *, bad: bool = False) -> None:
+        """Show a short message for a few seconds; foreign text in it stays literal."""
+        self.app.notify(sentence, severity="warning" if bad else "information", markup=False)
+
+
+class RefreshedScreen(BaseScreen):
+    """A screen whose items are asked for again while it is seen."""
+
+    _loading = False
+
+    async def load_items(self) -> None:
+        """Ask for the items, and show them."""
+        raise NotImplementedError
+
+    def refresh_every(self, seconds: float) -> None:
+        """Ask for the items again and again, while the screen is seen."""
+        self.set_interval(seconds, self._refresh_seen)
+
+    def _refresh_seen(self) -> None:
+        if self.in_view:
+            self.refresh_items()
+
+    def refresh_items(self) -> None:
+        """Load in the background, unless that is under way."""
+        if not self._loading:
+            self._loading = True
+            self.run_worker(self._load_items(), group="items", exit_on_error=False)
+
+    async def _load_items(self) -> None:
+        try:
+            await self.load_items()
+        finally:
+            self._loading = False

@@ -1,0 +1,57 @@
+"""The command palette: the same actions as the keys, by their names, and the themes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.types import IgnoreReturnCallbackType
+
+from bioeval_tui.tui.shared.keys_footer_widget import hints
+from bioeval_tui.tui.shared.themes import THEMES
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.app import BioevalApp
+
+
+class Action(NamedTuple):
+    """An entry of the palette."""
+
+    words: str
+    help: str
+    run: IgnoreReturnCallbackType
+
+
+class Actions(Provider):
+    """Everything that a key would do now on the screen below, and the themes."""
+
+    async def discover(self) -> Hits:
+        """Return every action, before anything is typed."""
+        for action in self._actions():
+            yield DiscoveryHit(action.words, action.run, help=action.help)
+
+    async def search(self, query: str) -> Hits:
+        """Return the actions whose words match."""
+        matcher = self.matcher(query)
+        for action in self._actions():
+            rank = matcher.match(action.words)
+            if rank > 0:
+                yield Hit(rank, matcher.highlight(action.words), action.run, help=action.help)
+
+    def _actions(self) -> Iterator[Action]:
+        for hint in hints(self.screen, hidden=True):
+            if hint.action.removeprefix("app.") != "command_palette" and hint.words:
+                words = f"{hint.words.capitalize()}  ({hint.key})"
+                run = partial(self.app.run_action, hint.action, hint.node)
+                yield Action(words, hint.tooltip, run)
+        app = cast("BioevalApp", self.app)
+        yield Action(
+            "Change the keys", "Every key by its name; enter gives it another", app.action_change_keys
+        )
+        for theme in THEMES:
+            yield Action(f"Theme: {theme.name}", "Change the colours", partial(self._use, theme.name))
+
+    def _use(self, name: str) -> None:
+        cast("BioevalApp", self.app).use_theme(name)

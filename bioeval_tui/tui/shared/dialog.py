@@ -1,0 +1,105 @@
+"""A box over a screen: a heading, a body, and a line of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.tui.shared.keymap import named, use_keys
+from bioeval_tui.tui.shared.keys_footer_widget import KeysFooter
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.app import BioevalApp
+
+Result = TypeVar("Result")
+
+
+class Dialog(ModalScreen[Result], Generic[Result]):
+    """Closed by `esc`. `HEADING` stands at the top; subclasses yield the body."""
+
+    NAME: ClassVar[str] = ""
+    ABOUT: ClassVar[str] = ""
+    HEADING: ClassVar[str] = ""
+    BINDINGS: ClassVar[list[BindingType]] = named(
+        "dialog",
+        [
+            Binding("escape", "close", "close", tooltip="Back to the screen below"),
+            # A modal screen keeps the application's keys out; these are wanted on every one.
+            Binding(
+                "question_mark",
+                "app.help",
+                "help",
+                show=False,
+                key_display="?",
+                tooltip="What this box shows, its keys",
+            ),
+            Binding(
+                "s", "app.picture", "screenshot", show=False, tooltip="Save this screen as an SVG picture"
+            ),
+            Binding("ctrl+p", "app.command_palette", "palette", show=False, tooltip="Every action by name"),
+            Binding("q", "app.leave_app", "quit", show=False, tooltip="Leave the program"),
+            Binding("ctrl+q", "app.leave_app", "quit", show=False, tooltip="Leave the program"),
+        ],
+    )
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
+    DEFAULT_CSS = """
+    Dialog {
+        & > .dialog--box {
+            width: 80%;
+            max-width: 110;
+            height: auto;
+            max-height: 90%;
+            background: $surface;
+            padding: 1 2 0 2;
+        }
+        & .dialog--heading { text-style: bold; height: 1; margin-bottom: 1; }
+        & .dialog--body { height: auto; max-height: 100%; }
+        & KeysFooter { dock: bottom; background: $surface; padding: 0; margin-top: 1; }
+        &.-narrow > .dialog--box { width: 100%; max-height: 100%; padding: 0 1; }
+        &.-narrow .dialog--heading { margin-bottom: 0; }
+        &.-narrow KeysFooter { margin-top: 0; }
+    }
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Name the keys, so that people can change them."""
+        if "BINDINGS" in cls.__dict__:
+            cls.BINDINGS = named(cls.NAME or cls.HEADING or cls.__name__, cls.BINDINGS)
+        super().__init_subclass__(**options)
+
+    def on_mount(self) -> None:
+        """Answer to the keys that people chose."""
+        use_keys(self, self.bioeval.keys)
+
+    @property
+    def bioeval(self) -> BioevalApp:
+        """The application, with its services."""
+        return cast("BioevalApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical(classes="dialog--box"):
+            if self.heading:
+                yield Static(self.heading, classes="dialog--heading", markup=False)
+            yield from self.compose_body()
+            yield KeysFooter()
+
+    @property
+    def heading(self) -> str:
+        """The first line."""
+        return self.HEADING
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Yield what stands between heading and keys."""
+        return ()
+
+    def action_close(self) -> None:
+        """Close without a result."""
+        self.dismiss(None)

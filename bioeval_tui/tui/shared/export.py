@@ -1,0 +1,45 @@
+"""In which format a table is to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.text import home_relative, plural
+from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.export_view import Format
+
+
+class ExportDialog(Dialog[Format]):
+    """Returns the format; None when nothing is to be written."""
+
+    NAME: ClassVar[str] = "Export"
+    HEADING: ClassVar[str] = "Export the table"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "choose('csv')", "CSV", tooltip="Comma-separated values, numbers unrounded"),
+        Binding("m", "choose('md')", "Markdown", tooltip="A Markdown table"),
+        Binding("escape", "close", "close", tooltip="Write nothing"),
+    ]
+    DEFAULT_CSS = """
+    ExportDialog > .dialog--box { width: 64; }
+    """
+
+    def __init__(self, rows: int, folder: Path) -> None:
+        super().__init__()
+        self._rows = rows
+        self._folder = folder
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Say what is written where."""
+        sentence = f"{plural(self._rows, 'row')} as shown, into {home_relative(self._folder)}"
+        yield Static(Content(sentence), markup=False)
+
+    def action_choose(self, chosen: Format) -> None:
+        """Close with the format."""
+        self.dismiss(chosen)

@@ -1,0 +1,95 @@
+"""A dialog of questions, one a line; `enter` closes it with the answers unless one of them is wrong."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar, TypeVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.choice_widget import Choice
+from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.tones import paint
+
+Form = TypeVar("Form")
+
+
+def form_keys(word: str, tooltip: str, line: str) -> list[BindingType]:
+    """Return the keys of a form: enter gives it, which is called `word`; the arrows go from `line` to `line`."""
+    return [
+        Binding("enter", "give", word, tooltip=tooltip),
+        Binding("down", "next(1)", "next", key_display="↑ ↓", tooltip=f"The next {line}"),
+        Binding("up", "next(-1)", f"{line} before", show=False, tooltip=f"The {line} before"),
+    ]
+
+
+class FormField(Input):
+    """A line to type in. It has nothing to scroll up and down: those keys are the dialog's."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the arrows to the dialog, and to its line of keys."""
+        return action not in ("scroll_up", "scroll_down") and super().check_action(action, parameters)
+
+
+class FormDialog(Dialog[Form]):
+    """The result is the form, complete; None when it was closed. A subclass draws `#told` below its lines."""
+
+    LABEL_WIDTH: ClassVar[int] = 16
+    DEFAULT_CSS = """
+    FormDialog {
+        & .dialog--body { height: auto; }
+        & .form--row { height: 1; }
+        & .form--row > .form--label { color: $quiet; }
+        & .form--row > Input { width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1; }
+        & .form--row > Input:focus { background: $block-cursor-blurred-background; }
+        & #told { height: auto; margin-top: 1; }
+        &.-wide .form--row { margin-bottom: 1; }
+    }
+    """
+
+    def row(self, label: str, field: Widget) -> Horizontal:
+        """Return the line of a question."""
+        words = Static(label, classes="form--label", markup=False)
+        words.styles.width = self.LABEL_WIDTH
+        return Horizontal(words, field, classes="form--row", id=f"row-{field.id}")
+
+    def on_mount(self) -> None:
+        """Begin at the first question."""
+        self.tell()
+        self.query("Choice, Input").first().focus()
+
+    @abstractmethod
+    def told(self, *, trying: bool) -> Cell:
+        """Return what stands below the lines; `trying` is true when enter was pressed and something is wrong."""
+
+    @abstractmethod
+    def action_give(self) -> None:
+        """Close with the form, unless something in it is wrong."""
+
+    def tell(self, *, trying: bool = False) -> None:
+        """Say what is wrong, or what the answers amount to."""
+        self.query_one("#told", Static).update(Content("\n").join([paint(self.told(trying=trying))]))
+
+    @on(Choice.Changed)
+    @on(Input.Changed)
+    def _changed(self) -> None:
+        self.tell()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        # Not a binding with priority: that would overtake letters still on their way to the line.
+        event.stop()
+        self.action_give()
+
+    def action_next(self, by: int) -> None:
+        """Go to another question; Textual leaves out the hidden ones."""
+        if by > 0:
+            self.focus_next("Choice, Input")
+        else:
+            self.focus_previous("Choice, Input")

@@ -1,0 +1,232 @@
+"""Every key of every screen, to be seen and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import Any, ClassVar
+
+from textual import events, on
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui import tui
+from bioeval_tui.tui.shared.ask_line_widget import AskLine
+from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.keymap import KeyPlace, places_of, resolve, unfit
+from bioeval_tui.tui.shared.keys_footer_widget import key_name
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.tones import left, paint
+
+KEY, DOES, WHERE = 14, 26, 14
+"""Widths of the columns, in cells."""
+FIRST = ("app", "jobs", "live", "runs", "benchmarks", "medals")
+"""The order of the list; dialogs come after these, by name."""
+
+
+@cache
+def all_places() -> tuple[KeyPlace, ...]:
+    """Return everything whose key can be changed: the application's, then each screen's."""
+    from bioeval_tui.tui.app import BioevalApp
+
+    for module in walk_packages(tui.__path__, f"{tui.__name__}."):
+        if not module.name.startswith(f"{tui.__name__}.data"):
+            import_module(module.name)
+    found = {place.name: place for place in places_of("everywhere", BioevalApp.BINDINGS)}
+    for screen in _subclasses(BaseScreen, Dialog):
+        bindings: Iterable[BindingType] = screen.__dict__.get("BINDINGS", ())
+        title = screen.NAME or screen.__dict__.get("HEADING") or screen.__name__
+        for place in places_of(title, bindings):
+            found.setdefault(place.name, place)
+    order = {name: at for at, name in enumerate(FIRST)}
+    owner = {place.name: place.name.partition(".")[0] for place in found.values()}
+    return tuple(
+        sorted(found.values(), key=lambda place: (order.get(owner[place.name], 99), owner[place.name]))
+    )
+
+
+def _subclasses(*kinds: type[Screen[Any]]) -> Iterator[type[Any]]:
+    for kind in kinds:
+        for below in kind.__subclasses__():
+            if below.__module__.startswith(tui.__name__):
+                yield below
+            yield from _subclasses(below)
+
+
+class KeyRows(RowList):
+    """The rows; while a key is waited for, the next one is taken, whatever it is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "change", tooltip="Give this another key")
+    ]
+
+    waiting = False
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a key is waited for, none means what it usually does."""
+        return not self.waiting and super().check_action(action, parameters)
+
+    def on_key(self, event: events.Key) -> None:
+        """Take the key, before it does what it usually does."""
+        if self.waiting and isinstance(self.screen, KeysDialog):
+            event.stop()
+            event.prevent_default()
+            self.screen.take(event.key)
+
+
+class KeysDialog(Dialog[None]):
+    """What is changed holds at once, and the next time."""
+
+    NAME: ClassVar[str] = "Keys"
+    ABOUT: ClassVar[str] = (
+        "Every key that can be changed, by its name. Keys that move about, open and close are the same on "
+        "every screen and stay."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("backspace,delete", "reset", "as at first", key_display="⌫", tooltip="Back to the first key"),
+        Binding("slash", "filter", "filter", key_display="/", tooltip="Show rows with these words only"),
+    ]
+    DEFAULT_CSS = """
+    KeysDialog {
+        & > .dialog--box { height: 90%; }
+        & #keys-head { height: 1; color: $quiet; }
+        & KeyRows { height: 1fr; }
+        & #keys-told { height: 2; }
+        &.-narrow > .dialog--box { height: 100%; }
+        &.-narrow #keys-told { height: 1; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places = all_places()
+        self._shown = list(self._places)
+        self._rows = KeyRows()
+
+    @property
+    def heading(self) -> str:
+        """The name."""
+        return self.NAME
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Rows, and a line that says what happens."""
+        yield Static(id="keys-head", markup=False)
+        yield self._rows
+        yield Static(id="keys-told", markup=False)
+        yield AskLine("filter", "words of a screen or an action", id="filter")
+
+    def on_mount(self) -> None:
+        """Draw."""
+        self._rows.set_rows(len(self._shown), self._row)
+        self._rows.focus()
+        self.query_one("#keys-head", Static).update(
+            Content.assemble(left("key", KEY), left("does", DOES), left("where", WHERE), "name")
+        )
+        self._tell("Changed keys are kept.", "quiet")
+
+    @property
+    def _keys(self) -> dict[str, str]:
+        return self.bioeval.keys
+
+    def _row(self, index: int, width: int) -> Content:
+        place = self._shown[index]
+        chosen = self._keys.get(place.name)
+        keys = chosen.split(",") if chosen else place.keys
+        shown = Cell(" ".join(key_name(key) for key in keys), "strong" if chosen else "busy")
+        sign = Cell("● " if chosen else "  ", "busy")
+        return Content.assemble(
+            left(paint(sign, shown), KEY),
+            left(place.words, DOES),
+            left(Cell(place.screen, "quiet"), WHERE),
+            left(Cell(f"{place.name}{'  (changed)' if chosen else ''}", "quiet"), width - KEY - DOES - WHERE),
+        )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a key is waited for, only `esc` does what it usually does."""
+        return action == "close" or not self._rows.waiting
+
+    def _tell(self, sentence: str, tone: Any = "plain") -> None:
+        self.query_one("#keys-told", Static).update(paint(Cell(sentence, tone)))
+
+    @on(RowList.Chosen)
+    def _chosen(self) -> None:
+        if self._shown:
+            self._wait(True)
+            place = self._shown[self._rows.cursor]
+            self._tell(f"Press the new key for “{place.words}”; esc leaves it as it is.", "busy")
+
+    def _wait(self, waiting: bool) -> None:
+        self._rows.waiting = waiting
+        self.refresh_bindings()
+
+    def take(self, key: str) -> None:
+        """Make `key` the key of the row, unless it cannot be."""
+        self._wait(False)
+        place = self._shown[self._rows.cursor]
+        if key == "escape":
+            self._tell("Nothing was changed.", "quiet")
+            return
+        problem = unfit(place, key, self._keys, self._places)
+        if problem:
+            self._tell(f"! {problem.removeprefix('keys: ')}", "warn")
+            return
+        self._keep(place, "" if place.keys == (key,) else key)
+        self._tell(f"✓ {key_name(key)} is “{place.words}” from now on.", "good")
+
+    def action_reset(self) -> None:
+        """Give the row its first key back."""
+        if not self._shown:
+            return
+        place = self._shown[self._rows.cursor]
+        others = {name: key for name, key in self._keys.items() if name != place.name}
+        problem = unfit(place, ",".join(place.keys), others, self._places)
+        if problem:
+            self._tell(f"! {problem.removeprefix('keys: ')}", "warn")
+            return
+        self._keep(place, "")
+        self._tell(f"“{place.words}” has its first key.", "quiet")
+
+    def _keep(self, place: KeyPlace, key: str) -> None:
+        kept = dict(self._keys)
+        kept.pop(place.name, None)
+        if key:
+            kept[place.name] = key
+        self.bioeval.services.keep("keys", resolve(kept, self._places).keys or None)
+        self.bioeval.choose_keys()
+        self._rows.refresh()
+
+    # Filter
+
+    def action_filter(self) -> None:
+        """Open the line for the filter."""
+        self.query_one(AskLine).open()
+
+    @on(AskLine.Typed)
+    def _typed(self, event: AskLine.Typed) -> None:
+        words = event.text.lower().split()
+        self._shown = [
+            place
+            for place in self._places
+            if all(word in f"{place.screen} {place.words} {place.name}".lower() for word in words)
+        ]
+        self._rows.cursor = 0
+        self._rows.set_rows(len(self._shown), self._row)
+
+    @on(AskLine.Entered)
+    def _entered(self, event: AskLine.Entered) -> None:
+        event.line.close()
+        self._rows.focus()
+
+    @on(AskLine.Closed)
+    def _filter_closed(self, event: AskLine.Closed) -> None:
+        event.line.clear()
+        self._shown = list(self._places)
+        self._rows.set_rows(len(self._shown), self._row)
+        self._rows.focus()

@@ -1,0 +1,309 @@
+"""What the screens of jobs, runs and benchmarks share: a table that is refreshed, filtered and sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.text import plural
+from bioeval_tui.tui.shared.ask_line_widget import AskLine
+from bioeval_tui.tui.shared.at_rest import AtRest
+from bioeval_tui.tui.shared.base import RefreshedScreen
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.list_table_widget import ListTable, TableHead
+from bioeval_tui.tui.shared.listing_view import Listing, Sorting
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.tones import paint
+
+Item = TypeVar("Item")
+
+LIST_KEYS: list[BindingType] = [
+    Binding("slash", "filter", "filter", key_display="/", tooltip="Show rows with these words only"),
+    Binding("left,h", "sort(-1)", "sort", key_display="← →", tooltip="Sort by the column before"),
+    Binding("right,l", "sort(1)", "sort", show=False, tooltip="Sort by the next column"),
+    Binding("y", "copy", "copy", show=False, tooltip="Copy the name of this row"),
+    Binding("escape", "back", "back", tooltip="Clear the filter, then go back"),
+]
+
+
+EXACT_KEY = Binding("w", "exact", "exact times", tooltip="When, instead of how long ago")
+
+
+class ListScreen(RefreshedScreen, Generic[Item]):
+    """A table on the left, what is known of the row looked at on the right.
+
+    Subclasses load the items, draw a row's cells and follow the cursor.
+    """
+
+    REFRESH_S: ClassVar[float] = 1.0
+    """How often the items are asked for again while the screen is seen; 0 for never."""
+    NEEDS_ROWS: ClassVar[frozenset[str]] = frozenset({"filter", "sort", "reverse", "copy"})
+    LEAST: ClassVar[int] = 16
+    AUTO_FOCUS = ""
+    DEFAULT_CSS = """
+    ListScreen {
+        & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
+        & #body { height: 1fr; display: none; layout: horizontal; }
+        & #side { width: 45%; border-left: solid $line; }
+        & #trouble { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
+        &.-filled #body { display: block; }
+        &.-filled #notice { display: none; }
+        &.-narrow #body { layout: vertical; }
+        &.-narrow #side { width: 100%; border-left: none; border-top: solid $line; }
+        &.-short #side { display: none; }
+    }
+    """
+
+    def __init__(self, listing: Listing[Item], rows: RowList) -> None:
+        super().__init__()
+        self.listing = listing
+        self.table = ListTable(rows, listing.columns, self.LEAST)
+        self.at_rest: AtRest = AtRest(self, self._rests)
+        self.loaded = False
+        self.failure = ""
+        self.exact = False
+        """Whether times are shown exactly, on screens with `EXACT_KEY`."""
+        self._drawn: list[Item] = []
+        """The items as the rows show them: what the cursor's place refers to."""
+        self._wished: Hashable = None
+
+    @property
+    def looked_at(self) -> Item | None:
+        """The item under the cursor, at this very moment: a key may follow another before any message."""
+        at = self.table.rows.cursor
+        return self._drawn[at] if at < len(self._drawn) else None
+
+    # What subclasses say
+
+    async def load(self) -> Sequence[Item]:
+        """Return the items as they are now."""
+        raise NotImplementedError
+
+    def cells(self, item: Item) -> Mapping[str, Cell | Content]:
+        """Return a row's cells by column name."""
+        raise NotImplementedError
+
+    def compose_side(self) -> Iterable[Widget]:
+        """Yield what stands beside the table."""
+        return ()
+
+    def compose_foot(self) -> Iterable[Widget]:
+        """Yield what stands under the table."""
+        return ()
+
+    def look(self, item: Item | None) -> None:
+        """Follow the cursor."""
+
+    def notes(self) -> list[Cell]:
+        """Return what the title says besides the screen's name."""
+        return []
+
+    def state(self) -> Cell:
+        """Return what goes on, for the right end of the title."""
+        return Cell("")
+
+    def empty(self) -> list[Cell]:
+        """Return what an empty screen says: what to do first."""
+        return []
+
+    def loading_words(self) -> str:
+        """Return what is said until the first items are there."""
+        return "Reading…"
+
+    # Life
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Trouble, table, side, foot, filter."""
+        yield Static(id="trouble", markup=False)
+        yield Static(id="notice", markup=False)
+        with Container(id="body"):
+            yield self.table
+            with Container(id="side"):
+                yield from self.compose_side()
+        yield from self.compose_foot()
+        yield AskLine("filter", "words to look for", id="filter")
+
+    def on_mount(self) -> None:
+        """Restore the sorting, and load."""
+        kept = self.bioeval.services.preferences
+        self.exact = kept.get(f"{self.NAME.lower()}.exact") is True
+        match kept.get(f"{self.NAME.lower()}.sorting"):
+            case [int(column), bool(reverse)] if 0 <= column < len(self.listing.columns):
+                self.listing.sorting = Sorting(column, reverse)
+        self.redraw()
+        self.refresh_items()
+        if self.REFRESH_S:
+            self.refresh_every(self.REFRESH_S)
+
+    def take_keys(self) -> None:
+        """Name the keys as they are now."""
+        super().take_keys()
+        self.show_words()
+
+    def on_screen_resume(self) -> None:
+        """Bring the items up to date when the screen is come back to."""
+        if not self.is_mounted:
+            return
+        if self.focused is None and self.listing.items:
+            self.table.rows.focus()
+        if self.REFRESH_S:
+            self.refresh_items()
+
+    async def load_items(self) -> None:
+        """Load, and draw what is new."""
+        try:
+            items = await self.load()
+        except (BioevalError, OSError) as error:
+            failure = str(error) or type(error).__name__
+            changed = failure != self.failure
+            self.failure = failure
+        else:
+            changed = bool(self.failure) or not self.loaded or not self._same(items)
+            self.failure = ""
+            if changed:
+                self.listing.fill(items)
+        self.loaded = True
+        if changed:
+            self.redraw()
+
+    def _same(self, items: Sequence[Item]) -> bool:
+        old = self.listing.items
+        return len(old) == len(items) and all(a is b for a, b in zip(old, items, strict=True))
+
+    # Drawing
+
+    def redraw(self) -> None:
+        """Bring everything into step with the listing; the cursor stays on its item."""
+        listing = self.listing
+        looked_at = self.looked_at
+        self._drawn = listing.visible
+        self.set_class(bool(listing.items), "-filled")
+        self.table.show(len(listing.visible), self._cells_at, listing.sorting)
+        wished = listing.place_of(self._wished) if self._wished is not None else None
+        if wished is not None:
+            self._wished = None
+        kept = None if looked_at is None else listing.place_of(listing.identity(looked_at))
+        at = wished if wished is not None else kept
+        rows = self.table.rows
+        place = at if at is not None else min(rows.cursor, max(0, len(listing.visible) - 1))
+        if place != rows.cursor:
+            rows.move_to(place)
+        self.look(self.looked_at)
+        self.show_words()
+        self.refresh_bindings()
+        if listing.items and self.focused is None and self.is_current:
+            rows.focus()
+
+    def _cells_at(self, index: int, width: int) -> Mapping[str, Cell | Content]:
+        return self.cells(self._drawn[index])
+
+    def show_words(self) -> None:
+        """Say in the title, and where rows would be, how things stand."""
+        listing = self.listing
+        notes = self.notes() if listing.items else []
+        if listing.filter:
+            notes.append(Cell(f"{len(listing.visible):,} shown: “{listing.filter}”", "warn"))
+        self.title_bar.say((self.NAME,), notes, self.state())
+        trouble = self.query_one("#trouble", Static)
+        trouble.display = bool(self.failure) and bool(listing.items)
+        trouble.update(Content(f"! {self.failure}"))
+        if self.failure:
+            lines = [Cell("! This could not be read", "strong"), Cell(""), Cell(self.failure, "bad")]
+        else:
+            lines = self.empty() if self.loaded else [Cell(self.loading_words(), "strong")]
+        self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
+
+    def go_to(self, identity: Hashable) -> None:
+        """Put the cursor on an item, at once or when it has been loaded."""
+        self._wished = identity
+        self.redraw()
+
+    # Keys
+
+    @on(RowList.Highlighted)
+    def _moved(self, event: RowList.Highlighted) -> None:
+        if event.rows is self.table.rows:
+            self.at_rest.moved()
+
+    def _rests(self) -> None:
+        self.look(self.looked_at)
+        self.refresh_bindings()
+
+    @on(TableHead.Picked)
+    def _head_picked(self, event: TableHead.Picked) -> None:
+        self.listing.sort_by(event.column)
+        self._sorted()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """An empty table has nothing to sort, filter or open."""
+        return bool(self.listing.items) if action in self.NEEDS_ROWS else True
+
+    def action_filter(self) -> None:
+        """Open the line for the filter."""
+        self.query_one("#filter", AskLine).open(self.listing.filter)
+
+    def search(self, text: str) -> None:
+        """Show only rows in which every word is found."""
+        self.listing.search(text)
+        self.redraw()
+
+    @on(AskLine.Typed, "#filter")
+    def _typed(self, event: AskLine.Typed) -> None:
+        self.search(event.text)
+        event.line.remark(plural(len(self.listing.visible), "row"))
+
+    @on(AskLine.Entered, "#filter")
+    def _entered(self, event: AskLine.Entered) -> None:
+        event.line.close()
+        self.table.rows.focus()
+
+    @on(AskLine.Closed, "#filter")
+    def _filter_closed(self, event: AskLine.Closed) -> None:
+        event.line.clear()
+        self.search("")
+        self.table.rows.focus()
+
+    def action_sort(self, by: int) -> None:
+        """Sort by another column."""
+        self.listing.sort_by(self.listing.sorting.column + by)
+        self._sorted()
+
+    def action_reverse(self) -> None:
+        """Sort the other way round."""
+        self.listing.turn_round()
+        self._sorted()
+
+    def action_exact(self) -> None:
+        """Show times exactly, or how long ago they were."""
+        self.exact = not self.exact
+        self.keep("exact", self.exact)
+        self.redraw()
+
+    def _sorted(self) -> None:
+        self.redraw()
+        self.keep("sorting", list(self.listing.sorting))
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a setting of this screen for the next time."""
+        self.bioeval.services.keep(f"{self.NAME.lower()}.{name}", value)
+
+    def copied(self, text: str) -> None:
+        """Copy a text, and say so."""
+        self.app.copy_to_clipboard(text)
+        self.tell(f"Copied {text}")
+
+    async def action_back(self) -> None:
+        """Clear the filter; without one, go back."""
+        if self.listing.filter:
+            self.query_one("#filter", AskLine).clear()
+            self.search("")
+        else:
+            await self.bioeval.action_go_back()

@@ -1,0 +1,58 @@
+"""Asks for a file: typed, pasted, or dropped on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from bioeval_tui.tui.benchmarks.benchmarks_view import pasted_path
+from bioeval_tui.tui.shared.dialog import Dialog
+
+
+class PathField(Input):
+    """The line for the path."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "go on", tooltip="Take this file")]
+
+
+class PathDialog(Dialog[str]):
+    """The result is a path, or None when it was closed."""
+
+    NAME: ClassVar[str] = "A file"
+    ABOUT: ClassVar[str] = (
+        "Type or paste a path. Most terminals paste a file's path when it is dropped on them."
+    )
+    DEFAULT_CSS = """
+    PathDialog Input { height: 1; border: none; padding: 0 1; background: $surface-lighten-2; }
+    PathDialog .path--hint { color: $quiet; margin-top: 1; height: auto; }
+    PathDialog.-narrow .path--hint { margin-top: 0; }
+    """
+
+    def __init__(self, heading: str, hint: str, last: str = "") -> None:
+        super().__init__()
+        self._heading = heading
+        self._hint = hint
+        self._last = last
+
+    @property
+    def heading(self) -> str:
+        """What the file is for."""
+        return self._heading
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The line to type in, and what belongs there."""
+        hint = "path of the file: type it, paste it, or drop the file here"
+        yield PathField(self._last, placeholder=hint, compact=True)
+        yield Static(self._hint, classes="path--hint", markup=False)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        path = pasted_path(event.value)
+        if path:
+            self.dismiss(path)

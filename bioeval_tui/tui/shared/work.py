@@ -1,0 +1,85 @@
+"""Long work in a box: what it is doing, for how long, and a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from time import monotonic
+from typing import ClassVar, Generic, TypeVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.worker import Worker
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.text import clean_line
+from bioeval_tui.tui.shared.cells_view import Cell, duration
+from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.tones import paint
+
+Result = TypeVar("Result")
+Tell = Callable[[str], None]
+SHOWN = 8
+"""How many of the newest sentences are shown."""
+
+
+class WorkDialog(Dialog[Result], Generic[Result]):
+    """Does `work`, which may tell sentences; the result is what it returns, None when it was stopped."""
+
+    NAME: ClassVar[str] = "Work"
+    ABOUT: ClassVar[str] = "Something that takes a moment. Escape stops it; nothing half-done is left behind."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "stop", tooltip="Stop, and go back to the screen below")
+    ]
+
+    def __init__(self, heading: str, work: Callable[[Tell], Awaitable[Result]]) -> None:
+        super().__init__()
+        self._heading = heading
+        self._work = work
+        self._told: list[str] = []
+        self._failure = ""
+        self._began = monotonic()
+        self._worker: Worker[None] | None = None
+
+    @property
+    def heading(self) -> str:
+        """What is being done."""
+        return self._heading
+
+    def compose_body(self) -> Iterable[Widget]:
+        """What was told, and the time."""
+        yield Static(id="told", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin."""
+        self._show()
+        self.set_interval(0.25, self._show)
+        self._worker = self.run_worker(self._do(), group="feed", exit_on_error=False)
+
+    async def _do(self) -> None:
+        try:
+            result = await self._work(self._tell)
+        except (BioevalError, OSError) as error:
+            self._failure = clean_line(str(error) or type(error).__name__, 1000)
+            self._show()
+        else:
+            self.dismiss(result)
+
+    def _tell(self, sentence: str) -> None:
+        self._told.append(clean_line(sentence))
+        self._show()
+
+    def _show(self) -> None:
+        lines = [paint(Cell(f"· {sentence}", "quiet")) for sentence in self._told[-SHOWN:]]
+        if self._failure:
+            lines.append(paint(Cell(f"✗ {self._failure}", "bad")))
+        else:
+            lines.append(paint(Cell(f"◌ {duration(monotonic() - self._began)}", "busy")))
+        self.query_one("#told", Static).update(Content("\n").join(lines))
+
+    def action_close(self) -> None:
+        """Stop the work, then close."""
+        if self._worker is not None:
+            self._worker.cancel()
+        self.dismiss(None)

@@ -1,5 +1,0 @@
-"""The transcript of a conversation: one virtualised widget for history and stream alike."""
-
-from bioeval_tui.tui.widgets.transcript.widget import Transcript
-
-__all__ = ["Transcript"]

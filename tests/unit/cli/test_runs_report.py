@@ -1,0 +1,107 @@
+"""The commands: files for their owner alone, exit codes that mean something, one sentence for a mistake."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bioeval_tui.cli.runs import runs
+from tests.unit.report.recorded import Recorded, Talk, scoring
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    Recorded([Talk()], [Talk()], run_id="20260102-030405-aaaa").write(folder)
+    Recorded([Talk(tasks=(0.2,))], [Talk()], run_id="20260102-030405-bbbb").write(folder)
+    return tmp_path
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(runs, list(arguments), standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "starts"), [("r.html", "<!doctype html>"), ("r.md", "# job"), ("r.json", '{\n  "format"')]
+)
+def test_a_report_is_written_by_its_name_for_its_owner_alone(data_dir: Path, name: str, starts: str) -> None:
+    result = call("report", "aaaa", "--output", name)
+    assert (result.exception, result.return_value) == (None, 0)
+    written = data_dir / name
+    assert written.read_text(encoding="utf-8").startswith(starts)
+    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    assert result.stdout == ""
+    assert sorted(path.name for path in data_dir.iterdir()) == sorted(
+        ["runs", name]
+    )  # no half-written file is left
+
+
+def test_without_output_the_document_is_on_stdout(data_dir: Path) -> None:
+    assert call("report", "aaaa", "--format", "md").stdout.startswith("# job\n")
+    assert call("report", "aaaa", "bbbb").stdout.startswith("<!doctype html>")
+
+
+def test_a_mailed_recording_is_reported_without_importing_it(data_dir: Path, tmp_path: Path) -> None:
+    path = Recorded([Talk()], job="mailed").write(tmp_path)
+    assert "# mailed" in call("report", str(path), "--format", "md").stdout
+
+
+def test_a_damaged_line_is_noted_and_the_rest_is_shown(data_dir: Path) -> None:
+    path = data_dir / "runs" / "20260102-030405-aaaa.jsonl"
+    path.write_bytes(path.read_bytes() + b"{broken}\n")
+    result = call("report", "aaaa", "--format", "md")
+    assert "damaged line" in result.stderr
+    assert result.stdout.startswith("# job")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["report", "cccc"], "no such run"),
+        (["report", "aaaa", "--output", "missing/r.html"], "cannot be written"),
+        (["report", "aaaa", "--output", "r.pdf"], "end the name in .html, .md or .json"),
+        (["export", "aaaa", "bbbb", "--to", "inspect"], "an Inspect log holds one run"),
+        (["explain", "aaaa", "--weights", "speed=1"], "no part"),
+    ],
+)
+def test_a_mistake_is_one_sentence(data_dir: Path, arguments: list[str], words: str) -> None:
+    assert words in str(call(*arguments).exception)
+
+
+def test_compare_fails_on_a_regression_only_when_asked(data_dir: Path) -> None:
+    assert call("compare", "aaaa", "bbbb").return_value == 0
+    assert call("compare", "aaaa", "bbbb", "--fail-on-regression").return_value == 1
+    assert call("compare", "bbbb", "aaaa", "--fail-on-regression").return_value == 0
+    away = Talk(reason="evaluator_failed", fault="infrastructure")
+    Recorded([away], [scoring(1.0)], run_id="20260102-030405-cccc").write(data_dir / "runs")
+    assert call("compare", "cccc", "cccc", "--fail-on-regression").return_value == 3
+
+
+def test_compare_prints_json_alone_when_asked(data_dir: Path) -> None:
+    data = json.loads(call("compare", "aaaa", "bbbb", "--json").stdout)
+    assert (data["a"], data["b"]) == ("20260102-030405-aaaa", "20260102-030405-bbbb")
+    result = call("compare", "aaaa", "bbbb", "--output", "c.json")
+    assert json.loads((data_dir / "c.json").read_text())["regressions"] == data["regressions"]
+    assert result.stdout.startswith("A  20260102")
+
+
+def test_explain_prints_json(data_dir: Path) -> None:
+    data = json.loads(call("explain", "aaaa", "--json", "--target", "0.9").stdout)
+    assert (data["target"], len(data["conversations"])) == (0.9, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "starts"),
+    [("inspect", '{\n  "version": 2'), ("openai-jsonl", '{"messages"'), ("csv", "run_id,")],
+)
+def test_export_writes_each_format(data_dir: Path, kind: str, starts: str) -> None:
+    assert call("export", "aaaa", "--to", kind).stdout.startswith(starts)
+    assert call("export", "aaaa", "--to", kind, "--output", "out").return_value == 0
+    assert (data_dir / "out").read_text(encoding="utf-8").startswith(starts)

@@ -1,0 +1,152 @@
+"""Bounds, carets, shapes of the state, and what the documentation promises of expressions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluate.assertions.expressions import LimitError, Limits, caret, evaluate, parse, scope
+from bioeval_tui.evaluate.assertions.expressions.limits import Budget
+from bioeval_tui.evaluate.assertions.expressions.regex_compiler import compile_pattern
+from bioeval_tui.evaluate.assertions.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES
+
+EMPTY = scope(None, {})
+DOCS = Path(__file__).parents[4] / "docs" / "assertions.md"
+
+
+def _error(text: str) -> ExpressionError:
+    with pytest.raises(ExpressionError) as caught:
+        evaluate(parse(text), EMPTY)
+    return caught.value
+
+
+def test_a_missing_object_context_is_null() -> None:
+    assert evaluate(parse("objectContext == null"), EMPTY) is True
+    assert evaluate(parse("objectContext?.resources?.size ?: 0 == 0"), EMPTY) is True
+    assert "use ?.resources" in _error("objectContext.resources.size == 1").message
+
+
+def test_parts_that_an_agent_leaves_out_are_empty() -> None:
+    names = scope({"resources": [{"name": "x"}]}, {})
+    assert evaluate(parse("objectContext.resources[0].labels.isEmpty()"), names) is True
+    assert evaluate(parse("objectContext.resources[0].properties.isEmpty()"), names) is True
+    assert evaluate(parse("objectContext.resources[0].type == null"), names) is True
+    assert evaluate(parse("evaluation.transcript.size + evaluation.failureCount"), names) == 0
+
+
+def test_the_type_of_a_resource_is_its_first_label_besides_domain_node() -> None:
+    labels = [["DomainNode"], ["DomainNode", "Drug", "Thing"], ["Other"]]
+    names = scope({"resources": [{"id": str(i), "labels": given} for i, given in enumerate(labels)]}, {})
+    assert evaluate(parse("objectContext.resources.map { it.type }"), names) == [None, "Drug", "Other"]
+    assert evaluate(parse("objectContext.entities.map { it.id }"), names) == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    "context", [{"resources": 5}, {"resources": [7]}, {"resources": [{"labels": "Drug"}]}, {"functions": {}}]
+)
+def test_a_state_of_the_wrong_shape_is_an_error_that_names_the_part(context: dict[str, object]) -> None:
+    with pytest.raises(ExpressionError, match=r"must be an? (list|object|map)"):
+        scope(context, {})
+
+
+def test_plain_json_may_be_given_instead_of_a_scope() -> None:
+    names = {"objectContext": {"resources": [{"labels": ["Drug"]}]}, "evaluation": {"done": True}}
+    assert (
+        evaluate(parse('objectContext.resources.any { it.type == "Drug" } && evaluation.done'), names) is True
+    )
+
+
+def test_evaluating_leaves_the_state_as_it_was() -> None:
+    context = {"resources": [{"name": "b", "aliases": ["z", "a"]}, {"name": "a"}]}
+    names = scope(context, {})
+    evaluate(parse("objectContext.resources.sortedBy { it.name }.map { it.aliases + 1 }"), names)
+    assert evaluate(parse("objectContext.resources[0].aliases"), names) == ["z", "a"]
+
+
+def test_results_are_json() -> None:
+    text = 'listOf(setOf(1), 1 to "a", mapOf(1 to 2L), 1..3, 0.0 / 0.0, \'c\', "💊".take(1))'
+    wanted = [[1], [1, "a"], {"1": 2}, "1..3", "NaN", "c", "�"]
+    assert evaluate(parse(text), EMPTY) == wanted
+
+
+@pytest.mark.parametrize(
+    ("limits", "text", "message"),
+    [
+        (Limits(steps=50), "(1..100).all { it > 0 }", "more than 50 steps"),
+        (Limits(memory=1_000_000), '"x".repeat(600000)', "more than 1 MB"),
+        (Limits(seconds=0.0), "(1..10000).all { it > 0 }", "longer than 0 s"),
+    ],
+)
+def test_each_limit_says_what_ran_out(limits: Limits, text: str, message: str) -> None:
+    with pytest.raises(LimitError, match=message) as caught:
+        evaluate(parse(text), {}, limits)
+    assert caught.value.text == text
+    assert caught.value.column > 0
+
+
+def test_what_a_condition_built_does_not_count_for_the_next_element() -> None:
+    limits = Limits(memory=3_000_000)
+    text = '(1..50).all { ("x".repeat(200000) + it).length > 0 }'
+    assert evaluate(parse(text), {}, limits) is True
+
+
+def test_too_long_and_too_deep_are_found_when_parsing() -> None:
+    for text in ("1" * 10_001, "(" * 100 + "1" + ")" * 100, "1" + " + 1" * 200):
+        with pytest.raises(ExpressionError, match=r"longer than|deep"):
+            parse(text)
+
+
+def test_the_caret_stands_under_the_column_of_its_line() -> None:
+    error = _error("true &&\n  objectContext.nope")
+    assert caret(error) == "  objectContext.nope\n                ^"
+
+
+def test_the_caret_counts_wide_characters_and_shows_control_characters() -> None:
+    assert caret(_error('"日本" + x')).splitlines()[1] == " " * 9 + "^"
+    shown = caret(ExpressionError("no", "a\x1b[2Jb nope", 7))
+    assert "\x1b" not in shown
+    assert shown.splitlines()[1] == " " * 6 + "^"
+
+
+def test_the_caret_of_a_long_line_shows_its_surroundings() -> None:
+    lines = caret(_error("true && " * 20 + "nope")).splitlines()
+    assert len(lines[0]) < 130
+    assert lines[0][lines[1].index("^") :].startswith("nope")
+
+
+@given(
+    st.text(alphabet="ab|*+?()[]^.", min_size=1, max_size=8),
+    st.text(alphabet="abc\n", max_size=8),
+)
+@settings(max_examples=400, deadline=None)
+def test_patterns_match_as_those_of_python_do(pattern: str, text: str) -> None:
+    try:
+        ours = compile_pattern(pattern)
+        theirs = re.compile(pattern)
+    except (ExpressionError, re.error):
+        return
+    found, expected = ours.search(text, 0, Budget()), theirs.search(text)
+    assert (found is None) == (expected is None)
+    if found and expected:
+        assert (found.start, found.value) == (expected.start(), expected.group())
+    assert (ours.match_at(text, 0, Budget(), full=True) is None) == (theirs.fullmatch(text) is None)
+
+
+@given(st.text(alphabet='ab1.?:!(){}[]"$ +-*/<>=&|,it\n', max_size=40))
+@settings(max_examples=400, deadline=None)
+def test_any_text_is_an_expression_or_an_error_with_a_column(text: str) -> None:
+    try:
+        evaluate(parse(text), EMPTY)
+    except ExpressionError as error:
+        assert 1 <= error.column <= len(text) + 1  # noqa: PT017
+        assert caret(error)  # noqa: PT017
+
+
+def test_the_documentation_names_every_function_and_property() -> None:
+    words = set(re.findall(r"\w+", DOCS.read_text("utf-8")))
+    assert (set(METHODS) | set(FUNCTIONS) | set(PROPERTIES)) - words == set()

@@ -1,0 +1,696 @@
+"""What a user relies on when a job is run: order, withholding, scores, faults, cleanness, control."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.evaluate.conversation.plan import Limits
+from bioeval_tui.evaluate.seams import (
+    Delta,
+    Evidence,
+    Generation,
+    JudgeView,
+    PeerError,
+    Reply,
+    TaskVerdict,
+    Verdict,
+    Violation,
+)
+from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
+from tests.unit.evaluate.conversation.fakes import (
+    SIGNOFF,
+    FakeAgent,
+    FakeEvaluator,
+    FakeGraph,
+    FakeJudge,
+    Stage,
+    job,
+)
+
+ASSERTION = {"expression": "true", "name": "holds"}
+
+
+def broken(status: int = 503, *, retryable: bool = True) -> PeerError:
+    return PeerError("agent", f"answered {status}", retryable=retryable, status=status)
+
+
+async def test_both_conditions_are_held_and_the_mean_is_the_published_one() -> None:
+    stage = Stage(job(), judge=FakeJudge(0.5))
+    state = await stage.run()
+    assert [c.key.condition for c in state.conversations.values()] == ["withheld", "supplied"]
+    # timing 1 (weight 1), task 0.5 (weight 2), no assertions: (1 + 1) / 3
+    assert state.scores() == {"withheld": 0.67, "supplied": 0.67}
+    assert state.ended is not None
+    assert state.ended.mean == 0.67
+    assert state.ended.status == "completed"
+
+
+async def test_facts_reach_the_evaluator_only_where_they_are_supplied() -> None:
+    stage = Stage(job())
+    await stage.run()
+    assert [view.facts for view in stage.evaluators["withheld"].views] == [()]
+    assert [view.facts for view in stage.evaluators["supplied"].views] == [("I live in Sydney",)]
+    assert [view.job.facts for view in stage.judge.views] == [("I live in Sydney",)] * 2
+
+
+async def test_the_greeting_is_the_same_in_both_conditions_and_sent_first() -> None:
+    stage = Stage(job(greetings=["Hello", "Hi", "Yo", "Hey"]))
+    await stage.run()
+    assert stage.agents["withheld"].received == stage.agents["supplied"].received
+    assert len(stage.agents["withheld"].received) == 1
+
+
+async def test_the_sign_off_is_never_sent_but_words_beside_it_are() -> None:
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator([f"Thank you. {SIGNOFF.upper()}"])})
+    state = await stage.run()
+    assert stage.agents["withheld"].received == ["Hello", "Thank you."]
+    assert stage.agents["supplied"].received == ["Hello"]
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.ended.reason == "signed_off"
+    assert [message.role for message in talk.messages] == ["user", "assistant", "user", "assistant"]
+
+
+async def test_max_turns_bounds_messages() -> None:
+    chatty = {name: FakeEvaluator(["more"] * 50) for name in ("withheld", "supplied")}
+    state = await Stage(job(maxTurns=6), evaluators=chatty).run()
+    for talk in state.conversations.values():
+        assert len(talk.messages) == 6
+        assert talk.ended is not None
+        assert (talk.ended.reason, talk.ended.fault) == ("max_turns", "none"), (
+            "an agent stalls, a user rambles"
+        )
+        assert talk.score is not None
+        assert talk.score.score is not None, "running out of messages is a result"
+
+
+async def test_a_failing_answer_is_tried_again_and_counts_one_failure() -> None:
+    agent = FakeAgent(["hi", broken(), "done"])
+    stage = Stage(job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it"])})
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert agent.received == ["Hello", "do it", "do it"]
+    assert talk.messages[3].text == "done", "what the failed attempt had streamed is gone"
+    assert [failure.counted for failure in talk.messages[3].failures] == [True]
+    assert talk.latencies_ms == [pytest.approx(250), pytest.approx(250)], (
+        "latency is the successful attempt's"
+    )
+    # (1 + 2) / 3 − 0.3
+    assert talk.score is not None
+    assert talk.score.score == 0.7
+
+
+async def test_four_failed_attempts_end_the_conversation_as_the_agents_fault_with_a_score() -> None:
+    agent = FakeAgent(["hi", *[broken() for _ in range(4)]])
+    state = await Stage(
+        job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it"])}
+    ).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("agent_failed", "agent")
+    assert len(talk.request_failures) == 4
+    assert talk.score is not None
+    assert talk.score.penalty == 0.5
+    assert talk.score.score == 0.5
+    other = state.conversation("supplied")
+    assert other is not None
+    assert other.score is not None
+    assert other.score.score == 1.0, "one failing conversation never ends the rest"
+
+
+async def test_another_4xx_is_not_tried_again() -> None:
+    agent = FakeAgent(["hi", broken(404, retryable=False)])
+    state = await Stage(
+        job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["x"])}
+    ).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert agent.received == ["Hello", "x"]
+    assert len(talk.request_failures) == 1
+
+
+async def test_what_came_instead_of_an_answer_is_shown_cut_and_cleaned() -> None:
+    page = "<html>Sign in\x1b[2J " + "x" * 10_000
+    html = PeerError("agent", "answered HTML where JSON was expected", received=page)
+    stage = Stage(
+        job(), agents={"withheld": FakeAgent(["hi", html])}, evaluators={"withheld": FakeEvaluator(["x"])}
+    )
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.ended.reason == "agent_failed"
+    assert talk.ended.detail.startswith("answered HTML where JSON was expected; it sent: <html>Sign in␛ xxx")
+    assert len(talk.ended.detail) < 200
+    (failed,) = talk.request_failures
+    assert failed.received is not None
+    assert failed.received.startswith("<html>Sign in␛ ")
+    assert len(failed.received) < 600
+
+
+async def test_an_agent_that_never_answers_scores_zero_without_asking_the_judge() -> None:
+    agents = {name: FakeAgent([broken(500) for _ in range(4)]) for name in ("withheld", "supplied")}
+    stage = Stage(job(), agents=agents)
+    state = await stage.run()
+    assert state.scores() == {"withheld": 0.0, "supplied": 0.0}
+    assert stage.judge.views == []
+
+
+async def test_our_own_429s_under_concurrency_are_not_the_agents_failures() -> None:
+    agent = FakeAgent([broken(429), "hi"])
+    state = await Stage(job(), agents={"withheld": agent}).run(shared_agent=2)
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert (talk.failures, len(talk.request_failures)) == (0, 1)
+
+
+async def test_a_judge_that_cannot_judge_makes_the_score_none_with_the_reason_never_zero() -> None:
+    stage = Stage(job(), judge=FakeJudge(NotMeasuredError("the verdict was not JSON")))
+    state = await stage.run()
+    assert state.ended is not None
+    assert state.ended.mean is None
+    for talk in state.conversations.values():
+        assert talk.score is not None
+        assert talk.score.score is None
+        assert "the verdict was not JSON" in talk.score.reason
+        assert talk.score.fault == "judge"
+
+
+async def test_an_assertion_that_could_not_be_measured_makes_the_score_none() -> None:
+    stage = Stage(job(assertions=[ASSERTION]), outcomes={"holds": None})
+    state = await stage.run()
+    assert state.scores() == {"withheld": None, "supplied": None}
+
+
+async def test_an_evaluator_out_of_reach_is_the_infrastructures_fault() -> None:
+    away = [PeerError("evaluator", "no route", retryable=True) for _ in range(4)]
+    state = await Stage(job(), evaluators={"withheld": FakeEvaluator(away)}).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("evaluator_failed", "infrastructure")
+    assert talk.score is not None
+    assert talk.score.score is None
+    assert talk.failures == 0
+
+
+async def test_a_guard_mends_once_and_then_spoils_the_conversation() -> None:
+    def guard(view: object, text: str) -> list[Violation]:
+        return [Violation("role swap", "speaks as the agent", "speak as the user")] if "BAD" in text else []
+
+    evaluators = {"withheld": FakeEvaluator(["BAD", "good"]), "supplied": FakeEvaluator(["BAD", "BAD"])}
+    stage = Stage(job(), evaluators=evaluators, parts={"guard": guard})
+    state = await stage.run()
+    mended, spoilt = state.conversation("withheld"), state.conversation("supplied")
+    assert mended is not None
+    assert spoilt is not None
+    assert stage.agents["withheld"].received == ["Hello", "good"]
+    assert evaluators["withheld"].views[1].note == "speak as the user"
+    assert spoilt.ended is not None
+    assert (spoilt.ended.reason, spoilt.ended.fault) == ("evaluator_failed", "evaluator")
+    assert [event.mended for event in stage.sink.of("evaluator_violated")] == [True, False, False]
+
+
+async def test_a_mark_is_recorded_and_the_message_is_sent_and_scored() -> None:
+    def guard(view: object, text: str) -> list[Violation]:
+        return [Violation("invention", "makes up “7”", "say no number", "mark")] if "7" in text else []
+
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["At 7"])}, parts={"guard": guard})
+    talk = (await stage.run()).conversation("withheld")
+    assert talk is not None
+    assert stage.agents["withheld"].received == ["Hello", "At 7"]
+    assert [(event.effect, event.outcome, event.message) for event in talk.violations] == [
+        ("mark", "marked", 3)
+    ]
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("signed_off", "none")
+    assert talk.score is not None
+    assert talk.score.score is not None
+
+
+async def test_a_message_that_was_void_twice_is_known_as_not_sent() -> None:
+    def guard(view: object, text: str) -> list[Violation]:
+        return [Violation("leak", "shows reasoning", "say no more")] if "BAD" in text else []
+
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["BAD", "BAD"])}, parts={"guard": guard})
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert [(message.text, talk.sent(message)) for message in talk.messages] == [
+        ("Hello", True),
+        (talk.messages[1].text, True),
+        ("BAD", False),
+    ]
+    assert stage.agents["withheld"].received == ["Hello"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "so long and thanks for all the fish",
+        "So Long,\nand Thanks for All the Fish!",
+        "**So long, and thanks\n\nfor all the fish.**",
+        "“So Long – and Thanks for All the Fish”",
+    ],
+)
+async def test_the_sign_off_is_known_without_its_punctuation_and_over_lines(said: str) -> None:
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator([said])})
+    talk = (await stage.run()).conversation("withheld")
+    assert talk is not None
+    assert stage.agents["withheld"].received == ["Hello"]
+    assert talk.ended is not None
+    assert talk.ended.reason == "signed_off"
+    assert [talk.sent(message) for message in talk.messages] == [True, True, False]
+
+
+async def test_setups_run_before_each_condition() -> None:
+    graph = FakeGraph()
+    await Stage(job(setups=[{"cypher": "MATCH (n) DETACH DELETE n"}]), graph=graph).run()
+    assert graph.executed == ["MATCH (n) DETACH DELETE n"] * 2
+
+
+async def test_a_failed_setup_is_infrastructure_and_the_agent_is_never_asked() -> None:
+    graph = FakeGraph(fails=PeerError("graph", "gone"))
+    stage = Stage(job(setups=[{"cypher": "MATCH (n) DELETE n"}]), graph=graph)
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.ended.fault == "infrastructure"
+    assert "setup 1 failed: gone" in talk.ended.detail
+    assert all(agent.received == [] for agent in stage.agents.values())
+
+
+async def test_without_a_graph_setups_are_said_to_be_left_out() -> None:
+    stage = Stage(job(setups=[{"cypher": "MATCH (n) DELETE n"}]), parts={"no_graph": "no wheel here"})
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert [warning.message for warning in talk.warnings] == ["1 setup not applied: no wheel here"]
+
+
+async def test_different_starting_states_are_not_clean() -> None:
+    contexts = [{"resources": [{"id": "old"}], "functions": []}] + [{"resources": [], "functions": []}] * 5
+    stage = Stage(job(), agents={"supplied": FakeAgent(contexts=contexts)})
+    state = await stage.run()
+    assert not state.clean
+    assert state.ended is not None
+    assert not state.ended.clean
+
+
+async def test_an_assertion_that_already_holds_is_not_clean_unless_it_is_an_invariant() -> None:
+    assert not (await Stage(job(assertions=[ASSERTION])).run()).clean
+    invariant = {"holds_on_nothing": lambda assertion: True}
+    assert (await Stage(job(assertions=[ASSERTION]), parts=invariant).run()).clean
+
+
+async def test_seeds_are_applied_after_the_session_and_stay_out_of_the_transcript() -> None:
+    seeds = [
+        {"text": "a paper"},
+        {"conversation": [{"content": "earlier"}, {"role": "assistant", "content": "x"}]},
+    ]
+    stage = Stage(job(seeds=seeds))
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert stage.agents["withheld"].texts == ["a paper"]
+    assert stage.agents["withheld"].received == ["earlier", "Hello"]
+    assert [message.text for message in talk.messages][:1] == ["Hello"]
+    assert len(talk.latencies_ms) == 1
+    assert [seed.applied for seed in talk.seeds] == [True, False]
+    assert any(warning.code == "seed_not_applied" for warning in talk.warnings)
+
+
+async def test_disclosed_facts_are_recorded_once_with_whether_the_agent_asked() -> None:
+    def find(message: str, facts: object, already: object, known: str) -> list[int]:
+        return [1] if "Sydney" in message else []
+
+    evaluators = {"supplied": FakeEvaluator(["Sydney", "Sydney, as I said"])}
+    agents = {"supplied": FakeAgent(["Hi. Where do you live?"])}
+    parts = {"find_facts": find, "asked_for": lambda message, fact: "?" in message}
+    stage = Stage(job(), agents=agents, evaluators=evaluators, parts=parts)
+    await stage.run()
+    assert [(e.fact, e.turn, e.asked) for e in stage.sink.of("fact_disclosed")] == [(1, 2, True)]
+
+
+async def test_assertions_are_checked_after_each_turn_on_that_turns_state() -> None:
+    stage = Stage(job(assertions=[ASSERTION]), evaluators={"withheld": FakeEvaluator(["a", "b"])})
+    await stage.run()
+    checks = [e for e in stage.sink.of("assertion_checked") if e.condition == "withheld"]
+    seen = [(check.after_turn, check.observed, check.final) for check in checks]
+    # `observed` is how many messages the check saw; the last is the final one; the sign-off is not in it.
+    assert seen == [(1, 2, False), (2, 4, False), (3, 6, False), (3, 6, True)]
+
+
+async def test_an_assertion_without_a_timeline_is_checked_at_the_end_alone() -> None:
+    stage = Stage(job(assertions=[ASSERTION, {**ASSERTION, "name": "late", "timeline": False}]))
+    await stage.run(conditions=("withheld",))
+    checks = stage.sink.of("assertion_checked")
+    assert [(c.title, c.final) for c in checks] == [("holds", False), ("holds", True), ("late", True)]
+
+
+async def test_what_cannot_be_seen_within_the_budget_is_said_and_the_talk_goes_on() -> None:
+    class SlowToSee(FakeAgent):
+        async def observe(self) -> dict[str, object] | None:
+            if len(self.received) == 2:
+                await asyncio.Event().wait()
+            return {"resources": []}
+
+    limits = Limits(retry_wait_s=0, longest_retry_wait_s=0, observe_s=0.5)
+    evaluators = {"withheld": FakeEvaluator(["one", "two"])}
+    stage = Stage(
+        job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": SlowToSee()}, evaluators=evaluators
+    )
+    state = await stage.run(conditions=("withheld",), limits=limits)
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert [m.text for m in talk.messages if m.role == "user"] == ["Hello", "one", "two", SIGNOFF]
+    assert [seen.error for seen in talk.observations if seen.after_turn == 2] == ["not observed within 0.5 s"]
+    assert [(c.after_turn, c.status) for c in talk.checks[0]] == [
+        (1, "passed"), (2, "not_measured"), (3, "passed"),
+    ]  # fmt: skip
+    assert talk.latencies_ms == [pytest.approx(250)] * 3, "looking is in no latency"
+    order = [
+        (e.kind, e.after_turn if isinstance(e, StateObserved) else e.turn)
+        for e in stage.sink.events
+        if isinstance(e, StateObserved) or (isinstance(e, MessageCompleted) and e.role == "user")
+    ]
+    assert order.index(("state_observed", 2)) < order.index(("message_completed", 3)), (
+        "and ends before the next turn"
+    )
+
+
+async def test_conditions_are_held_at_once_where_that_is_asked_for() -> None:
+    both = asyncio.Barrier(2)
+
+    class Meeting(FakeAgent):
+        async def open(self) -> str:
+            async with asyncio.timeout(30):
+                await both.wait()
+            return "session"
+
+    agents: dict[str, FakeAgent] = {"withheld": Meeting(), "supplied": Meeting()}
+    state = await Stage(job(), agents=agents).run(parallel=True, shared_agent=2)
+    assert state.scores() == {"withheld": 1.0, "supplied": 1.0}
+
+
+async def test_a_random_order_is_drawn_from_the_seed_for_each_trial() -> None:
+    async def orders(seed: int) -> list[str | None]:
+        stage = Stage(job(), options={"seed": seed})
+        await stage.run(random_order=True, trials=6)
+        started = stage.sink.of("conversation_started")
+        return [event.condition for event in started[::2]]
+
+    first = await orders(1)
+    assert set(first) == {"withheld", "supplied"}
+    assert await orders(1) == first
+
+
+async def test_every_message_is_in_the_file_before_the_next_one_is_sent_to_the_agent() -> None:
+    class Careful(FakeAgent):
+        async def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
+            unsafe = stage.sink.events[stage.sink.safe :]
+            assert not [event for event in unsafe if event.kind == "message_completed"]
+            async for piece in super().send(content):
+                yield piece
+
+    stage = Stage(
+        job(),
+        evaluators={"withheld": FakeEvaluator(["a", "b"])},
+        agents={"withheld": Careful(), "supplied": Careful()},
+    )
+    state = await stage.run()
+    assert stage.agents["withheld"].received == ["Hello", "a", "b"]
+    assert state.scores() == {"withheld": 1.0, "supplied": 1.0}
+
+
+async def test_pause_holds_the_next_turn_and_a_step_lets_one_through() -> None:
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["one", "two"])})
+    stage.control.act("pause", "withheld")
+    running = asyncio.create_task(stage.run())
+    agent = await _until(lambda: stage.agents.get("withheld"))
+    await _until(lambda: len(stage.sink.of("state_observed")) >= 1)
+    assert agent.received == [], "not even the greeting goes out"
+    stage.control.act("step", "withheld")
+    await _until(lambda: len(stage.sink.of("state_observed")) >= 2)
+    assert agent.received == ["Hello"]
+    stage.control.act("step", "withheld")
+    await _until(lambda: len(stage.sink.of("state_observed")) >= 3)
+    assert agent.received == ["Hello", "one"]
+    stage.control.act("resume", "withheld")
+    await running
+    assert agent.received == ["Hello", "one", "two"]
+
+
+async def test_taking_over_marks_the_operators_words_and_giving_back_lets_the_evaluator_go_on() -> None:
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["scripted"])})
+    stage.control.act("take_over", "withheld")
+    running = asyncio.create_task(stage.run())
+    assert stage.control.act("say", "withheld", "from a person") is None
+    await _until(lambda: "from a person" in (stage.agents.get("withheld") or FakeAgent()).received)
+    stage.control.act("give_back", "withheld")
+    state = await running
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert [m.text for m in talk.messages if m.operator] == ["from a person"]
+    assert stage.agents["withheld"].received == ["Hello", "from a person", "scripted"]
+
+
+async def test_cancelling_one_condition_closes_its_agent_and_leaves_the_other() -> None:
+    stalled = FakeAgent(stall=asyncio.Event())
+    stage = Stage(job(), agents={"withheld": stalled})
+    running = asyncio.create_task(stage.run())
+    await _until(lambda: stalled.received)
+    assert stage.control.act("cancel", "withheld") is None
+    state = await running
+    talk, other = state.conversation("withheld"), state.conversation("supplied")
+    assert talk is not None
+    assert other is not None
+    assert talk.ended is not None
+    assert talk.ended.reason == "cancelled"
+    assert stalled.closed
+    assert other.score is not None
+    assert other.score.score == 1.0
+    assert state.ended is not None
+    assert (state.ended.status, state.ended.mean) == ("cancelled", None)
+
+
+async def test_intents_that_make_no_sense_are_refused_with_a_sentence() -> None:
+    control = Stage(job()).control
+    assert control.act("explode") is not None
+    assert control.act("say", "withheld", "x") == "take over first, then say"
+    assert control.act("take_over") == "take_over needs a condition"
+
+
+async def test_every_event_is_numbered_in_order() -> None:
+    stage = Stage(job())
+    await stage.run()
+    assert [event.seq for event in stage.sink.events] == list(range(1, len(stage.sink.events) + 1))
+
+
+async def test_a_cancel_while_the_observation_is_awaited_ends_the_conversation() -> None:
+    looking = asyncio.Event()
+
+    class SlowToSee(FakeAgent):
+        async def observe(self) -> dict[str, object] | None:
+            if self.received:
+                looking.set()
+                await asyncio.Event().wait()
+            return {"resources": []}
+
+    agent = SlowToSee()
+    stage = Stage(job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["one", "two"])})
+    running = asyncio.create_task(stage.run(conditions=("withheld",)))
+    await looking.wait()
+    await _until(lambda: stage.evaluators["withheld"].views)
+    assert stage.control.act("cancel", "withheld") is None
+    state = await running
+    assert agent.received == ["Hello"]
+    assert agent.closed
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.ended.reason == "cancelled"
+    assert state.ended is not None
+    assert state.ended.status == "cancelled"
+
+
+async def test_cancelling_the_whole_run_from_outside_leaves_nothing_going_on() -> None:
+    stalled = FakeAgent(stall=asyncio.Event())
+    stage = Stage(job(), agents={"withheld": stalled})
+    before = asyncio.all_tasks()
+    running = asyncio.create_task(stage.run())
+    await _until(lambda: stalled.received)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert stalled.closed
+    assert asyncio.all_tasks() <= before
+
+
+async def test_an_agent_that_cannot_be_closed_does_not_end_the_run() -> None:
+    class Stubborn(FakeAgent):
+        async def aclose(self) -> None:
+            raise RuntimeError("no")
+
+    state = await Stage(job(), agents={"withheld": Stubborn()}).run()
+    assert state.scores() == {"withheld": 1.0, "supplied": 1.0}
+
+
+async def test_a_part_that_cannot_even_be_made_costs_its_conversation_only() -> None:
+    def open_evaluator(condition: str, trial: int) -> FakeEvaluator:
+        if condition == "withheld":
+            raise RuntimeError("no such thing")
+        return FakeEvaluator()
+
+    state = await Stage(job(), parts={"open_evaluator": open_evaluator}).run()
+    assert state.scores() == {"withheld": None, "supplied": 1.0}
+
+
+class Unseeable(FakeAgent):
+    """Refuses its object context from the n-th request on."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.left = after
+
+    async def observe(self) -> dict[str, object] | None:
+        self.left -= 1
+        if self.left < 0:
+            raise broken(503)
+        return {"resources": []}
+
+
+CONTEXT_ASSERTION = {"expression": "objectContext != null", "name": "context"}
+
+
+async def test_a_final_state_that_cannot_be_seen_is_not_measured_never_failed_or_passed() -> None:
+    stage = Stage(job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": Unseeable(2)})
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert talk.score.score is None
+    assert talk.final_checks[0].status == "not_measured"
+    assert talk.failures == 0, "looking at the state is ours; it counts against nobody"
+
+
+async def test_one_hiccup_when_looking_at_the_end_is_tried_again() -> None:
+    class Hiccup(FakeAgent):
+        asked = 0
+
+        async def observe(self) -> dict[str, object] | None:
+            self.asked += 1
+            if self.asked == 3:
+                raise broken(503)
+            return {"resources": []}
+
+    state = await Stage(job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": Hiccup()}).run()
+    assert state.scores()["withheld"] == 1.0
+
+
+async def test_a_start_that_could_not_be_observed_is_not_clean() -> None:
+    state = await Stage(job(), agents={"withheld": Unseeable(0)}).run()
+    assert not state.clean
+
+
+@pytest.mark.parametrize("score", [float("nan"), 1.7, -0.1, float("inf")])
+async def test_a_score_out_of_range_is_not_measured(score: float) -> None:
+    state = await Stage(job(), judge=FakeJudge(score)).run()
+    for talk in state.conversations.values():
+        assert talk.score is not None
+        assert (talk.score.score, talk.score.fault) == (None, "judge")
+
+
+async def test_a_verdict_that_misses_a_task_is_not_measured() -> None:
+    class Forgetful(FakeJudge):
+        async def score(self, view: object) -> list[Verdict]:
+            return [Verdict("j", (TaskVerdict(1, 1.0),))]
+
+    state = await Stage(job(tasks=[{"task": "a"}, {"task": "b"}]), judge=Forgetful()).run()
+    assert state.scores() == {"withheld": None, "supplied": None}
+
+
+async def test_a_member_of_a_panel_that_gave_no_verdict_is_said_and_the_others_count() -> None:
+    class Panel(FakeJudge):
+        async def score(self, view: JudgeView) -> list[Verdict]:
+            scores = [Verdict(str(value), (TaskVerdict(1, value),)) for value in (0.2, 0.6)]
+            return [*scores, Verdict("c", (), error="c: 127.0.0.1 answered 503")]
+
+    stage = Stage(job(), judge=Panel())
+    state = await stage.run(conditions=("withheld",))
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.verdict is not None
+    assert [(task.score, task.spread) for task in talk.verdict.tasks] == [(0.4, pytest.approx(0.4))]
+    assert [verdict["judge"] for verdict in talk.verdict.verdicts] == ["0.2", "0.6"]
+    (warning,) = talk.warnings
+    assert warning.code == "verdict_missing"
+    assert warning.message == (
+        "one of the 3 verdicts is missing, the median is that of the others: c: 127.0.0.1 answered 503"
+    )
+
+
+async def test_an_evaluator_whose_stream_breaks_off_is_not_the_agents_fault() -> None:
+    class Broken(FakeEvaluator):
+        async def speak(self, view: object):  # type: ignore[no-untyped-def]
+            yield Delta("half a")
+
+    state = await Stage(job(), evaluators={"withheld": Broken()}).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("evaluator_failed", "infrastructure")
+    assert talk.failures == 0
+
+
+async def test_the_sign_off_is_in_no_transcript_that_judge_or_assertions_see() -> None:
+    seen: list[list[str]] = []
+
+    class Reading(FakeJudge):
+        async def score(self, view: JudgeView) -> Sequence[Verdict]:
+            seen.append([message.content for message in view.transcript])
+            return await super().score(view)
+
+    stage = Stage(job(), judge=Reading(), evaluators={"withheld": FakeEvaluator([f"Bye. {SIGNOFF}"])})
+    await stage.run()
+    assert seen == [["Hello", "ok", "Bye.", "ok"], ["Hello", "ok"]]
+
+
+async def test_the_evaluator_never_sees_criteria_rules_or_withheld_facts() -> None:
+    whole = job(tasks=[{"task": "a", "acceptanceCriteria": "secret", "rules": [{"pattern": "x"}]}])
+    stage = Stage(whole)
+    await stage.run()
+    for condition, facts in (("withheld", ()), ("supplied", ("I live in Sydney",))):
+        (view,) = stage.evaluators[condition].views
+        assert view.job.facts == facts
+        assert (view.job.tasks[0].acceptance_criteria, view.job.tasks[0].rules) == ("", ())
+
+
+async def test_what_a_foreign_part_says_is_cleaned_before_it_is_recorded() -> None:
+    class Loud(FakeJudge):
+        async def score(self, view: JudgeView) -> Sequence[Verdict]:
+            task = TaskVerdict(1, 1.0, "why\x1b]52;c;x\x07", (Evidence("\x1b[31mred"),))
+            return [Verdict("judge\x1b[2J", (task,))]
+
+    evaluators = {"withheld": FakeEvaluator(["say \x1b[31m\u202e this"])}
+    stage = Stage(job(), judge=Loud(), evaluators=evaluators)
+    await stage.run()
+    recorded = b"".join(write_event(event) for event in stage.sink.events)
+    assert b"\\u001b" not in recorded
+    assert "\u202e".encode() not in recorded
+
+
+async def _until(ready):  # type: ignore[no-untyped-def]
+    """Give the loop turns until `ready` gives something. The clock only bounds the wait."""
+    async with asyncio.timeout(30):
+        while not (found := ready()):  # noqa: ASYNC110 - any state may be asked about
+            await asyncio.sleep(0)
+        return found

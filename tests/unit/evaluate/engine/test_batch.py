@@ -1,0 +1,267 @@
+"""Many runs in one engine: bounded, apart from each other, and one that fails ends no other."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import io
+import os
+import random
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.errors import RecordingError, UnavailableError
+from bioeval_tui.evaluate.conversation.control import Control
+from bioeval_tui.evaluate.conversation.plan import Identities, Limits, Parts, RunPlan
+from bioeval_tui.evaluate.engine.batch import BatchTerms, PreparedRun, run_batch
+from bioeval_tui.evaluate.engine.resume import missing, resumption_of
+from bioeval_tui.evaluate.seams import CheckResult, PeerError
+from bioeval_tui.record import events
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.state import RunState, apply_all
+from tests.unit.evaluate.conversation.fakes import FakeAgent, FakeEvaluator, FakeJudge, job
+
+FAST = Limits(retry_wait_s=0.0, longest_retry_wait_s=0.0)
+
+
+class Stages:
+    """Runs with fake peers that count how many conversations go on at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.going_on = 0
+        self.most = 0
+        self.order: list[str] = []
+        self.agent: Callable[[], FakeAgent] = FakeAgent
+
+    def run(self, number: int = 0, **changes: Any) -> PreparedRun:
+        run_id = f"20260101-00000{number}-abcd"
+        plan = {"trials": 1, "shared_agent": 1, "limits": FAST, **changes.pop("plan", {})}
+        return PreparedRun(
+            RunPlan(run_id, job(), f"job{number}", "job.yml", "0" * 64, seed=1, **plan),
+            Identities("agent", "evaluator", "judge"),
+            changes.pop("open_parts", lambda control: self._parts(run_id)),
+            **changes,
+        )
+
+    @contextlib.asynccontextmanager
+    async def _parts(self, run_id: str) -> AsyncIterator[Parts]:
+        stages = self
+
+        class Counted(FakeAgent):
+            async def open(self) -> str:
+                stages.going_on += 1
+                stages.most = max(stages.most, stages.going_on)
+                stages.order.append(run_id)
+                return await super().open()
+
+            async def aclose(self) -> None:
+                stages.going_on -= 1
+
+        async def check(*_: Any) -> CheckResult:
+            return CheckResult(True)
+
+        def open_agent(condition: str, trial: int) -> FakeAgent:
+            template = stages.agent()
+            return Counted(template.answers, stall=template.stall)
+
+        yield Parts(
+            open_agent, lambda condition, trial: FakeEvaluator(["please", "more"]), FakeJudge(), check
+        )
+
+    def state(self, number: int = 0) -> RunState:
+        path = recording_path(self.folder, f"20260101-00000{number}-abcd")
+        return apply_all(RunState(), read_recording(path).events)
+
+
+@pytest.fixture
+def stages(tmp_path: Path) -> Stages:
+    return Stages(tmp_path)
+
+
+async def test_runs_follow_one_another_unless_more_at_once_are_allowed(stages: Stages) -> None:
+    ended = await run_batch([stages.run(n) for n in range(3)], stages.folder)
+    assert [end.status for end in ended] == ["completed"] * 3
+    assert stages.most == 1
+    assert stages.order == sorted(stages.order)
+
+
+async def test_no_more_conversations_at_once_than_asked_for(stages: Stages) -> None:
+    runs = [stages.run(n, plan={"trials": 4, "shared_agent": 3}) for n in range(3)]
+    await run_batch(runs, stages.folder, terms=BatchTerms(at_once=3))
+    assert stages.most == 3
+    for n in range(3):
+        state = stages.state(n)
+        assert len(state.conversations) == 8
+        assert state.started is not None
+        assert state.started.concurrency == 3
+
+
+async def test_runs_that_share_a_graph_are_held_one_after_another_and_say_so(stages: Stages) -> None:
+    async def shared() -> bool:
+        return True
+
+    runs = [stages.run(n, plan={"trials": 2, "shared_agent": 4}, shares_graph=shared) for n in range(2)]
+    await run_batch(runs, stages.folder, terms=BatchTerms(at_once=4))
+    assert stages.most == 1
+    state = stages.state(1)
+    assert state.started is not None
+    assert state.started.concurrency == 1
+    assert any("--parallel" in warning.message for warning in state.warnings)
+
+
+async def test_one_failing_run_ends_no_other(stages: Stages) -> None:
+    @contextlib.asynccontextmanager
+    async def away(control: Control) -> AsyncIterator[Parts]:
+        raise UnavailableError("the graph is away")
+        yield
+
+    ended = await run_batch([stages.run(0, open_parts=away), stages.run(1)], stages.folder)
+    assert [end.status for end in ended] == ["failed", "completed"]
+    assert "the graph is away" in ended[0].detail
+
+
+async def test_a_recording_that_exists_is_never_written_over_and_the_rest_is_held(stages: Stages) -> None:
+    recording_path(stages.folder, "20260101-000000-abcd").write_bytes(b"something\n")
+    with pytest.raises(RecordingError, match="not written over"):
+        await run_batch([stages.run(0), stages.run(1)], stages.folder)
+    assert stages.state(1).ended is not None
+
+
+async def test_after_the_most_calls_no_conversation_begins_and_the_run_can_be_resumed(stages: Stages) -> None:
+    terms = BatchTerms(max_calls=4)
+    (ended,) = await run_batch([stages.run(plan={"trials": 3})], stages.folder, terms=terms)
+    assert ended.status == "cancelled"
+    assert "calls made" in ended.detail
+    state = stages.state()
+    held = len(state.conversations)
+    assert 0 < held < 6
+    assert len(missing(state)) == 6 - held
+
+    resumed = stages.run(plan={"trials": 3}, resume=resumption_of(state))
+    (ended,) = await run_batch([resumed], stages.folder)
+    assert ended.status == "completed"
+    assert stages.state().resumed == 1
+    assert ended.scores == {
+        "withheld": pytest.approx(0.95, abs=0.1),
+        "supplied": pytest.approx(0.95, abs=0.1),
+    }
+    whole = read_recording(recording_path(stages.folder, "20260101-000000-abcd")).events
+    begun = [(e.condition, e.trial) for e in whole if isinstance(e, events.ConversationStarted)]
+    assert len(begun) == len(set(begun)) == 6, "finished conversations are not held again"
+    assert [event.seq for event in whole] == list(range(1, len(whole) + 1))
+
+
+async def test_429s_of_our_own_doing_are_waited_for_and_cost_the_agent_nothing(
+    stages: Stages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bioeval_tui.evaluate.engine.pace.FIRST_PAUSE_S", 0.0)
+
+    def busy() -> FakeAgent:
+        refused = [PeerError("agent", "slow down", retryable=True, status=429, retry_after_s=0.0)] * 9
+        return FakeAgent([*refused, "at last"])
+
+    stages.agent = busy
+    runs = [stages.run(plan={"trials": 2, "shared_agent": 2})]
+    (ended,) = await run_batch(runs, stages.folder, terms=BatchTerms(at_once=2))
+    assert ended.status == "completed"
+    for talk in stages.state().conversations.values():
+        assert len(talk.request_failures) == 9, "recorded"
+        assert talk.failures == 0, "not counted"
+        assert talk.score is not None
+        assert talk.score.score is not None
+    assert any(warning.code == "slowed" for warning in stages.state().warnings)
+
+
+async def test_alone_with_the_agent_its_429s_are_its_own(stages: Stages) -> None:
+    stages.agent = lambda: FakeAgent([PeerError("agent", "no", retryable=True, status=429)] * 9)
+    await run_batch([stages.run()], stages.folder)
+    for talk in stages.state().conversations.values():
+        assert talk.failures == 4
+        assert talk.ended is not None
+        assert talk.ended.reason == "agent_failed"
+
+
+async def test_stopping_cancels_what_goes_on_and_nothing_more_begins(stages: Stages) -> None:
+    stop = asyncio.Event()
+
+    def stalled() -> FakeAgent:
+        stop.set()
+        return FakeAgent(stall=asyncio.Event())
+
+    stages.agent = stalled
+    ended = await run_batch([stages.run(n) for n in range(2)], stages.folder, stop=stop)
+    assert [end.status for end in ended] == ["cancelled"]
+    assert not recording_path(stages.folder, "20260101-000001-abcd").exists()
+    assert missing(stages.state()) == [("withheld", 1), ("supplied", 1)]
+
+
+async def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_space(
+    stages: Stages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals = 2
+
+    class Full(io.FileIO):
+        def write(self, data: Any) -> int:
+            nonlocal refusals
+            if refusals:
+                refusals -= 1
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return super().write(data)
+
+    monkeypatch.setattr("bioeval_tui.record.recorder.RETRY_S", 0.001)
+    monkeypatch.setattr("bioeval_tui.record.recorder.io.FileIO", Full)
+    (ended,) = await run_batch([stages.run()], stages.folder)
+    assert ended.status == "completed"
+    said = " ".join(warning.message for warning in stages.state().warnings)
+    assert "No space left on device" in said
+
+
+async def test_wherever_a_run_is_cut_off_it_ends_with_the_same_conversations(stages: Stages) -> None:
+    plan = {"trials": 2}
+    (whole,) = await run_batch([stages.run(plan=plan)], stages.folder)
+    path = recording_path(stages.folder, whole.run_id)
+    undisturbed = path.read_bytes()
+    expected = said(stages.state())
+    first_line = undisturbed.index(b"\n") + 1
+    for cut in random.Random(7).sample(range(first_line, len(undisturbed)), 40):
+        path.write_bytes(undisturbed[:cut])
+        state = stages.state()
+        owed = missing(state)
+        (ended,) = await run_batch([stages.run(plan=plan, resume=resumption_of(state))], stages.folder)
+        assert (ended.status, ended.scores) == (whole.status, whole.scores), cut
+        assert said(stages.state()) == expected, cut
+        recording = read_recording(path)
+        assert recording.problems == (), cut
+        again = [
+            (e.condition, e.trial) for e in recording.events if isinstance(e, events.ConversationStarted)
+        ]
+        assert all(again.count(key) == 1 for key in again if key not in owed), cut
+
+
+def said(state: RunState) -> dict[object, list[str]]:
+    return {key: [message.text for message in talk.messages] for key, talk in state.conversations.items()}
+
+
+async def test_a_conversation_that_meets_a_defect_ends_no_other(stages: Stages) -> None:
+    made: list[FakeAgent] = []
+
+    def first_is_broken() -> FakeAgent:
+        made.append(FakeAgent())
+        if len(made) == 1:
+            made[0].answers = [RuntimeError("no such thing")]  # type: ignore[list-item]
+        return made[-1]
+
+    stages.agent = first_is_broken
+    (ended,) = await run_batch([stages.run(plan={"trials": 2})], stages.folder)
+    scored = [talk.score for talk in stages.state().conversations.values()]
+    assert [score.score is None for score in scored if score] == [True, False, False, False]
+    assert scored[0] is not None
+    assert scored[0].fault == "infrastructure"
+    assert "a defect of this program" in scored[0].reason
+    assert ended.scores["supplied"] is not None

@@ -1,0 +1,78 @@
+"""What a batch has spent is counted from its events."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from bioeval_tui.evaluate.engine.budget import Budget, Rates
+from bioeval_tui.evaluate.prices import Price
+from bioeval_tui.record import events
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def where(**more: Any) -> dict[str, Any]:
+    return {"run_id": "r", "seq": 1, "at": AT, "condition": "withheld", "trial": 1, "attempt": 1, **more}
+
+
+def started(message: int, role: str, speaker: str = "x") -> events.MessageStarted:
+    return events.MessageStarted(**where(message=message, turn=1, role=role, speaker=speaker))
+
+
+def completed(message: int, role: str, **more: Any) -> events.MessageCompleted:
+    return events.MessageCompleted(
+        **where(message=message, turn=1, role=role, speaker="x", content="c" * 400, **more)
+    )
+
+
+def test_every_attempt_is_a_call_but_neither_greeting_nor_operator_asks_a_model() -> None:
+    budget = Budget()
+    rates = Rates(evaluator_is_model=True, judge_calls=6)
+    for event in (
+        started(1, "user"),
+        started(2, "assistant"),
+        started(2, "assistant"),
+        started(3, "user"),
+        started(5, "user", "operator"),
+        events.TranscriptScored(**where(judge="a, b × 3")),
+    ):
+        budget.take(event, rates)
+    assert budget.calls == {"agent": 2, "evaluator": 1, "judge": 6}
+
+
+def test_a_script_and_rules_cost_no_call() -> None:
+    budget = Budget()
+    budget.take(started(3, "user"), Rates())
+    budget.take(events.TranscriptScored(**where(judge="rules")), Rates())
+    assert sum(budget.calls.values()) == 0
+
+
+def test_no_conversation_begins_once_the_calls_are_made() -> None:
+    budget = Budget(max_calls=2)
+    budget.take(started(2, "assistant"), Rates())
+    assert budget.stop_reason() is None
+    budget.take(started(4, "assistant"), Rates())
+    assert budget.stop_reason() == "stopped before a further conversation: 2 calls made, the most is 2"
+
+
+def test_cost_is_counted_from_tokens_and_estimated_where_nobody_tells_them() -> None:
+    rates = Rates(evaluator=Price(1.0, 10.0), judge=Price(2.0, 0.0), judge_calls=1, evaluator_is_model=True)
+    budget = Budget(max_cost=1.5)
+    budget.take(completed(3, "user", tokens_in=1_000_000, tokens_out=0), rates)
+    assert budget.cost == pytest.approx(1.0)
+    assert budget.stop_reason() is None
+    budget.take(events.TranscriptScored(**where(judge="j", tokens_in=250_000)), rates)
+    assert budget.cost == pytest.approx(1.5)
+    assert budget.stop_reason() is not None
+    untold = Budget()
+    untold.take(completed(3, "user"), rates)
+    assert untold.cost > 0, "unknown tokens are not free"
+
+
+def test_the_agents_answers_cost_nothing_where_somebody_else_pays() -> None:
+    budget = Budget()
+    budget.take(completed(2, "assistant", tokens_in=10, tokens_out=10), Rates())
+    assert budget.cost == 0

@@ -1,0 +1,55 @@
+"""Intents over a real socket: taken with the token, refused without, and nonsense costs only its sender."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from bioeval_tui.evaluate.conversation.control import Control
+from bioeval_tui.evaluate.engine.intents import listen, send_intent
+from bioeval_tui.record.live import LiveInfo
+
+
+async def test_an_intent_with_the_token_reaches_the_control() -> None:
+    control = Control()
+    acted: list[tuple[str, object, str, str]] = []
+    control.on_action = lambda *action: acted.append(action)
+    async with listen(control) as (port, token):
+        live = LiveInfo(1, "", port, token)
+        assert await send_intent(live, "pause", "withheld", sender="ada@host\x1b[2J") is None
+        assert await send_intent(live, "say", "withheld", "hello") == "take over first, then say"
+        assert await send_intent(live, "explode") is not None
+        assert (
+            await send_intent(live, "pause", "both") == "unknown condition; known are withheld and supplied"
+        )
+    assert acted[0][:2] == ("pause", "withheld")
+    assert "\x1b" not in acted[0][3]
+    assert control.of("withheld").paused
+    assert not control.of("supplied").paused
+
+
+async def test_a_wrong_token_is_refused_and_changes_nothing() -> None:
+    control = Control()
+    async with listen(control) as (port, _):
+        assert await send_intent(LiveInfo(1, "", port, "guess"), "cancel") is not None
+    assert not control.all_cancelled
+
+
+async def test_nonsense_closes_that_connection_only() -> None:
+    control = Control()
+    async with listen(control) as (port, token):
+        for garbage in (b"\xff\xfe\n", b"[1,2]\n", b"x" * 200_000 + b"\n", b"\n"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(garbage)
+            answer = await reader.read()
+            assert not answer or not json.loads(answer)["ok"]
+            writer.close()
+        assert await send_intent(LiveInfo(1, "", port, token), "resume") is None
+
+
+async def test_an_engine_that_is_gone_is_a_sentence() -> None:
+    async with listen(Control()) as (port, token):
+        pass
+    answer = await send_intent(LiveInfo(1, "", port, token), "pause")
+    assert answer is not None
+    assert "does not answer" in answer

@@ -1,0 +1,122 @@
+"""How a batch slows down and recovers: one request after another, on a clock that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bioeval_tui.evaluate.engine import pace as pace_module
+from bioeval_tui.evaluate.engine.pace import LONGEST_PAUSE_S, Pace
+
+
+class Clock:
+    """A clock that sleeping moves."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        self.slept: list[float] = []
+        real_sleep = asyncio.sleep
+
+        async def sleep(seconds: float) -> None:
+            self.slept.append(seconds)
+            self.now += seconds
+            await real_sleep(0)
+
+        monkeypatch.setattr(pace_module.asyncio, "sleep", sleep)
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+async def test_no_more_requests_at_once_than_allowed_and_in_the_order_asked_for() -> None:
+    pace = Pace(2)
+    inside: list[int] = []
+    began: list[int] = []
+    most = 0
+    release, two_began = asyncio.Event(), asyncio.Event()
+
+    async def one(number: int) -> None:
+        nonlocal most
+        async with pace.request():
+            began.append(number)
+            if len(began) == 2:
+                two_began.set()
+            inside.append(number)
+            most = max(most, len(inside))
+            await release.wait()
+            inside.remove(number)
+
+    tasks = [asyncio.create_task(one(number)) for number in range(6)]
+    await two_began.wait()
+    assert began == [0, 1]
+    release.set()
+    await asyncio.gather(*tasks)
+    assert most == 2
+    assert began == list(range(6))
+
+
+async def test_a_rate_spaces_requests_evenly(clock: Clock) -> None:
+    pace = Pace(10, per_minute=30, clock=clock)
+    began = []
+    for _ in range(4):
+        async with pace.request():
+            began.append(clock.now)
+    assert began == [100.0, 102.0, 104.0, 106.0]
+
+
+async def test_what_bears_no_delay_is_charged_all_the_same(clock: Clock) -> None:
+    pace = Pace(10, per_minute=60, clock=clock)
+    async with pace.request():
+        pass
+    pace.charge()
+    async with pace.request():
+        assert clock.now == 102.0
+
+
+async def test_a_429_halves_the_requests_at_once_and_answers_win_them_back(clock: Clock) -> None:
+    pace = Pace(8, clock=clock)
+    cut = pace.refused(None)
+    assert cut is not None
+    assert (cut.before, cut.after) == (8, 4)
+    assert pace.refused(None) is None, "requests that were under way together cut once"
+    clock.now += 10
+    assert pace.refused(None) == (4, 2, 1.0)
+    for _ in range(100):
+        pace.answered()
+    assert pace.allowed == 8
+    clock.now += 10
+    for _ in range(10):
+        pace.refused(None)
+        clock.now += 10
+    assert pace.allowed == 1
+
+
+async def test_everybody_waits_as_long_as_the_peer_asks_but_not_an_hour(clock: Clock) -> None:
+    pace = Pace(4, clock=clock)
+    pace.refused(7.0)
+    async with pace.request():
+        assert clock.now == 107.0
+    pace.refused(3600.0)
+    async with pace.request():
+        assert clock.now == 107.0 + LONGEST_PAUSE_S
+
+
+async def test_a_cancelled_request_leaves_its_place_to_the_next() -> None:
+    pace = Pace(1)
+    async with pace.request():
+        waiting = asyncio.create_task(_pass_through(pace))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait({waiting})
+    await _pass_through(pace)
+
+
+async def _pass_through(pace: Pace) -> None:
+    async with pace.request():
+        pass

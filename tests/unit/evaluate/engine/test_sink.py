@@ -1,0 +1,68 @@
+"""Prompts are left out where asked; 429s are noticed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from bioeval_tui.evaluate.engine.pace import Cut, Pace
+from bioeval_tui.evaluate.engine.sink import EngineSink
+from bioeval_tui.record import events
+from tests.unit.evaluate.conversation.fakes import ListSink
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+GENERATION = (
+    {"systemPrompt": "Patient: Ada"},
+    {"request": {"function": {"name": "look"}, "arguments": {"at": "it"}, "context": "Patient: Ada"}},
+    {"output": "Patient: Ada"},
+    {"content": "Patient: Ada", "summaryDirection": "x"},
+)
+
+
+def where(**more: Any) -> dict[str, Any]:
+    return {"run_id": "r", "seq": 1, "at": AT, "condition": "withheld", "trial": 1, "attempt": 1, **more}
+
+
+def answer() -> events.MessageCompleted:
+    return events.MessageCompleted(
+        **where(message=2, turn=1, role="assistant", speaker="a", content="Done.", generation=GENERATION)
+    )
+
+
+def test_without_prompts_only_function_calls_stay() -> None:
+    inner = ListSink()
+    sink = EngineSink(inner, keep_prompts=False)
+    sink.append(events.MessageDelta(**where(message=2, generation=GENERATION[:1])))
+    sink.append(events.MessageDelta(**where(message=2, text="Done.")))
+    sink.append(answer())
+    (delta,) = inner.of("message_delta")
+    assert delta.text == "Done."
+    (kept,) = inner.of("message_completed")
+    assert kept.generation == ({"request": {"function": {"name": "look"}, "arguments": {"at": "it"}}},)
+    assert b"Ada" not in b"".join(map(events.write_event, inner.events))
+
+
+def test_otherwise_everything_is_kept() -> None:
+    inner = ListSink()
+    EngineSink(inner).append(answer())
+    assert inner.events == [answer()]
+
+
+def test_a_429_slows_the_peer_that_sent_it_and_says_so() -> None:
+    agent, models = Pace(8), Pace(8)
+    sink = EngineSink(ListSink(), paces={"agent": agent, "evaluator": models, "judge": models})
+    said: list[tuple[str, Cut]] = []
+    sink.on_cut = lambda peer, cut: said.append((peer, cut))
+    failed = events.RequestFailed(
+        **where(peer="agent", request_attempt=1, error="429", status=429, wait_ms=2000)
+    )
+    sink.append(failed)
+    sink.append(failed.model_copy(update={"status": 500}))
+    assert (agent.allowed, models.allowed) == (4, 8)
+    assert said == [("agent", Cut(8, 4, 2.0))]
+
+
+def test_who_counts_sees_what_is_left_out() -> None:
+    seen: list[events.RunEvent] = []
+    EngineSink(ListSink(), keep_prompts=False, count=seen.append).append(answer())
+    assert seen == [answer()]

@@ -1,0 +1,155 @@
+"""Job files: the published format as it is, every problem at once, each where it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import JobError
+from bioeval_tui.evaluate.job.loading import job_from_data, job_snapshot, load_job, parse_job
+from bioeval_tui.evaluate.job.models import (
+    ConversationSeed,
+    CypherAssertion,
+    ExpressionAssertion,
+    MedalAssertion,
+    TextSeed,
+)
+
+MINIMAL = """\
+target: {user: bob, chatbot: bot}
+aspirationalAverage: 3000
+tasks:
+  - task: Remind me
+facts: []
+"""
+
+
+def problems_of(text: str) -> list[str]:
+    with pytest.raises(JobError) as caught:
+        parse_job(text, Path("job.yml"))
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_the_defaults_are_the_published_ones() -> None:
+    job = parse_job(MINIMAL, Path("job.yml")).job
+    assert job.evaluator.name == "Socrates"
+    assert job.evaluator.signoff == "So Long, and Thanks for All the Fish"
+    assert (job.evaluator.prompt, job.evaluator.temperature) == ("eval/socrates", 0.5)
+    assert (job.scorer.prompt, job.scorer.temperature) == ("eval/score", 0.0)
+    assert job.max_turns == 20
+    assert job.greetings == ("Hello", "Hi", "Greetings", "Yo", "Hey")
+    assert job.tasks[0].type == "task"
+
+
+def test_kinds_are_told_apart_by_their_keys() -> None:
+    job = parse_job(
+        MINIMAL
+        + """\
+seeds: [{text: a}, {conversation: [{content: b}]}]
+assertions:
+  - expression: "true"
+  - {cypher: MATCH (n) RETURN count(n), expected: 1}
+  - {medal: bronze, task: a/b, submission: out.csv, weight: 3}
+""",
+        Path("job.yml"),
+    ).job
+    assert [type(seed) for seed in job.seeds] == [TextSeed, ConversationSeed]
+    assert [type(item) for item in job.assertions] == [ExpressionAssertion, CypherAssertion, MedalAssertion]
+    assert job.assertions[0].title == "ObjectContextAssertion: true"
+    assert job.assertions[1].title == "CypherAssertion: MATCH (n) RETURN count(n)"
+    assert [item.weight for item in job.assertions] == [1, 1, 3]
+
+
+def test_a_snapshot_reads_back_as_the_same_job() -> None:
+    job = parse_job(MINIMAL, Path("job.yml")).job
+    assert job_from_data(job_snapshot(job)) == job
+
+
+def test_every_problem_is_reported_at_once_with_its_place() -> None:
+    text = """\
+target:
+  user: bob
+  chatbot: yes
+aspirationalAverage: fast
+tasks:
+  - task: Remind me
+    acceptanceCritera: set
+facts: []
+facts: [x]
+maxTurns: true
+assertions:
+  - cypher: MATCH (n) RETURN n
+  - foo: 1
+"""
+    assert problems_of(text) == [
+        "job.yml:3:12: target.chatbot: must be text, not the yes/no value true; put it in quotes",
+        "job.yml:4:22: aspirationalAverage: must be a number, not 'fast'",
+        "job.yml:7:5: tasks[0].acceptanceCritera: unknown key, did you mean acceptanceCriteria?",
+        "job.yml:9:1: facts: duplicate key, first given in line 8",
+        "job.yml:10:11: maxTurns: must be a whole number, not the yes/no value true",
+        "job.yml:12:5: assertions[0].expected: required key is missing",
+        "job.yml:13:5: assertions[1]: one of the keys `expression` or `cypher` or `medal` is needed",
+    ]
+
+
+def test_a_missing_tasks_key_is_an_error_and_an_empty_list_a_warning() -> None:
+    without = MINIMAL.replace("tasks:\n  - task: Remind me\n", "")
+    assert problems_of(without) == ["job.yml:1:1: tasks: required key is missing"]
+    empty = MINIMAL.replace("tasks:\n  - task: Remind me\n", "tasks: []\n")
+    (warning,) = parse_job(empty, Path("job.yml")).problems
+    assert warning.severity == "warning"
+
+
+def test_too_few_messages_for_the_tasks_are_warned_about() -> None:
+    (warning,) = parse_job(MINIMAL + "maxTurns: 3\n", Path("job.yml")).problems
+    assert (warning.line, warning.severity) == (6, "warning")
+    assert "at least 4" in warning.message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file is empty"),
+        ("tasks: [", "not valid YAML"),
+        ("- a\n- b\n", "must be a mapping"),
+        ("a: !!python/object/apply:os.system ['x']\n", "unknown key"),
+        ("a: &x [*x]\n", "too large or too deep"),
+        ("\x00", "not valid YAML"),
+        ("a: " + "[" * 200 + "]" * 200, "too large or too deep"),
+    ],
+)
+def test_what_is_no_job_is_one_clear_problem(text: str, said: str) -> None:
+    assert any(said in problem for problem in problems_of(text))
+
+
+def test_aliases_that_multiply_are_stopped() -> None:
+    bomb = 'a: &a ["x","x","x","x","x","x","x","x","x"]\n'
+    for this, last in zip("bcdefgh", "abcdefg", strict=True):
+        bomb += f"{this}: &{this} [" + ",".join([f"*{last}"] * 9) + "]\n"
+    assert any("too large" in problem for problem in problems_of(bomb))
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="does not exist"):
+        load_job(tmp_path / "missing.yml")
+    with pytest.raises(JobError, match="is a folder"):
+        load_job(tmp_path)
+    latin = tmp_path / "latin.yml"
+    latin.write_bytes(b"a: 1\nb: caf\xe9\n")
+    with pytest.raises(JobError) as caught:
+        load_job(latin)
+    assert caught.value.problems[0].line == 2
+
+
+def test_control_characters_in_a_job_are_made_visible() -> None:
+    text = MINIMAL.replace("Remind me", '"Remind \\e]0;x\\a me"')
+    assert "\x1b" not in parse_job(text, Path("job.yml")).job.tasks[0].task
+
+
+@pytest.mark.parametrize(("written", "mode"), [("off", "off"), ('"off"', "off"), ("strict", "strict")])
+def test_guards_may_be_off_with_or_without_quotes(tmp_path: Path, written: str, mode: str) -> None:
+    path = tmp_path / "job.yml"
+    path.write_text(MINIMAL + f"evaluator:\n  guards: {written}\n", encoding="utf-8")
+    assert load_job(path).job.evaluator.guards == mode
+    assert job_from_data(job_snapshot(load_job(path).job)).evaluator.guards == mode

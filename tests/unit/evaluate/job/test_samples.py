@@ -1,0 +1,23 @@
+"""The sample jobs are right, and the schema beside them is today's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.evaluate.job.schema import job_schema
+from bioeval_tui.evaluate.wiring.check_job import check_job
+
+JOBS = Path(__file__).resolve().parents[4] / "sample_jobs"
+
+
+@pytest.mark.parametrize("path", sorted(JOBS.glob("*.yml")), ids=lambda path: path.stem)
+def test_a_sample_job_has_no_problem_and_tells_editors_its_schema(path: Path) -> None:
+    assert check_job(path).problems == ()
+    assert path.read_text().startswith("# yaml-language-server: $schema=job.schema.json")
+
+
+def test_the_schema_file_is_what_the_command_prints() -> None:
+    assert json.loads((JOBS / "job.schema.json").read_text()) == json.loads(json.dumps(job_schema()))

@@ -1,0 +1,118 @@
+"""What counts as a usable answer of a judge, and where quotations are found."""
+
+import json
+
+import pytest
+
+from bioeval_tui.evaluate.conversation.verdicts import combine_verdicts
+from bioeval_tui.evaluate.job.models import JobTask
+from bioeval_tui.evaluate.judges.panel import enough
+from bioeval_tui.evaluate.judges.verdicts import MalformedAnswerError, answer_schema, locate, read_verdict
+from bioeval_tui.evaluate.seams import TaskVerdict, TranscriptMessage, Verdict
+from tests.unit.evaluate.conversation.fakes import job
+
+TASKS = (JobTask(task="Ask for a reminder"), JobTask(task="Ask the price"))
+SAID = [
+    TranscriptMessage(1, "user", "Remind me at 8:15"),
+    TranscriptMessage(2, "assistant", "I’ve set the\nreminder — at 8:15. It costs 3 euros, in all shops."),
+]
+
+
+def entry(task, **more):
+    return {"task": task, "scored": "x", "score": 0.5, "reason": "r", "evidence": ["3 euros"], **more}
+
+
+def read(tasks, **more):
+    return read_verdict(json.dumps({"tone": 0.5, "tasks": tasks, **more}), TASKS, SAID)
+
+
+def test_every_task_once_in_any_order():
+    verdicts, tone = read([entry(2, score=1), entry(1, score=0, evidence=[])])
+    assert [(v.task, v.score) for v in verdicts] == [(1, 0.0), (2, 1.0)]
+    assert tone == 0.5
+
+
+def test_the_published_shape_names_tasks_by_their_words():
+    tasks = [{**entry(0), "scored": task.task} for task in TASKS]
+    for task in tasks:
+        del task["task"]
+    assert [v.task for v in read(tasks)[0]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "says"),
+    [
+        ([entry(1)], "no score for task 2 of 2"),
+        ([entry(1), entry(1), entry(2)], "task 1 is scored twice"),
+        ([entry(1), entry(3)], "there is no task 3"),
+        ([entry(1), entry(0)], "there is no task 0"),
+        ([entry(1), entry(True)], "does not say which task"),
+        ([entry(1), entry(2, score=1.2)], "the score of task 2 is 1.2; it must be from 0 to 1"),
+        ([entry(1), entry(2, score=-0.1)], "must be from 0 to 1"),
+        ([entry(1), entry(2, score="0.5")], "the score of task 2 is not a number"),
+        ([entry(1), entry(2, score=True)], "is not a number"),
+        ([entry(1), entry(2, score=None)], "is not a number"),
+        ([entry(1), entry(2, reason=" ")], "task 2 has no reason"),
+        ([entry(1), entry(2, evidence=[])], "task 2 has a score above 0 and no evidence"),
+        ([entry(1), entry(2, evidence=[3])], "not a list of quotations"),
+        ([entry(1), 7], "not an object"),
+        ("none", "`tasks` is not a list"),
+    ],
+)
+def test_anything_else_is_malformed(tasks, says):
+    with pytest.raises(MalformedAnswerError, match=says):
+        read(tasks)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "nothing", '{"tasks": NaN}', '{"tasks": [}', "{" * 5000])
+def test_text_that_is_no_json_object_is_malformed(text):
+    with pytest.raises(MalformedAnswerError, match="not"):
+        read_verdict(text, TASKS, SAID)
+
+
+def test_json_is_found_within_other_words():
+    text = "Sure:\n```json\n" + json.dumps({"tasks": [entry(1), entry(2)]}) + "\n```\nAnything else?"
+    assert len(read_verdict(text, TASKS, SAID)[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("quote", "message"),
+    [
+        ("I've set the reminder - at 8:15.", 2),
+        ('"I’VE SET THE reminder"', 2),
+        ("set the … in all shops", 2),
+        ("in all shops ... set the", None),
+        ("8:15", 2),
+        ("Remind me", 1),
+        ("It costs 4 euros", None),
+        ("…", None),
+    ],
+)
+def test_quotations_are_located(quote, message):
+    assert locate(quote, SAID) == message
+
+
+def test_the_schema_is_strict_throughout():
+    schema = answer_schema()
+    entry_schema = schema["properties"]["tasks"]["items"]
+    for part in (schema, entry_schema):
+        assert part["additionalProperties"] is False
+        assert set(part["required"]) == set(part["properties"])
+
+
+def test_the_median_per_task_with_its_spread():
+    verdicts = [
+        Verdict(str(n), (TaskVerdict(1, a), TaskVerdict(2, b)))
+        for n, (a, b) in enumerate([(0, 1), (1, 1), (0.4, 0)])
+    ]
+    two = job(tasks=[{"task": "a"}, {"task": "b"}])
+    found = [(task.task, task.score, task.spread) for task in combine_verdicts(two, verdicts)]
+    assert found == [(1, 0.4, 1), (2, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "is_enough"),
+    [(0, 1, False), (1, 1, True), (2, 3, True), (1, 2, False), (3, 5, False), (4, 6, True)],
+)
+def test_two_thirds_are_enough(given, wanted, is_enough):
+    assert enough(given, wanted) is is_enough

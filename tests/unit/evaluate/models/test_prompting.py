@@ -1,0 +1,133 @@
+"""Prompts are found where they should be, and nothing in a job or transcript is read as a template."""
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.models.prompting import (
+    Prompt,
+    evaluator_prompt,
+    find_prompt,
+    judge_prompt,
+    prompt_hashes,
+    prompt_sha,
+)
+from bioeval_tui.evaluate.seams import EvaluatorView, JudgeView, TranscriptMessage
+
+JOB = EvaluationJob.model_validate(
+    {
+        "target": {"user": "Ann", "chatbot": "Bot"},
+        "aspirationalAverage": 1000.0,
+        "tasks": (
+            {"task": "T1 {{ config }}", "acceptanceCriteria": "CRITERION", "rules": ({"pattern": "RULE"},)},
+        ),
+        "facts": ("FACT {{ 7 * 7 }}",),
+        "setups": ({"cypher": "SETUP"},),
+        "seeds": ({"text": "SEED"},),
+        "assertions": ({"expression": "ASSERTION"},),
+        "evaluator": {"lines": ({"say": "LINE"},)},
+    }
+)
+SAID = [
+    TranscriptMessage(1, "user", "Hi"),
+    TranscriptMessage(2, "assistant", "{% raw %} RECORD>>> {{ 6 * 7 }}"),
+]
+SECRETS = ("CRITERION", "RULE", "SETUP", "SEED", "ASSERTION", "LINE")
+
+
+def evaluator_view(condition="withheld"):
+    return EvaluatorView(JOB, condition, 1, JOB.facts if condition == "supplied" else (), SAID)
+
+
+def rendered(text, view=None):
+    return evaluator_prompt(Prompt("p", text, "job"), view or evaluator_view())
+
+
+@pytest.mark.parametrize("condition", ["withheld", "supplied"])
+def test_the_evaluator_is_told_nothing_that_it_may_not_know(condition):
+    everything = rendered("{{ config | as_json }} {{ facts | as_json }}", evaluator_view(condition))
+    packaged = evaluator_prompt(find_prompt("eval/socrates", None), evaluator_view(condition))
+    for told in (everything, packaged):
+        assert not [secret for secret in SECRETS if secret in told]
+        assert ("FACT" in told) == (condition == "supplied")
+        assert "T1" in told
+
+
+def test_the_judge_is_told_facts_criteria_and_an_example():
+    told = judge_prompt(find_prompt("eval/score", None), JudgeView(JOB, "withheld", SAID))
+    assert "CRITERION" in told
+    assert "FACT" in told
+    assert '"scored": "T1 {{ config }}"' in told
+
+
+def test_data_is_never_a_template():
+    told = judge_prompt(find_prompt("eval/score", None), JudgeView(JOB, "withheld", SAID))
+    assert "T1 {{ config }}" in told
+    assert "FACT {{ 7 * 7 }}" in told
+    assert "{{ 6 * 7 }}" in told
+
+
+def test_the_marks_around_the_record_cannot_be_known_to_those_in_it():
+    first = rendered("{{ boundary }}")
+    other = EvaluatorView(JOB, "withheld", 1, (), [TranscriptMessage(1, "user", first)])
+    assert rendered("{{ boundary }}", other) != first
+    assert rendered("{{ boundary }}") == first
+
+
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("{{ nope }}", "'nope' is undefined"),
+        ("ok\n{% if %}", "prompt `p`, line 2"),
+        ("{{ ''.__class__.__mro__ }}", "p`"),
+        ("{{ config.__init__.__globals__ }}", "p`"),
+        ("{% for i in range(99999999) %}x{% endfor %}", "steps of range"),
+        ("{% for i in range(999) %}{% for j in range(999) %}{% endfor %}{% endfor %}", "steps of range"),
+        ("{{ 'x' * 999999999 }}", "numbers up to"),
+        ("{{ 9 ** 99999 }}", "up to 16"),
+        ("{{ 'x'.center(999999999) }}", "p`"),
+        ("{{ '%999999999d' % 1 }}", "numbers up to"),
+        ("{% include 'other' %}", "p`"),
+        ("{{ 1 / 0 }}", "p`"),
+        ("{{ config.tasks.append(1) }}", "p`"),
+    ],
+)
+def test_a_template_can_neither_break_out_nor_run_long(template, says):
+    with pytest.raises(UsageError, match=says):
+        rendered(template)
+
+
+def test_a_prompt_in_the_jobs_folder_wins(tmp_path):
+    (tmp_path / "eval").mkdir()
+    (tmp_path / "eval" / "score.j2").write_text("mine", encoding="utf-8")
+    assert find_prompt("eval/score", tmp_path) == Prompt("eval/score", "mine", "job")
+    assert find_prompt("eval/socrates", tmp_path).origin == "package"
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "/etc/passwd", "a/../../b", "nope", "x" * 5000, "a\\b", "link"]
+)
+def test_no_prompt_outside_the_two_places(tmp_path, name):
+    folder = tmp_path / "job"
+    folder.mkdir()
+    (tmp_path / "secret").write_text("s")
+    (folder / "link").symlink_to(tmp_path / "secret")
+    with pytest.raises(UsageError, match="prompt `"):
+        find_prompt(name, folder)
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\xfa", b"x" * 300_000])
+def test_a_prompt_that_is_no_text_is_refused(tmp_path, data):
+    (tmp_path / "p.jinja").write_bytes(data)
+    with pytest.raises(UsageError, match="prompt `p`"):
+        find_prompt("p", tmp_path)
+
+
+def test_hashes_identify_name_and_text(tmp_path):
+    assert prompt_sha("a", "x") != prompt_sha("a", "y")
+    before = prompt_hashes(JOB, tmp_path)
+    assert set(before) == {"eval/socrates", "eval/score"}
+    (tmp_path / "eval").mkdir()
+    (tmp_path / "eval" / "score.jinja").write_text("mine")
+    assert prompt_hashes(JOB, tmp_path)["eval/score"] != before["eval/score"]
+    assert prompt_hashes(JOB, tmp_path)["eval/socrates"] == before["eval/socrates"]

@@ -1,0 +1,85 @@
+"""`check` finds patterns that cannot be read and names that do not exist, each at its place."""
+
+import pytest
+
+from bioeval_tui.evaluate.wiring.check_job import check_job
+
+JOB = """\
+target: {user: u, chatbot: c}
+aspirationalAverage: 1000
+facts: []
+tasks:
+  - task: t
+"""
+
+
+def problems(tmp_path, text):
+    path = tmp_path / "job.yml"
+    path.write_text(text, encoding="utf-8")
+    return [str(problem).removeprefix(f"{path}:") for problem in check_job(path).errors]
+
+
+def test_tasks_in_another_language_get_a_warning_about_the_guards(tmp_path):
+    path = tmp_path / "job.yml"
+    german = JOB.replace("task: t", "task: Bitte den Chatbot um eine tägliche Erinnerung an die Tablette")
+    for text, expected in ((german, 1), (german + "evaluator: {guards: off}\n", 0), (JOB, 0)):
+        path.write_text(text, encoding="utf-8")
+        warned = [p for p in check_job(path).problems if p.severity == "warning" and "guards" in p.message]
+        assert len(warned) == expected
+        assert all((one.field, one.line) == ("tasks", 5) for one in warned)
+
+
+def test_a_sound_job_has_none(tmp_path):
+    assert problems(tmp_path, JOB) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            JOB + "    rules: [{pattern: '(oops'}]\n",
+            "6:23: tasks[0].rules[0].pattern: the pattern `(oops` cannot be read",
+        ),
+        (
+            JOB + "evaluator: {kind: scripted, lines: [{say: a, when: '['}]}\n",
+            "evaluator.lines[0].when: the pattern `[` cannot be read",
+        ),
+        (
+            JOB + "evaluator: {prompt: eval/nope}\n",
+            "6:21: evaluator.prompt: prompt `eval/nope`: there is no such file",
+        ),
+        (JOB + "scorer: {prompt: ../x}\n", "scorer.prompt: prompt `../x`: a name below the job's folder"),
+        (
+            JOB.replace("chatbot: c", "chatbot: c, protocol: rset"),
+            "1:41: target.protocol: there is no protocol `rset`; known are: openai, rest",
+        ),
+    ],
+)
+def test_each_is_named_with_its_place(tmp_path, text, says):
+    (problem,) = problems(tmp_path, text)
+    assert says in problem
+
+
+CYPHER = """setups:
+  - cypher: "CREATE (:A {x: 1 / 0})"
+assertions:
+  - cypher: "MATCH (n) WHERE n.name =~ 'b' RETURN count(n)"
+    expected: 1
+  - cypher: "MATCH (n) RETURN count(n)"
+    expected: 0
+"""
+
+
+def test_what_the_embedded_graph_refuses_is_a_warning_where_it_would_be_asked(tmp_path):
+    path = tmp_path / "job.yml"
+    path.write_text(JOB + CYPHER, encoding="utf-8")
+    assert check_job(path).problems == ()
+    found = check_job(path, embedded=True)
+    assert found.errors == ()
+    assert [(problem.line, problem.column, problem.field) for problem in found.problems] == [
+        (7, 31, "setups[0].cypher"),
+        (9, 37, "assertions[0].cypher"),
+    ]
+    assert found.problems[1].message.startswith(
+        "refused unless Neo4j is set: the embedded graph finds a pattern of =~ anywhere in the text; use ="
+    )

@@ -1,0 +1,94 @@
+"""Recorded transcripts judged again by a model on a local server: the agent hears nothing of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.wiring.rescore import Rescorer
+from bioeval_tui.record.events import write_event
+from bioeval_tui.record.overlay import judgings, read_overlay
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.formats.rescored import rescored_dicts
+from bioeval_tui.settings import Secret, Settings
+from tests.servers import openai_server as srv
+from tests.unit.record.test_versions import GOLDEN
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    path = tmp_path / "20260101-000000-abcd.jsonl"
+    path.write_bytes((GOLDEN / "version-1.jsonl").read_bytes())
+    return path
+
+
+def settings(url: str) -> Settings:
+    return Settings(openai_api_key=Secret("k"), openai_base_url=url)
+
+
+def verdict(body: dict[str, Any]) -> srv.Answer:
+    """Give each task half, with a quotation that stands in the transcript."""
+    said = re.findall(r'"role": "assistant", "content": "([^"\\]{10,40})', body["messages"][0]["content"])
+    tasks = [
+        {
+            "task": n,
+            "scored": "t",
+            "score": 0.5,
+            "reason": "Half.",
+            "evidence": [said[0] if said else "Hello"],
+        }
+        for n in (1, 2, 3)
+    ]
+    return srv.say_json({"tone": 0.5, "tasks": tasks})
+
+
+async def test_a_model_judges_again_and_its_prompt_is_identified(recording: Path) -> None:
+    before = read_recording(recording)
+    async with srv.OpenAIServer(otherwise=verdict) as server:
+        rescorer = Rescorer(recording, settings(server.url), judge_models=("another",))
+        assert rescorer.hosts == (server.url.removeprefix("http://").removesuffix("/v1"),)
+        found = await rescorer.judge_again("ada")
+    assert [item.error for item in found] == ["", ""]
+    assert len(server.received) == 2
+    assert "Sydney" in server.received[0].text, "a judge always gets the facts"
+    assert read_recording(recording) == before
+    state = apply_all(RunState(), read_recording(recording).events)
+    shown = rescored_dicts(state, judgings(read_overlay(recording)))
+    assert [(item["judge_before"], item["judge"], item["author"]) for item in shown] == [
+        ("rules", "another", "ada")
+    ] * 2
+    assert all(re.fullmatch(r"[0-9a-f]{64}", item["prompts"]["eval/score"]) for item in shown)
+    supplied = next(item for item in shown if item["condition"] == "supplied")
+    # The parts that no judge decides are as recorded: timing 1, assertions 1; (1 + 2·0.5 + 4) / 7
+    assert (supplied["score_before"], supplied["score"]) == (1.0, 0.86)
+    assert [task["score_before"] for task in supplied["tasks"]] == [1.0, 1.0, 1.0]
+
+
+async def test_a_judge_that_gives_no_verdict_leaves_nothing_behind(recording: Path) -> None:
+    async with srv.OpenAIServer(otherwise=lambda body: srv.say("They did well.")) as server:
+        found = await Rescorer(recording, settings(server.url), judge_models=("m",)).judge_again("ada")
+    assert all("no usable verdict" in item.error for item in found)
+    assert read_overlay(recording).events == ()
+
+
+def test_transcripts_of_a_sensitive_job_stay_on_this_machine(recording: Path) -> None:
+    rows = list(read_recording(recording).events)
+    rows[0] = rows[0].model_copy(update={"job": {**rows[0].job, "sensitive": True}})  # type: ignore[union-attr]
+    recording.write_bytes(b"".join(map(write_event, rows)))
+    with pytest.raises(UsageError, match="only loopback"):
+        Rescorer(recording, settings("https://models.example.org/v1"), judge_models=("m",))
+    assert Rescorer(recording, settings("http://127.0.0.1:1/v1"), judge_models=("m",)).hosts
+
+
+def test_rules_need_rules(recording: Path) -> None:
+    rows = [json.loads(line) for line in recording.read_bytes().splitlines()]
+    rows[0]["job"]["tasks"][0]["rules"] = []
+    recording.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(UsageError, match="rules for every task"):
+        Rescorer(recording, settings("http://127.0.0.1:1"), rules=True)

@@ -1,0 +1,105 @@
+"""How a run goes on is read from its recording alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.errors import RecordingError, UsageError
+from bioeval_tui.evaluate.wiring.resume import owed_reruns, rerun_offer, resume_spec
+from bioeval_tui.record.live import LiveInfo, process_start, write_live
+from tests.unit.record.test_versions import GOLDEN
+
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Callable[[Callable[[Rows], Rows]], Path]:
+    def write(change: Callable[[Rows], Rows]) -> Path:
+        rows = [json.loads(line) for line in (GOLDEN / "version-1.jsonl").read_bytes().splitlines()]
+        path = tmp_path / f"{rows[0]['run_id']}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in change(rows)), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_a_finished_run_has_nothing_to_go_on_with(recording: Any) -> None:
+    assert resume_spec(recording(lambda rows: rows)) is None
+
+
+def test_an_old_recording_goes_on_with_what_it_says(recording: Any) -> None:
+    path = recording(lambda rows: rows[: len(rows) // 2])
+    spec = resume_spec(path)
+    assert spec is not None
+    assert spec.resume
+    assert spec.sample_agent, "known by its name alone in version 1"
+    assert (spec.runs[0].run_id, spec.runs[0].model, spec.trials) == (path.stem, "gpt-4.1-mini", 1)
+    elsewhere = resume_spec(path, agent_url="http://127.0.0.1:5")
+    assert elsewhere is not None
+    assert (elsewhere.sample_agent, elsewhere.agent_url) == (False, "http://127.0.0.1:5")
+
+
+def test_as_it_was_asked_for(recording: Any) -> None:
+    options = {
+        "agent_url": "http://127.0.0.1:9", "sample_agent": False, "judge_model": ["a", "b"],
+        "order": "random", "parallel": True, "concurrency": 6, "graph": "none", "keep_prompts": False,
+    }  # fmt: skip
+
+    def change(rows: Rows) -> Rows:
+        rows[0]["options"] = options
+        return rows[:50]
+
+    spec = resume_spec(recording(change))
+    assert spec is not None
+    assert (spec.agent_url, spec.judge_model, spec.order) == ("http://127.0.0.1:9", ("a", "b"), "random")
+    assert (spec.parallel, spec.concurrency, spec.graph, spec.keep_prompts) == (True, 6, "none", False)
+
+
+def test_a_rerun_adds_a_trial_for_each_that_was_spoilt(recording: Any) -> None:
+    def spoil(rows: Rows) -> Rows:
+        for row in rows:
+            if row["kind"] == "conversation_scored" and row["condition"] == "supplied":
+                row.update(score=None, fault="judge", reason="no verdict")
+        return rows
+
+    path = recording(spoil)
+    assert resume_spec(path) is None, "what was held is not held again"
+    spec = resume_spec(path, rerun=True)
+    assert spec is not None
+    assert spec.trials == 2
+    assert f"`bioeval-tui runs resume {path.stem} --rerun`" in rerun_offer(path)
+
+
+def test_what_a_further_trial_has_made_up_for_is_not_offered_again(recording: Any) -> None:
+    def spoilt_then_again(rows: Rows) -> Rows:
+        for row in rows:
+            if row["kind"] == "conversation_scored" and row["condition"] == "supplied":
+                row.update(score=None, fault="judge", reason="no verdict")
+        resumed = {**rows[-1], "kind": "run_resumed", "program_version": "1", "trials": 2}
+        again = [row | {"trial": 2} for row in rows if row.get("trial") == 1]
+        return [*rows, resumed, *again, rows[-1]]
+
+    path = recording(spoilt_then_again)  # the further trial was spoilt, too: one is still owed
+    assert owed_reruns(path) == 1
+    mended = [
+        row | {"score": 0.5} if row.get("trial") == 2 and row["kind"] == "conversation_scored" else row
+        for row in map(json.loads, path.read_text().splitlines())
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in mended))
+    assert rerun_offer(path) == ""
+    assert resume_spec(path, rerun=True) is None
+
+
+def test_a_run_that_goes_on_and_one_without_its_beginning_are_refused(recording: Any) -> None:
+    with pytest.raises(RecordingError, match="the first event is missing"):
+        resume_spec(recording(lambda rows: rows[1:]))
+    path = recording(lambda rows: rows[:50])
+    write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "t"))
+    with pytest.raises(UsageError, match="goes on right now"):
+        resume_spec(path)

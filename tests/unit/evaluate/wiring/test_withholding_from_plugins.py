@@ -1,0 +1,32 @@
+"""An evaluator of a plug-in is made with what it may know, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui import plugins
+from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.wiring.makers import Makers
+from bioeval_tui.settings import Settings
+
+JOB = EvaluationJob.model_validate(
+    {
+        "target": {"user": "Ann", "chatbot": "Bernie"},
+        "aspirationalAverage": 1000.0,
+        "tasks": ({"task": "Ask", "acceptanceCriteria": "CRITERION"},),
+        "facts": ("FACT",),
+        "setups": ({"cypher": "SETUP"},),
+        "evaluator": {"kind": "theirs", "lines": ({"say": "LINE", "fact": 1},)},
+    }
+)
+
+
+@pytest.mark.parametrize(("condition", "facts"), [("withheld", ()), ("supplied", ("FACT",))])
+def test_it_gets_the_facts_of_its_condition_alone(monkeypatch, tmp_path: Path, condition, facts):
+    monkeypatch.setattr(plugins, "load", lambda group, name: lambda job: job)
+    makers = Makers(JOB, tmp_path, EngineSpec(()), None, Settings())
+    job = makers.evaluator(condition, 1)
+    assert job.facts == facts
+    told = job.model_dump_json()
+    assert not any(word in told for word in ("CRITERION", "SETUP", "LINE"))

@@ -1,0 +1,157 @@
+"""A batch's files: nothing finished is lost, nothing is graded or reported twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.grade import aggregate_reports, load_reports
+from bioeval_tui.grade.batch.feeding import Item, Result
+from bioeval_tui.grade.batch.run import InProcess, run_batch
+
+
+class Breaks:
+    """Grades in process, in reverse order, and breaks off after some; remembers what it was asked for."""
+
+    def __init__(self, tasks, after: int | None = None) -> None:
+        self.inner, self.after, self.asked = InProcess(tasks.registry), after, []
+
+    def stream(self, items: Sequence[Item]) -> Iterator[Result]:
+        self.asked = [item.number for item in items]
+        for count, result in enumerate(self.inner.stream(list(reversed(items)))):
+            if count == self.after:
+                raise KeyboardInterrupt
+            yield result
+
+
+@pytest.fixture
+def listed(tasks) -> Path:
+    task = tasks.add(scores=[n / 100 for n in range(50)])
+    lines = []
+    for n in range(10):
+        tasks.submit(f"id,y\na,1.{n}\nb,2\nc,3\n", f"2025_run-group_agent{n}/s.csv")
+        lines.append({"task_id": task, "submission_path": f"2025_run-group_agent{n}/s.csv"})
+    lines.append({"task_id": task, "submission_path": None})
+    return tasks.submit("".join(json.dumps(line) + "\n" for line in lines), "list.jsonl")
+
+
+def read(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_the_report_has_the_published_shape_in_the_lists_order(tasks, listed: Path, tmp_path: Path) -> None:
+    result = run_batch(listed, tmp_path / "out", Breaks(tasks))
+    report = read(result.report_path)
+    expected = aggregate_reports(load_reports(result.report_path))
+    assert list(report) == [*expected, "not_graded"]
+    assert {key: report[key] for key in expected} == expected
+    agents = [(item["extra"].get("agent")) for item in report["task_reports"]]
+    assert agents == [f"agent{n}" for n in range(10)] + [None]
+    assert report["task_reports"][3]["submission_path"] == str(listed.parent / "2025_run-group_agent3/s.csv")
+    assert (result.valid, result.invalid, result.not_graded) == (10, 1, ())
+    singles = sorted(result.individual_dir.iterdir())
+    assert len(singles) == 11
+    assert read(result.individual_dir / "lab_numbers.json") == report["task_reports"][0]
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {result.report_path.name, result.individual_dir.name}
+
+
+def test_an_interrupted_batch_is_resumed_where_it_stopped(tasks, listed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        run_batch(listed, out, Breaks(tasks, after=4))
+    assert len(load_reports(out)) == 4
+    assert len(list(out.glob("*_individual_reports/*.json"))) == 4
+    again = Breaks(tasks)
+    seen: list[tuple[int, int]] = []
+    result = run_batch(
+        listed, out, again, resume=True, on_progress=lambda p: seen.append((p.done, p.resumed))
+    )
+    assert again.asked == [0, 1, 2, 3, 4, 5, 6]
+    assert seen[0] == (4, 4)
+    assert seen[-1] == (11, 4)
+    whole = run_batch(listed, tmp_path / "other", Breaks(tasks))
+    assert comparable(read(result.report_path)) == comparable(read(whole.report_path))
+
+
+def comparable(report: dict) -> dict:
+    for item in report["task_reports"]:
+        item.pop("created_at")
+        item["extra"].pop("grader_seconds")
+    return report
+
+
+def test_a_journal_cut_in_mid_line_costs_that_line_only(tasks, listed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        run_batch(listed, out, Breaks(tasks, after=4))
+    journal = next(out.glob("*_grading.jsonl"))
+    data = journal.read_bytes()
+    journal.write_bytes(data[:-40])
+    again = Breaks(tasks)
+    result = run_batch(listed, out, again, resume=True)
+    assert len(again.asked) == 8
+    assert read(result.report_path)["total_runs"] == 11
+
+
+def test_a_changed_list_is_not_resumed(tasks, listed: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_batch(listed, tmp_path / "out", Breaks(tasks, after=4))
+    listed.write_text(listed.read_text() + "\n")
+    with pytest.raises(UsageError, match="the list of submissions has changed"):
+        run_batch(listed, tmp_path / "out", Breaks(tasks), resume=True)
+
+
+def test_resuming_without_anything_to_resume_starts_anew(tasks, listed: Path, tmp_path: Path) -> None:
+    assert run_batch(listed, tmp_path / "out", Breaks(tasks), resume=True).valid == 10
+
+
+def test_what_was_not_graded_can_be_tried_again_with_resume(tasks, tmp_path: Path) -> None:
+    task = tasks.add(code="def grade(s, a):\n    raise OSError('disk on fire')\n")
+    line = json.dumps({"task_id": task, "submission_path": tasks.submit("a\n1\n").name})
+    listed = tasks.submit(line, "list.jsonl")
+    first = run_batch(listed, tmp_path / "out", InProcess(tasks.registry))
+    assert first.not_graded[0]["attempts"] == 2
+    assert "OSError: disk on fire (grade.py, line 2)" in first.not_graded[0]["reason"]
+    (tasks.root / task / "leaderboard.csv").touch()
+    again = Breaks(tasks)
+    second = run_batch(listed, tmp_path / "out", again, resume=True)
+    assert again.asked == [0]
+    assert second.report_path == first.report_path
+
+
+def test_hostile_paths_and_ids_stay_inside_the_output_folder(tasks, tmp_path: Path) -> None:
+    task = tasks.add()
+    lines = [
+        {"task_id": task, "submission_path": 'a "report": {"x"}, "\u2028\x1b[2J.csv'},
+        {"task_id": "../../etc/passwd", "submission_path": "x.csv"},
+        {"task_id": task, "submission_path": "\udcff.csv"},
+        {"task_id": task, "submission_path": "/dev/zero"},
+    ]
+    listed = tasks.submit("".join(json.dumps(line) + "\n" for line in lines), "list.jsonl")
+    result = run_batch(listed, tmp_path / "out", InProcess(tasks.registry))
+    report = read(result.report_path)
+    assert report["total_runs"] == 3
+    assert len(report["not_graded"]) == 1
+    assert "is not an ordinary file" in report["task_reports"][2]["extra"]["error"]
+    assert report["task_reports"][0]["submission_path"].endswith(lines[0]["submission_path"])
+    assert {path.parent for path in result.individual_dir.iterdir()} == {result.individual_dir}
+
+
+def test_reports_of_the_published_programs_load(tmp_path: Path) -> None:
+    golden = json.loads((Path(__file__).parents[3] / "golden" / "aggregate.json").read_text())["cases"][10]
+    reports = golden["task_reports"]
+    file = tmp_path / "2025_grading_report.json"
+    file.write_text(json.dumps({**golden["expect"], "task_reports": reports}))
+    assert [report.to_dict() for report in load_reports(file)] == reports
+    assert len(load_reports(tmp_path)) == len(reports)
+    older = {
+        key: value for key, value in reports[0].items() if "percentile" not in key and key != "beats_human"
+    }
+    older["competition_id"] = older.pop("task_id")
+    (tmp_path / "mle.json").write_text(json.dumps({"competition_reports": [older]}))
+    assert load_reports(tmp_path / "mle.json")[0].task_id == reports[0]["task_id"]

@@ -1,0 +1,134 @@
+"""Reading CSV files fast must not read them differently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bioeval_tui.errors import InvalidSubmissionError
+from bioeval_tui.grade.files import quick_csv
+from bioeval_tui.grade.files.tables import read_frame
+from bioeval_tui.grade.grader import MetricSpec
+from bioeval_tui.grade.metrics import METRICS
+from bioeval_tui.grade.scorers import CsvScorer
+
+CELLS = [
+    "1",
+    "2.5",
+    "-3",
+    "abc",
+    "NA",
+    "nan",
+    "None",
+    "True",
+    "false",
+    "1e5",
+    "2024-01-01",
+    "12:30",
+    "0x1",
+    "+4",
+    "inf",
+    "-0",
+    "00012",
+    "99999999999999999999",
+    "é",
+    "null",
+    "1.0",
+    "#N/A",
+    "1e400",
+    "1_000",
+    "9007199254740993",
+    "-inf",
+    "0.1",
+    ".5",
+    "5.",
+    "",
+    " 7",
+    "7 ",
+    '"q"',
+    '"1"',
+    '""',
+    '"a,b"',
+    '"a\nb"',
+    "\t1",
+]
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_frame_is_what_pandas_reads(tmp_path: Path, data: st.DataObject) -> None:
+    width = data.draw(st.integers(1, 3))
+    rows = data.draw(
+        st.lists(st.lists(st.sampled_from(CELLS), min_size=width, max_size=width), min_size=1, max_size=5)
+    )
+    end = data.draw(st.sampled_from(["", "\n", "\r\n", "\n\n"]))
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "\n".join([",".join("abc"[:width]), *(",".join(row) for row in rows)]) + end, encoding="utf-8"
+    )
+    try:
+        expected = pd.read_csv(path, float_precision="round_trip")
+    except (pd.errors.ParserError, ValueError):
+        with pytest.raises(InvalidSubmissionError):
+            read_frame(path)
+        return
+    pd.testing.assert_frame_equal(read_frame(path), expected, check_exact=True)
+
+
+SPEC = MetricSpec(METRICS["mean_absolute_error"], "id", ("y",), ("y",))
+TRUTH = pd.DataFrame({"id": [f"p{n}" for n in range(6)], "y": np.arange(6) / 7})
+GOOD = "id,y,note\n" + "".join(f"p{n},{n / 9!r},fine\n" for n in range(6))
+
+
+@given(
+    st.integers(0, len(GOOD) - 1),
+    st.integers(0, 3),
+    st.sampled_from(
+        ["", ",", "\n", '"', "1", "x", " ", "e", ".", "_", "-", "\r", "\r\n", "\n\n", ",,", "é", "\0", "nan"]
+    ),
+)
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_quick_way_agrees_with_the_long_way_or_says_nothing(
+    tmp_path: Path, place: int, cut: int, put: str
+) -> None:
+    path = tmp_path / "submission.csv"
+    path.write_bytes((GOOD[:place] + put + GOOD[place + cut :]).encode())
+    scorer = CsvScorer(SPEC, TRUTH)
+    expected = quick_csv.expectation(SPEC, TRUTH)
+    assert expected is not None
+    quick = quick_csv.read(path.read_bytes(), expected)
+    if quick is None:
+        return
+    assert scorer.examine(path) == []
+    assert np.array_equal(quick[0], read_frame(path)["y"].to_numpy(dtype=float))
+
+
+@pytest.mark.parametrize("rows", [10, 20_000])
+@pytest.mark.parametrize("ids", ["number", "text"])
+def test_an_ordinary_file_goes_the_quick_way_and_gives_the_same_score(
+    tmp_path: Path, rows: int, ids: str
+) -> None:
+    random = np.random.default_rng(rows)
+    truth = pd.DataFrame({"id": np.arange(rows), "y": random.normal(size=rows)})
+    if ids == "text":
+        truth["id"] = "row" + truth["id"].astype(str)
+    guess = truth.assign(y=truth["y"] + random.normal(size=rows))
+    path = tmp_path / "submission.csv"
+    guess.to_csv(path, index=False)
+    expected = quick_csv.expectation(SPEC, truth)
+    assert expected is not None
+    assert quick_csv.read(path.read_bytes(), expected) is not None
+    scorer = CsvScorer(SPEC, truth)
+    assert (
+        scorer.score(path)
+        == scorer.score_frame(read_frame(path))
+        == float((truth["y"] - guess["y"]).abs().mean())
+    )
+    guess.sample(frac=1, random_state=1).to_csv(path, index=False)
+    assert quick_csv.read(path.read_bytes(), expected) is None
+    assert scorer.score(path) == pytest.approx(float((truth["y"] - guess["y"]).abs().mean()), rel=1e-14)

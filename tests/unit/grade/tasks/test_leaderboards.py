@@ -1,0 +1,128 @@
+"""The leaderboards are earned: training an entry again, by the script, gives its score, by the program's own metric."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bioeval_tui.grade import Registry, grade_submission
+from bioeval_tui.grade.metrics import METRICS
+
+from .conftest import ROOT, SHIPPED_IDS
+
+TOLERANCE = 0.005
+"""What another processor or another build of BLAS may change."""
+
+
+@pytest.fixture(scope="module")
+def script() -> Iterator[Any]:
+    """The modules of scripts/train-leaderboards: `plans` with `scoring` and `survival` beside it."""
+    names = ("plans", "scoring", "survival", "models", "features", "boards")
+    sys.path.insert(0, str(ROOT / "scripts" / "train-leaderboards"))
+    try:
+        import plans
+
+        yield plans
+    finally:
+        sys.path.pop(0)
+        for name in names:
+            sys.modules.pop(name, None)
+
+
+CSV_TASKS = [
+    "oncology/breast-cancer",
+    "metabolism/diabetes-progression",
+    "epidemiology/nhefs-weight-change",
+    "epidemiology/nhefs-mortality",
+    "infectious-disease/actg175",
+]
+
+
+def test_every_task_has_a_plan(script: Any) -> None:
+    assert sorted(plan.task for plan in script.PLANS) == SHIPPED_IDS
+
+
+@pytest.mark.parametrize("task_id", CSV_TASKS)
+def test_the_first_entries_earn_their_score_again(
+    script: Any, shipped: Registry, task_id: str, tmp_path: Path
+) -> None:
+    task = shipped.get_task(task_id)
+    plan = next(plan for plan in script.PLANS if plan.task == task_id)
+    board = pd.read_csv(task.leaderboard).set_index("teamName")["score"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        submissions = plan.submissions(task.public_dir)
+        for _, (team, submission) in zip(range(4), submissions, strict=False):
+            path = tmp_path / "submission.csv"
+            submission.to_csv(path, index=False)
+            assert grade_submission(path, task).score == pytest.approx(board[team], abs=TOLERANCE), team
+
+
+def test_single_cell_entries_earn_their_score_again(script: Any, shipped: Registry) -> None:
+    import anndata
+
+    task = shipped.get_task("single-cell/pbmc-gene-panel")
+    plan = next(plan for plan in script.PLANS if plan.task == task.id)
+    board = pd.read_csv(task.leaderboard).set_index("teamName")["score"]
+    truth = anndata.read_h5ad(task.answers).X.toarray()
+    team, predicted = next(plan.submissions(task.public_dir))
+    assert METRICS["rmse"].function(truth.ravel(), predicted.ravel()) == pytest.approx(
+        board[team], abs=TOLERANCE
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["roc_auc", "average_precision", "mean_absolute_error", "rmse", "r2", "f1_macro"]
+)
+def test_scoring_by_scikit_learn_agrees_with_the_programs_metrics(script: Any, name: str) -> None:
+    import scoring
+
+    generator = np.random.default_rng(3)
+    kind = METRICS[name].kind
+    truth = generator.integers(0, 2, 200) if kind != "number" else generator.normal(size=200)
+    guess = generator.integers(0, 2, 200) if kind == "label" else generator.normal(size=200).round(1)
+    theirs = scoring.METRICS[name](truth, guess)
+    integers = kind == "label"
+    ours = METRICS[name].function(
+        truth if integers else truth.astype(float), guess if integers else guess.astype(float)
+    )
+    assert ours == pytest.approx(theirs, rel=1e-12)
+
+
+def test_the_concordance_index_agrees_with_the_programs(script: Any) -> None:
+    import scoring
+
+    generator = np.random.default_rng(4)
+    time, event = generator.integers(1, 40, 150).astype(float), generator.integers(0, 2, 150)
+    guess = generator.normal(size=150).round(1)
+    ours = METRICS["concordance_index"].function(time, guess, event)
+    assert ours == pytest.approx(scoring.concordance_index(time, event, guess), rel=1e-12)
+
+
+def test_martingale_residuals_sum_to_zero_and_fall_with_time(script: Any) -> None:
+    import survival
+
+    time, event = np.array([1.0, 2, 3, 4, 5]), np.array([1.0, 1, 0, 1, 1])
+    residuals = survival.martingale_residuals(time, event)
+    assert residuals.sum() == pytest.approx(0)
+    assert residuals[0] == pytest.approx(1 - 1 / 5)
+    assert residuals[2] == pytest.approx(-(1 / 5 + 1 / 4))
+
+
+def test_the_cox_model_finds_a_known_hazard(script: Any) -> None:
+    import survival
+
+    generator = np.random.default_rng(5)
+    matrix = generator.normal(size=(4000, 2))
+    time = generator.exponential(1 / np.exp(matrix @ [1.0, -0.5]))
+    censored_at = generator.exponential(2.0, size=4000)
+    outcome = np.column_stack([np.minimum(time, censored_at), time <= censored_at])
+    model = survival.CoxRidge(penalty=0.01).fit(matrix, outcome)
+    assert model.beta_ == pytest.approx([1.0, -0.5], abs=0.08)

@@ -1,0 +1,134 @@
+"""The published grading's numbers, bit for bit. `tests/golden/*.json` says in `about` what each file holds."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bioeval_tui.grade import (
+    Grader,
+    TaskReport,
+    aggregate_reports,
+    calculate_human_performance_metrics,
+    extract_agent_from_submission_path,
+)
+from bioeval_tui.grade.files.tables import read_frame
+from bioeval_tui.grade.rounding import to_score
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+def load(name: str) -> dict[str, Any]:
+    return json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def cases(name: str) -> list[Any]:
+    return [pytest.param(case, id=case["id"]) for case in load(name)["cases"]]
+
+
+def same(a: float | None, b: float | None) -> bool:
+    """Equal to the bit, so that -0.0 and 0.0 differ."""
+    if a is None or b is None:
+        return a is b
+    return a == b and math.copysign(1, a) == math.copysign(1, b)
+
+
+MEDALS = load("medals")
+
+
+def board(spec: dict[str, Any]) -> pd.DataFrame:
+    if "scores" in spec:
+        return pd.DataFrame({"score": spec["scores"]})
+    r = spec["recipe"]
+    groups = [i // r["T"] for i in range(r["n"])]
+    scores = [(r["B"] + r["sign"] * (r["S"] * g + ((r["A"] * g + r["C"]) % r["M"]))) / r["D"] for g in groups]
+    assert scores[0] == spec["check"]["first"]
+    assert scores[-1] == spec["check"]["last"]
+    assert scores[r["n"] // 3] == spec["check"]["at_n_div_3"]
+    return pd.DataFrame({"score": scores})
+
+
+@pytest.fixture(scope="module")
+def boards() -> dict[str, pd.DataFrame]:
+    return {name: board(spec) for name, spec in MEDALS["leaderboards"].items()}
+
+
+@pytest.mark.parametrize("case", cases("medals"))
+def test_medals_thresholds_and_percentiles_are_the_published_ones(
+    case: dict[str, Any], boards: dict[str, pd.DataFrame]
+) -> None:
+    grader = Grader("any", lambda submission, answers: 0.0)
+    score = case["score"]
+    if score is not None:
+        score = {"int": int, "float": float}[case["score_type"]](score)
+    frame = boards[case["leaderboard"]]
+    got = {**grader.rank_score(score, frame), "is_lower_better": grader.is_lower_better(frame)}
+    assert got == case["expect"]
+    for key, value in case["expect"].items():
+        assert type(got[key]) is type(value)
+
+
+AGGREGATE = load("aggregate")
+
+
+@pytest.mark.parametrize("case", cases("aggregate"))
+def test_aggregates_are_the_published_ones(case: dict[str, Any]) -> None:
+    reports = [TaskReport.from_dict(report) for report in case["task_reports"]]
+    got = aggregate_reports(reports)
+    assert list(got) == AGGREGATE["key_order"]
+    assert got.pop("task_reports") == case["task_reports"]
+    assert got == case["expect"]
+
+
+@pytest.mark.parametrize("case", cases("human"))
+def test_comparison_with_people_is_the_published_one(case: dict[str, Any]) -> None:
+    if "human_recipe" in case:
+        scores = [i / 1000 for i in range(case["human_recipe"]["n"])]
+    else:
+        scores = [math.nan if score is None else score for score in case["human_scores"]]
+    got = calculate_human_performance_metrics(
+        case["agent_score"], pd.DataFrame({"score": scores}), case["is_lower_better"]
+    )
+    assert got == (case["expect"]["beats_human"], case["expect"]["human_percentile"])
+
+
+@pytest.mark.parametrize("case", cases("paths"))
+def test_the_agent_is_found_in_the_path_as_published(case: dict[str, Any]) -> None:
+    assert extract_agent_from_submission_path(case["submission_path"]) == case["expect"]
+
+
+@pytest.mark.parametrize("case", cases("rounding"))
+def test_a_score_rounds_by_the_type_that_the_grader_returned(case: dict[str, Any]) -> None:
+    value = case["grader_returns"]
+    assert same(to_score(float(value)), case["expect"]["python_float"])
+    assert same(to_score(np.float64(value)), case["expect"]["numpy_float64"])
+
+
+def parsed(column: pd.Series) -> Any:
+    if column.dtype == object:
+        return f"text:{column.iloc[0]}"
+    value = column.iloc[0]
+    if isinstance(value, np.integer):
+        return int(value)
+    return value
+
+
+@pytest.mark.parametrize("case", cases("csv_floats"))
+def test_numbers_in_csv_files_are_parsed_as_published(case: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text(f"score,other\n{case['text']},x\n0.5,y\n", encoding="utf-8")
+    for frame, key in ((pd.read_csv(file), "leaderboard_value"), (read_frame(file), "submission_value")):
+        expected = case[key]
+        got = parsed(frame["score"])
+        if isinstance(expected, str) and expected.startswith("text:"):
+            assert got == expected
+        elif expected is None:
+            assert math.isnan(got)
+        else:
+            assert same(float(got), float(expected))

@@ -1,0 +1,91 @@
+"""What is doubtful about a leaderboard is said in every report on it; ranks and needs are consistent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.grade import medal_places, rank
+from bioeval_tui.grade.leaderboard import build_leaderboard, load_leaderboard
+
+RISING = [n / 10 for n in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "warnings"),
+    [
+        (RISING, {}, ()),
+        (RISING[:3], {}, ("the leaderboard has only 3 entries",)),
+        ([*RISING, float("nan")], {}, ("1 leaderboard row without a score left out",)),
+        (RISING, {"is_lower_better": False}, ("the leaderboard was worst first and has been turned round",)),
+        (
+            RISING,
+            {"self_trained": True, "partial": True},
+            (
+                "the leaderboard is self-trained: made by models trained for this program, not by competitors",
+                "the leaderboard is partial: not all entries of its source are in it",
+            ),
+        ),
+    ],
+)
+def test_each_doubt_about_a_board_is_a_warning(
+    scores: list[float], options: dict, warnings: tuple[str, ...]
+) -> None:
+    assert build_leaderboard(np.array(scores), **options).warnings == warnings
+
+
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=300), st.integers(-25, 25), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_a_rank_is_what_counting_gives(scores: list[int], score: int, lower: bool) -> None:
+    got = rank(float(score), np.sort(np.array(scores, dtype=float)), lower)
+    best_first = sorted(scores, reverse=not lower)
+    better = sum((other < score) if lower else (other > score) for other in scores)
+    worse = sum((other > score) if lower else (other < score) for other in scores)
+    assert got.position == better + 1
+    assert got.percentile == float(np.round(np.float64(worse / len(scores) * 100), 1))
+    places = medal_places(len(scores))
+    reached = [
+        name
+        for name, place in zip(("gold", "silver", "bronze"), places, strict=True)
+        if (score <= best_first[place - 1] if lower else score >= best_first[place - 1])
+    ]
+    assert got.medal == (reached[0] if reached else None)
+    if got.score_needed is not None:
+        ordered = np.sort(np.array(scores, dtype=float))
+        assert rank(got.score_needed, ordered, lower).medal == got.next_medal
+    assert (got.next_medal is None) == (got.medal == "gold")
+
+
+@pytest.mark.parametrize(
+    ("entries", "places"),
+    [
+        (1, (1, 1, 1)),
+        (9, (1, 1, 3)),
+        (99, (9, 19, 39)),
+        (100, (10, 20, 40)),
+        (249, (10, 49, 99)),
+        (250, (10, 50, 100)),
+        (999, (11, 50, 100)),
+        (1000, (12, 50, 100)),
+        (5000, (20, 250, 500)),
+    ],
+)
+def test_the_medal_table(entries: int, places: tuple[int, int, int]) -> None:
+    assert medal_places(entries) == places
+
+
+def test_an_empty_board_has_no_medals() -> None:
+    with pytest.raises(ValueError, match="at least one entry"):
+        medal_places(0)
+
+
+def test_a_number_that_crashes_pandas_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "leaderboard.csv"
+    path.write_text("teamName,score,submissionDate\na,0.5,x\nb,0.1e99942857142857,x\n")
+    with pytest.raises(InputError, match="cannot be read: line 3 has a number with an exponent"):
+        load_leaderboard(path, "lab/numbers")

@@ -1,0 +1,238 @@
+"""The doctor names everything that is wrong with a file, and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from scipy import sparse
+
+from bioeval_tui.grade import Registry, grade_submission
+from bioeval_tui.grade.grade import TaskGrading
+
+ANSWERS = "id,y\n" + "".join(f"p{n},{n}.5\n" for n in range(8))
+
+
+def findings(tasks, text: str, **task: object) -> list[str]:
+    task_id = tasks.add(**{"answers": ANSWERS, **task})
+    grading = TaskGrading(tasks.registry.get_task(task_id))
+    return [problem.message for problem in grading.examine(tasks.submit(text))]
+
+
+def test_a_good_file_has_no_findings_in_any_order_of_rows_and_columns(tasks) -> None:
+    rows = ANSWERS.splitlines()
+    swapped = [",".join(reversed(row.split(","))) for row in [rows[0], *reversed(rows[1:])]]
+    assert findings(tasks, "\n".join(swapped)) == []
+
+
+def test_everything_is_said_at_once(tasks) -> None:
+    text = "id,y\np0,1\np0,2\np2,x\np3,\np4,inf\np99,1\n"
+    assert findings(tasks, text) == [
+        "4 ids are missing: p1, p5, p6, p7",
+        "1 id is not expected: p99",
+        "1 id occurs more than once: p0",
+        "the file has 6 rows where 8 are expected",
+        "column `y` must hold numbers, found `x` in line 4",
+        "column `y` has no value (NaN) in line 5",
+        "column `y` is infinite in line 6",
+    ]
+
+
+def test_only_the_first_five_are_named(tasks) -> None:
+    assert findings(tasks, "id,y\np0,1\n")[0] == "7 ids are missing: p1, p2, p3, p4, p5, … (2 more)"
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("", "the file is empty"),
+        ("name,y\np0,1\n", "column `id` is missing; the file has name, y"),
+        ("id,Y\np0,1\n", "column `y` is missing; the file has id, Y"),
+        ("id,y\n,1\n", "column `id` has no id in line 2"),
+        ('id,y\n"p0,1\n', "is not a CSV file"),
+        ("id,y\np0,1\np1,1,2\n", "is not a CSV file"),
+        ("id,y\np0,1,2,3\np1\n", "line 2 has more fields than the header has columns"),
+    ],
+)
+def test_each_kind_of_broken_csv_has_its_sentence(tasks, text: str, finding: str) -> None:
+    assert any(finding in message for message in findings(tasks, text))
+
+
+def test_text_that_is_not_utf8_names_the_line(tasks) -> None:
+    task_id = tasks.add(answers=ANSWERS)
+    path = tasks.submissions / "latin.csv"
+    path.write_bytes(b"id,y\np0,1\np1,\xff\n")
+    grading = TaskGrading(tasks.registry.get_task(task_id))
+    assert "is not UTF-8 text: byte 14, line 3" in grading.examine(path)[0].message
+
+
+def test_probabilities_outside_0_to_1_are_named_for_a_log_loss(tasks) -> None:
+    answers = "id,y\na,0\nb,1\nc,1\n"
+    grader = {"name": "ll", "metric": "log_loss", "id": "id", "target": "y"}
+    found = findings(tasks, "id,y\na,0.5\nb,1.5\nc,-1\n", answers=answers, grader=grader)
+    assert found == ["column `y` is outside 0 to 1 in lines 3, 4"]
+
+
+def test_escape_sequences_in_a_file_do_not_reach_the_findings(tasks) -> None:
+    found = findings(tasks, "id,y\np0,\x1b]52;c;aGk=\x07\n")
+    assert all("\x1b" not in message for message in found)
+
+
+def test_numeric_and_text_ids_are_compared_as_text_when_a_stray_one_is_text(tasks) -> None:
+    answers = "id,y\n1,1\n2,2\n3,3\n"
+    assert findings(tasks, "id,y\n1,1\n2,2\nthree,3\n", answers=answers) == [
+        "1 id is missing: 3",
+        "1 id is not expected: three",
+    ]
+
+
+def test_a_grader_with_code_is_helped_by_the_sample_submission(tasks) -> None:
+    code = "def grade(submission, answers):\n    return float(submission['y'].mean())\n"
+    found = findings(tasks, "id\np0\np1\n", code=code)
+    assert found == [
+        "column `y` is missing; the file has id",
+        "the file has 2 rows where the sample submission has 8",
+        "6 ids are missing: p2, p3, p4, p5, p6, … (1 more)",
+    ]
+
+
+# h5ad ---------------------------------------------------------------------------------------------------
+
+CELLS = [f"cell{n}" for n in range(12)]
+GENES = [f"gene{n}" for n in range(5)]
+
+
+def write(path: Path, values: object, cells: list[str], genes: list[str], where: str = "layers") -> Path:
+    table = anndata.AnnData(obs=pd.DataFrame(index=cells), var=pd.DataFrame(index=genes))
+    if where == "layers":
+        table.layers["prediction"] = values
+    elif where == "obs":
+        table.obs["kind"] = values
+    elif where == "obsm":
+        table.obsm["embedding"] = values
+    else:
+        table.X = values
+    table.write_h5ad(path)
+    return path
+
+
+class H5ad:
+    """A task on h5ad files; `grade` scores a file, `findings` examines it."""
+
+    def __init__(self, folder: Path, metric: str, h5ad: dict[str, object], truth: object, where: str) -> None:
+        private = folder / "data" / "cells" / "task" / "prepared" / "private"
+        task = folder / "tasks" / "cells" / "task"
+        private.mkdir(parents=True)
+        task.mkdir(parents=True)
+        write(private / "answers.h5ad", truth, CELLS, GENES, where)
+        names = {"answers": "private/answers.h5ad", "sample_submission": "public/sample_submission.h5ad"}
+        dataset = {key: f"cells/task/prepared/{name}" for key, name in names.items()}
+        grader = {"name": metric, "metric": metric, "h5ad": h5ad}
+        config = {"id": "cells/task", "name": "Cells", "dataset": dataset, "grader": grader}
+        (task / "config.yaml").write_text(yaml.safe_dump(config))
+        scores = "".join(f"t{n},{n / 10}\n" for n in range(11))
+        (task / "leaderboard.csv").write_text("teamName,score\n" + scores)
+        self.task = Registry([folder / "tasks"], folder / "data").get_task("cells/task")
+        self.folder = folder
+
+    def findings(self, path: Path) -> list[str]:
+        return [problem.message for problem in TaskGrading(self.task).examine(path)]
+
+
+RANDOM = np.random.default_rng(3)
+TRUTH = RANDOM.normal(size=(12, 5)).astype(np.float32)
+
+
+@pytest.fixture
+def layers(tmp_path: Path) -> H5ad:
+    return H5ad(tmp_path, "rmse", {"layers": "prediction"}, TRUTH, "layers")
+
+
+@pytest.mark.parametrize("form", ["dense", "csr", "csc", "compressed"])
+def test_cells_and_genes_are_aligned_by_name_dense_and_sparse(
+    tmp_path: Path, layers: H5ad, form: str
+) -> None:
+    cells, genes = RANDOM.permutation(12), RANDOM.permutation(5)
+    guess = TRUTH + 0.5
+    moved = guess[np.ix_(cells, genes)]
+    values = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}.get(form, np.asarray)(moved)
+    path = write(tmp_path / "guess.h5ad", values, [CELLS[i] for i in cells], [GENES[i] for i in genes])
+    if form == "compressed":
+        anndata.read_h5ad(path).write_h5ad(path, compression="gzip")
+    assert layers.findings(path) == []
+    assert grade_submission(path, layers.task).score == 0.5
+
+
+def test_sparse_against_sparse_counts_the_zeros(tmp_path: Path) -> None:
+    truth = sparse.random(12, 5, 0.3, format="csr", random_state=1, dtype=np.float32)
+    guess = sparse.random(12, 5, 0.3, format="csr", random_state=2, dtype=np.float32)
+    task = H5ad(tmp_path, "mean_absolute_error", {"X": True}, truth, "X").task
+    path = write(tmp_path / "guess.h5ad", guess, CELLS, GENES, "X")
+    expected = np.abs(truth.toarray().astype(float) - guess.toarray().astype(float)).mean()
+    assert grade_submission(path, task).score == round(float(expected), 5)
+
+
+def test_names_that_do_not_match_are_said(tmp_path: Path, layers: H5ad) -> None:
+    path = write(tmp_path / "guess.h5ad", TRUTH, ["stranger", *CELLS[1:]], ["G", "H", *GENES[2:]])
+    assert layers.findings(path) == [
+        "1 cell is missing: cell0",
+        "1 cell is not expected: stranger",
+        "2 genes are missing: gene0, gene1",
+        "2 genes are not expected: G, H",
+    ]
+
+
+def test_nan_is_invalid_and_its_cells_are_named(tmp_path: Path, layers: H5ad) -> None:
+    values = TRUTH.copy()
+    values[3, 1] = values[7, 0] = np.nan
+    path = write(tmp_path / "guess.h5ad", values, CELLS, GENES)
+    sentence = "layers prediction has 2 values that are NaN or infinite, in cells 4, 8 (counted from 1)"
+    assert layers.findings(path) == [sentence]
+    report = grade_submission(path, layers.task)
+    assert report.extra is not None
+    assert report.extra.error == sentence
+
+
+def test_a_missing_layer_names_what_is_there(tmp_path: Path, layers: H5ad) -> None:
+    path = write(tmp_path / "guess.h5ad", TRUTH, CELLS, GENES, "obsm-not")
+    assert layers.findings(path) == ["`layers` key `prediction` is missing; the file has nothing"]
+
+
+def test_a_file_that_is_no_h5ad_or_cut_short_is_said(tmp_path: Path, layers: H5ad) -> None:
+    path = write(tmp_path / "guess.h5ad", TRUTH, CELLS, GENES)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    assert "is not a readable h5ad file" in layers.findings(path)[0]
+    path.write_text("id,y\n")
+    assert "is not a readable h5ad file" in layers.findings(path)[0]
+
+
+def test_a_link_to_the_answers_is_refused(tmp_path: Path, layers: H5ad) -> None:
+    import h5py
+
+    path = write(tmp_path / "guess.h5ad", TRUTH, CELLS, GENES)
+    with h5py.File(path, "r+") as file:
+        del file["layers/prediction"]
+        file["layers/prediction"] = h5py.ExternalLink(str(layers.task.answers), "/layers/prediction")
+    assert "is a link; links are not followed" in layers.findings(path)[0]
+    assert grade_submission(path, layers.task).valid_submission is False
+
+
+def test_labels_of_cells_are_scored_by_name(tmp_path: Path) -> None:
+    labels = ["T", "B", "NK"] * 4
+    task = H5ad(tmp_path, "accuracy", {"obs": "kind"}, labels, "obs")
+    order = RANDOM.permutation(12)
+    guess = [labels[i] if i else "B" for i in order]
+    path = write(tmp_path / "guess.h5ad", guess, [CELLS[i] for i in order], GENES, "obs")
+    assert task.findings(path) == []
+    assert grade_submission(path, task.task).score == round(11 / 12, 5)
+
+
+def test_an_embedding_of_another_width_is_said(tmp_path: Path) -> None:
+    task = H5ad(tmp_path, "rmse", {"obsm": "embedding"}, TRUTH, "obsm")
+    path = write(tmp_path / "guess.h5ad", TRUTH[:, :3], CELLS, GENES, "obsm")
+    assert task.findings(path) == ["obsm embedding has shape (12, 3); 5 columns are expected"]

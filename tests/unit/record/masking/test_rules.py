@@ -1,0 +1,149 @@
+"""What rules find in texts, whole and in pieces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.record.masking.rules import HIDDEN, MOST_SLOW, PatternRule, Rules
+from bioeval_tui.record.masking.rules_file import load_rules
+from bioeval_tui.record.masking.stream import _Growing
+
+RULES = r"""
+names:
+  - Ada Lovelace
+  - [Grace Hopper, Hopper, Amazing Grace]
+  - José Núñez
+  - {text: [Dr Who], as: CLINICIAN}
+identifiers:
+  - MRN-0042
+  - '9434765919'
+  - 'X-77'
+patterns:
+  - {pattern: '\b[A-Z]{2}\d{6}\b', as: PASSPORT}
+  - {pattern: '(?<=born )\d{4}(-\d{2}-\d{2})?', as: BORN}
+"""
+
+
+@pytest.fixture(scope="module")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> Rules:
+    folder = tmp_path_factory.mktemp("rules")
+    (folder / "rules.yml").write_text(RULES, "utf-8")
+    return load_rules(folder / "rules.yml", folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("Ada Lovelace, ADA  LOVELACE, Ada\nLovelace", "[PATIENT-1], [PATIENT-1], [PATIENT-1]"),
+        ("ada_lovelace ada.lovelace@x.org AdaLovelace's", "[PATIENT-1] [PATIENT-1]@x.org [PATIENT-1]'s"),
+        ("Lovelace, Ada; **Ada** Lovelace", "[PATIENT-1]; **[PATIENT-1]"),
+        ("patientAdaLovelace1815", "patient[PATIENT-1]1815"),
+        ("the Hoppers; a grasshopper hopped", "the [PATIENT-2]s; a grasshopper hopped"),
+        ("Jose Nunez, JOSÉ NÚÑEZ, Jose\u0301 Nu\u0301n\u0303ez.", "[PATIENT-3], [PATIENT-3], [PATIENT-3]."),
+        ("Dr. Who", "[CLINICIAN-1]"),
+        ("jobs/ada_lovel… and …elace.yml, adapt…", "jobs/[PATIENT-1]… and …[PATIENT-1].yml, adapt…"),
+        ("mrn 0042, MRN0042b, 943 476 5919", "[ID-1], [ID-1]b, [ID-2]"),
+        ("X77, x-77, AX779", "[ID-3], [ID-3], AX779"),
+        ("Canada; lovelace; Ada, Countess of Lovelace", "Canada; lovelace; Ada, Countess of Lovelace"),
+        ("see [PATIENT-1] and [ID-2]", "see [PATIENT-1] and [ID-2]"),
+    ],
+)
+def test_names_and_identifiers_are_found_however_they_are_written(
+    rules: Rules, text: str, masked: str
+) -> None:
+    assert rules.replace(text) == masked
+    assert rules.replace(masked) == masked
+
+
+def test_what_a_pattern_finds_has_one_tag_wherever_it_stands(rules: Rules, tmp_path: Path) -> None:
+    first, second, third = (
+        rules.replace("AB123456, XY987654 and again ab123456").replace(" and again", ",").split(", ")
+    )
+    assert first == third != second
+    assert first.startswith("[PASSPORT-")
+    (tmp_path / "rules.yml").write_text(RULES, "utf-8")
+    elsewhere = load_rules(tmp_path / "rules.yml", tmp_path)
+    assert elsewhere.replace("AB123456") != first  # another key: the tag tells nothing by itself
+    assert load_rules(tmp_path / "rules.yml", tmp_path).replace("AB123456") == elsewhere.replace("AB123456")
+    assert (tmp_path / "masking.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_text_that_cannot_be_searched_in_time_is_hidden() -> None:
+    rules = Rules([], [PatternRule(r"(a|aa)+$", "X")])
+    text = "a" * 4000 + "b"
+    assert rules.replace(text) == HIDDEN
+    assert rules.settled(text) == 0
+    for _ in range(MOST_SLOW):
+        rules.replace(text)
+    assert rules.replace("short") == HIDDEN  # no more time is spent on it
+
+
+WORDS = st.sampled_from(
+    ["Ada", "Lovelace", "ada lovelace", "Grace", "Hopper", "Amazing ", "Jose\u0301 ", "Núñez", "Dr", " Who", "MRN-", "0042",
+     "943 476 ", "5919", "AB1234", "56", "born 18", "15-12", "-10", " ", "\n", ", ", "a", "s", "[PATIENT-", "1]", "ſ", "ß", "…", "Loved…", "…lace"]
+)  # fmt: skip
+
+
+@given(st.lists(WORDS, max_size=30), st.data())
+@settings(max_examples=300)
+def test_pieces_are_masked_as_the_whole_is(rules: Rules, words: list[str], data: st.DataObject) -> None:
+    text = "".join(words)
+    whole = rules.replace(text)
+    growing, given, at = _Growing(), "", 0
+    while at < len(text):
+        step = data.draw(st.integers(1, 12))
+        given += growing.add(text[at : at + step], rules)
+        at += step
+        assert whole.startswith(given)
+    assert given + growing.rest(rules) == whole
+
+
+def test_names_alone_hold_back_only_what_may_be_a_name() -> None:
+    from bioeval_tui.record.masking.rules import Literal
+
+    rules = Rules([Literal.of("Ada Lovelace", "[PATIENT-1]", is_name=True)])
+    growing = _Growing()
+    pieces = ["Your patient A", "da", " Love", "d dogs. Ada L", "ovelace", " too"]
+    given = [growing.add(piece, rules) for piece in pieces]
+    assert given == ["Your patient ", "", "", "Ada Loved dogs. ", "", "[PATIENT-1] too"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "rules.yml: the file is empty; give names, identifiers or patterns"),
+        ("- Ada", "rules.yml:1:1: lists are needed under the keys names, identifiers, patterns"),
+        ("names: [Ada]\nname: [Bob]", "rules.yml:2:1: unknown key `name`; the keys are names, identifiers, patterns"),
+        ("names: Ada", "rules.yml:1:8: names: a list with at least one entry is needed here"),
+        ("names:\n  - Ada\n  - 7", "rules.yml:3:5: names[1]: text is needed here; put a number in quotes, such as '0042'"),
+        ("names: [A]", "rules.yml:1:9: names[0]: too short: 2 letters"),
+        ("identifiers: ['12']", "rules.yml:1:15: identifiers[0]: too short: 3 letters"),
+        ("names: [Ada, ada]", "[PATIENT-1] and [PATIENT-2] are the same text; list it once"),
+        ("names: [{text: Ada, as: doctor}]", "names[0].as: a word in capitals is needed here"),
+        ("names: [{as: DOCTOR}]", "names[0]: an entry has `text` and may have `as`"),
+        ("patterns: ['\\d+']", "patterns[0]: `pattern` (a regular expression) and `as`"),
+        ("patterns:\n  - pattern: '('\n    as: X", "rules.yml:2:14: patterns[0].pattern: the pattern `(` cannot be read: missing )"),
+        ("patterns: [{pattern: 'x*', as: X}]", "matches an empty text"),
+        ("names: [Ada", "not valid YAML: did not find expected"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_one_sentence_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "rules.yml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(InputError) as caught:
+        load_rules(path, tmp_path)
+    assert len(caught.value.problems) == 1, caught.value.problems
+    assert said in str(caught.value)
+
+
+def test_a_file_that_is_not_there_or_no_text_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        load_rules(tmp_path / "none.yml", tmp_path)
+    (tmp_path / "latin.yml").write_bytes(b"names: [Jos\xe9]")
+    with pytest.raises(InputError, match="not UTF-8"):
+        load_rules(tmp_path / "latin.yml", tmp_path)

@@ -1,0 +1,33 @@
+"""Times as people type them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.record.ages import moment
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("30m", datetime(2026, 11, 20, 11, 30, tzinfo=UTC)),
+        ("12h", datetime(2026, 11, 20, tzinfo=UTC)),
+        ("7d", datetime(2026, 11, 13, 12, tzinfo=UTC)),
+        ("2W", datetime(2026, 11, 6, 12, tzinfo=UTC)),
+        ("1.5d", datetime(2026, 11, 19, tzinfo=UTC)),
+        ("2026-11-01T10:00+02:00", datetime(2026, 11, 1, 8, tzinfo=UTC)),
+    ],
+)
+def test_ages_and_dates(text: str, expected: datetime) -> None:
+    assert moment(text, NOW) == expected
+
+
+@pytest.mark.parametrize("text", ["", "7", "7y", "yesterday", "2026-13-01", "99999999999w", "\x1b[2J"])
+def test_what_is_no_time_is_said_with_what_would_be(text: str) -> None:
+    with pytest.raises(UsageError, match="is no time; write a date"):
+        moment(text, NOW)

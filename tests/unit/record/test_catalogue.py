@@ -1,0 +1,204 @@
+"""The list of runs: built from files, rebuilt when damaged, honest about interrupted runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.record.catalogue import Catalogue, RunFilter
+from bioeval_tui.record.events import Reviewed, RunEvent, RunResumed, write_event
+from bioeval_tui.record.live import LiveInfo, process_start, write_live
+from bioeval_tui.record.overlay import append_reviews
+from bioeval_tui.record.paths import is_run_id, new_run_id, new_run_ids
+from bioeval_tui.record.reading import Recording, read_recording
+from tests.unit.record.test_state import recorded
+
+ID = "20260101-000000-abcd"
+
+
+def write(folder: Path, run_id: str, events: list[RunEvent]) -> Path:
+    path = folder / f"{run_id}.jsonl"
+    path.write_bytes(b"".join(map(write_event, events)))
+    return path
+
+
+def test_a_finished_run_is_listed_with_its_scores(tmp_path: Path) -> None:
+    write(tmp_path, ID, list(recorded()))
+    (run,) = Catalogue(tmp_path).runs()
+    assert (run.run_id, run.job, run.status) == (ID, "job", "completed")
+    assert run.scores.keys() == {"withheld", "supplied"}
+    assert run.score is not None
+    assert {"run_id", "job", "status", "started_at", "score", "fault"} <= run.to_dict().keys()
+
+
+def test_a_run_without_its_end_is_interrupted_with_its_completed_messages(tmp_path: Path) -> None:
+    events = list(recorded())
+    write(tmp_path, ID, events[: len(events) // 2])
+    (run,) = Catalogue(tmp_path).runs()
+    assert run.status == "interrupted"
+    done = sum(1 for event in events[: len(events) // 2] if event.kind == "message_completed")
+    assert run.messages == done > 0
+
+
+def test_a_run_whose_engine_lives_is_running(tmp_path: Path) -> None:
+    path = write(tmp_path, ID, list(recorded())[:3])
+    write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "t"))
+    assert Catalogue(tmp_path).runs()[0].status == "running"
+    write_live(path, LiveInfo(os.getpid(), "a process that had our id before us", 1, "t"))
+    assert Catalogue(tmp_path).runs()[0].status == "interrupted"
+
+
+def test_the_list_follows_the_files_and_rebuilds_itself(tmp_path: Path) -> None:
+    catalogue = Catalogue(tmp_path)
+    path = write(tmp_path, ID, list(recorded())[:3])
+    assert [run.status for run in catalogue.runs()] == ["interrupted"]
+    write(tmp_path, ID, list(recorded()))
+    assert [run.status for run in catalogue.runs()] == ["completed"]
+    (tmp_path / "catalogue.sqlite").write_bytes(b"this is no database at all, but long enough" * 100)
+    assert [run.status for run in catalogue.runs()] == ["completed"]
+    path.unlink()
+    assert catalogue.runs() == []
+
+
+def test_a_run_is_found_by_the_beginning_or_end_of_its_id(tmp_path: Path) -> None:
+    for run_id in (ID, "20260102-000000-beef"):
+        write(tmp_path, run_id, list(recorded()))
+    catalogue = Catalogue(tmp_path)
+    assert catalogue.find("beef").stem.endswith("beef")
+    assert catalogue.find(ID).stem == ID
+    with pytest.raises(UsageError, match="2 runs match"):
+        catalogue.find("2026")
+    with pytest.raises(UsageError, match="no such run"):
+        catalogue.find("../../etc/passwd")
+
+
+def test_an_empty_or_missing_folder_has_no_runs(tmp_path: Path) -> None:
+    assert Catalogue(tmp_path / "nowhere").runs() == []
+
+
+def test_new_ids_have_the_form_that_is_safe_as_a_file_name() -> None:
+    assert is_run_id(new_run_id())
+    assert not is_run_id("../x")
+
+
+def test_a_finished_run_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, ID, list(recorded()))
+    unfinished = write(tmp_path, "20260102-000000-beef", list(recorded())[:5])
+    catalogue = Catalogue(tmp_path)
+    first = catalogue.runs()
+    read: list[Path] = []
+
+    def counting(path: Path, *, as_written: bool) -> Recording:
+        read.append(path)
+        return read_recording(path, as_written=as_written)
+
+    monkeypatch.setattr("bioeval_tui.record.reading.read_recording", counting)
+    assert catalogue.runs() == first
+    assert read == []
+    write(tmp_path, "20260102-000000-beef", list(recorded())[:9])
+    catalogue.runs()
+    assert read == [unfinished]
+    os.utime(tmp_path, ns=(0, 0))  # a folder that has not changed for long
+    catalogue.runs()
+    monkeypatch.setattr(Catalogue, "_entries", None)  # not even the names are looked at
+    assert len(catalogue.runs()) == 2
+
+
+def test_a_resumed_run_is_running_again(tmp_path: Path) -> None:
+    path = write(tmp_path, ID, list(recorded()))
+    os.utime(tmp_path, ns=(0, 0))
+    catalogue = Catalogue(tmp_path)
+    assert catalogue.runs()[0].status == "completed"
+    write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "t"))
+    last = recorded()[-1]
+    again = RunResumed(run_id=last.run_id, seq=last.seq + 1, at=last.at, program_version="0")
+    path.write_bytes(path.read_bytes() + write_event(again))
+    assert catalogue.runs()[0].status == "running"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (RunFilter(job="JO"), 3),
+        (RunFilter(job="other"), 0),
+        (RunFilter(status="interrupted"), 1),
+        (RunFilter(status="completed"), 2),
+        (RunFilter(min_score=0.1), 2),
+        (RunFilter(min_score=1.0), 0),
+        (RunFilter(fault="none"), 3),
+        (RunFilter(fault="agent"), 0),
+        (RunFilter(since=datetime(2000, 1, 1, tzinfo=UTC)), 3),
+        (RunFilter(before=datetime(2000, 1, 1, tzinfo=UTC)), 0),
+        (RunFilter(model="gpt"), 0),
+    ],
+)
+def test_filters(tmp_path: Path, wanted: RunFilter, found: int) -> None:
+    for number in range(2):
+        write(tmp_path, f"20260102-00000{number}-beef", list(recorded()))
+    write(tmp_path, ID, list(recorded())[:5])
+    assert len(Catalogue(tmp_path).runs(wanted)) == found
+
+
+def test_the_newest_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
+    for number in range(4):
+        later = [event.model_copy(update={"at": event.at + timedelta(days=number)}) for event in recorded()]
+        write(tmp_path, f"2026010{number}-000000-beef", later)
+    assert [run.run_id[:8] for run in Catalogue(tmp_path).runs(limit=2)] == ["20260103", "20260102"]
+
+
+def test_many_new_ids_differ_from_each_other_and_from_what_is_there(tmp_path: Path) -> None:
+    ids = new_run_ids(500, tmp_path)
+    assert len(set(ids)) == 500
+    assert all(map(is_run_id, ids))
+
+
+def test_reviews_stand_beside_the_score_and_are_read_again_only_when_they_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, ID, list(recorded()))
+    catalogue = Catalogue(tmp_path)
+    assert catalogue.runs()[0].reviewed is None
+    where = {
+        "run_id": ID,
+        "seq": 0,
+        "at": datetime(2026, 1, 2, tzinfo=UTC),
+        "condition": "withheld",
+        "trial": 1,
+    }
+    given = Reviewed(
+        **where, author="ada", review="1", action="fault", fault="evaluator", why="it gave the answer away"
+    )
+    append_reviews(path, [given])
+    (run,) = catalogue.runs()
+    assert run.reviewed is not None
+    assert (run.reviewed["score"], run.reviewed["reviewers"]) == (None, ["ada"])
+    assert (run.reviewed["scores"]["withheld"], run.score) == (None, catalogue.runs()[0].score)
+    assert run.to_dict()["reviewed"] == run.reviewed
+
+    def never(*_: object, **__: object) -> Recording:
+        raise AssertionError("nothing has changed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bioeval_tui.record.reading.read_recording", never)
+        assert catalogue.runs() == [run]
+    undo = Reviewed(**where, author="ada", review="2", action="undo", undoes="1")
+    append_reviews(path, [undo])
+    assert catalogue.runs()[0].reviewed is None
+
+
+def test_the_list_as_json_says_what_each_run_says(tmp_path: Path) -> None:
+    events = list(recorded())
+    write(tmp_path, ID, events)
+    write(tmp_path, "20260102-000000-abcd", events[: len(events) // 2])
+    catalogue = Catalogue(tmp_path)
+    assert [json.loads(line) for line in catalogue.json_lines()] == [
+        run.to_dict() for run in catalogue.runs()
+    ]
+    assert len(catalogue.json_lines(RunFilter(status="completed"))) == 1
+    assert len(catalogue.json_lines(limit=1)) == 1
+    assert Catalogue(tmp_path / "none").json_lines() == []

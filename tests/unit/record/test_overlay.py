@@ -1,0 +1,93 @@
+"""Later scores stand beside the recording, in order, with their author; the recording never changes."""
+
+from __future__ import annotations
+
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bioeval_tui.record import events
+from bioeval_tui.record.overlay import (
+    append_overlay,
+    append_reviews,
+    fold_overlay,
+    judgings,
+    last_seq,
+    read_overlay,
+)
+from bioeval_tui.record.paths import overlay_path
+from bioeval_tui.record.reviews import fold_reviews
+from bioeval_tui.record.state import ConversationKey, RunState, apply_all
+from tests.unit.record.test_state import recorded
+
+KEY = ConversationKey("withheld", 1)
+
+
+def verdict(seq: int, score: float, author: str = "ada") -> list[events.RunEvent]:
+    where = {
+        "run_id": "r", "at": datetime(2026, 1, 1, tzinfo=UTC), "condition": "withheld", "trial": 1,
+        "attempt": 1, "author": author,
+    }  # fmt: skip
+    tasks = (events.TaskScored(task=1, title="t", score=score),)
+    return [
+        events.TranscriptScored(**where, seq=seq, judge="another", tasks=tasks, prompts={"p": "abc"}),
+        events.ConversationScored(**where, seq=seq + 1, score=score, parts=(), penalty=0.0, failures=0),
+    ]
+
+
+def test_later_judgings_are_kept_in_order_beside_a_recording_that_does_not_change(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(map(events.write_event, recorded())))
+    before = path.read_bytes()
+    append_overlay(path, verdict(1, 0.25))
+    append_overlay(path, verdict(3, 0.75, "ben"))
+    overlay = read_overlay(path)
+    assert last_seq(overlay) == 4
+    (same,) = judgings(overlay).by_conversation.values()
+    assert [(item.author, item.score.score if item.score else None) for item in same] == [
+        ("ada", 0.25),
+        ("ben", 0.75),
+    ]
+    assert same[0].verdict.prompts == {"p": "abc"}
+    state = fold_overlay(apply_all(RunState(), recorded()), overlay)
+    assert state.conversations[KEY].score.score == 0.75  # type: ignore[union-attr]
+    assert path.read_bytes() == before
+    assert stat.S_IMODE(overlay_path(path).stat().st_mode) == 0o600
+
+
+def test_a_torn_line_swallows_nobody_elses(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    overlay_path(path).write_bytes(b'{"kind":"transcript_sc')
+    append_overlay(path, verdict(1, 0.5))
+    overlay = read_overlay(path)
+    assert [event.kind for event in overlay.events] == ["transcript_scored", "conversation_scored"]
+    assert [problem.line for problem in overlay.problems] == [1]
+
+
+def test_without_an_overlay_there_is_nothing(tmp_path: Path) -> None:
+    assert read_overlay(tmp_path / "run.jsonl").events == ()
+
+
+def test_reviewers_at_once_lose_nothing_and_share_no_number(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    overlay_path(path).write_bytes(b'{"kind":"reviewed","torn')
+
+    def give(author: str) -> None:
+        for number in range(10):
+            append_reviews(
+                path,
+                [
+                    events.Reviewed(
+                        run_id="r", seq=0, at=datetime(2026, 1, 1, tzinfo=UTC), condition="withheld", trial=1,
+                        author=author, review=f"{author}{number}", action="override", task=1, after=0.5, why="w",
+                    )
+                ],
+            )  # fmt: skip
+
+    with ThreadPoolExecutor(4) as people:
+        list(people.map(give, ("ada", "ben", "cleo", "dan")))
+    overlay = read_overlay(path)
+    assert sorted(event.seq for event in overlay.events) == list(range(1, 41))
+    assert len(fold_reviews(overlay.events).standing) == 40
+    assert [problem.line for problem in overlay.problems] == [1]

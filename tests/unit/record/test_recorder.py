@@ -1,0 +1,189 @@
+"""A recording holds everything that was appended, in order, and survives a refusing disk and a torn end."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import RecordingError
+from bioeval_tui.record import events
+from bioeval_tui.record.reading import follow, read_recording
+from bioeval_tui.record.recorder import Recorder
+
+
+def note(seq: int, text: str = "x") -> events.Warned:
+    return events.Warned(run_id="r", seq=seq, at=datetime(2026, 1, 1, tzinfo=UTC), code="c", message=text)
+
+
+def end(seq: int) -> events.RunEnded:
+    return events.RunEnded(run_id="r", seq=seq, at=datetime(2026, 1, 1, tzinfo=UTC), status="completed")
+
+
+async def test_what_was_appended_is_in_the_file_once_written_returns(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "run.jsonl")
+    for seq in range(1, 101):
+        recorder.append(note(seq))
+    await recorder.written()
+    assert [event.seq for event in read_recording(recorder.path).events] == list(range(1, 101))
+    await recorder.aclose()
+
+
+async def test_recordings_are_for_their_owner_alone(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "runs" / "run.jsonl")
+    await recorder.aclose()
+    assert stat.S_IMODE(recorder.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(recorder.path.parent.stat().st_mode) == 0o700
+
+
+async def test_a_full_disk_holds_the_run_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str | None] = []
+    loop = asyncio.get_running_loop()
+    full = asyncio.Event()
+
+    def trouble(sentence: str | None) -> None:
+        said.append(sentence)
+        loop.call_soon_threadsafe(full.set)
+
+    recorder = Recorder(tmp_path / "run.jsonl", on_trouble=trouble)
+    disk = recorder._file
+    monkeypatch.setattr("bioeval_tui.record.recorder.RETRY_S", 0.001)
+    recorder._file = FullDisk(disk)  # type: ignore[assignment]
+    recorder.append(note(1))
+    waiting = asyncio.create_task(recorder.written())
+    await full.wait()
+    assert not waiting.done(), "the run waits before its next request"
+    assert said[0] is not None
+    assert "No space left" in said[0]
+    recorder._file = disk
+    await waiting
+    await recorder.aclose()
+    assert [event.seq for event in read_recording(recorder.path).events] == [1]
+    assert said[-1] is None
+
+
+class FullDisk:
+    """Refuses every write."""
+
+    def __init__(self, file: object) -> None:
+        self._file = file
+
+    def write(self, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._file, name)
+
+
+def test_a_torn_last_line_and_a_damaged_one_are_reported_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    good = [events.write_event(note(seq)) for seq in (1, 2, 3)]
+    path.write_bytes(good[0] + b"\xff{not json\n" + good[1] + good[2][:20])
+    recording = read_recording(path)
+    assert [event.seq for event in recording.events] == [1, 2]
+    assert [(problem.line, problem.message) for problem in recording.problems] == [
+        (2, "damaged line, left out"),
+        (4, "the last line is torn; it is left out"),
+    ]
+
+
+def test_a_file_without_any_event_is_no_recording(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("hello\n")
+    with pytest.raises(RecordingError, match="not a recording"):
+        read_recording(path)
+
+
+async def test_following_sees_the_file_appear_grow_and_end(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    seen: list[int] = []
+    first = asyncio.Event()
+
+    async def watch() -> None:
+        async for batch in follow(path, frame_s=0):
+            seen.extend(event.seq for event in batch)
+            first.set()
+
+    watching = asyncio.create_task(watch())
+    await asyncio.sleep(0)
+    recorder = Recorder(path)
+    recorder.append(note(1))
+    await first.wait()
+    recorder.append(note(2))
+    recorder.append(end(3))
+    await watching
+    await recorder.aclose()
+    assert seen == [1, 2, 3]
+
+
+async def test_following_ends_when_nobody_writes_any_more_and_can_start_later(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(events.write_event(note(seq)) for seq in range(1, 6)))
+    seen = [
+        event.seq
+        async for batch in follow(path, from_seq=3, still_written=lambda: False, frame_s=0)
+        for event in batch
+    ]
+    assert seen == [4, 5]
+
+
+async def test_following_a_resumed_run_passes_over_its_earlier_end(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(map(events.write_event, [note(1), end(2)])))
+    seen: list[int] = []
+    began = asyncio.Event()
+
+    async def watch() -> None:
+        async for batch in follow(path, ends=1, frame_s=0):
+            seen.extend(event.seq for event in batch)
+            began.set()
+
+    watching = asyncio.create_task(watch())
+    await began.wait()
+    recorder = Recorder(path, resume=True)
+    for event in (resumed(3), note(4), end(5)):
+        recorder.append(event)
+    await watching
+    await recorder.aclose()
+    assert seen == [1, 2, 3, 4, 5]
+
+
+async def test_following_from_the_start_sees_a_resumed_run_to_its_last_end(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(map(events.write_event, [note(1), end(2), resumed(3), note(4), end(5)])))
+    seen = [event.seq async for batch in follow(path, frame_s=0) for event in batch]
+    assert seen == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"kind":"warn', b"x" * 3_000_000])
+async def test_resuming_cuts_the_torn_last_line_and_goes_on(tmp_path: Path, torn: bytes) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(events.write_event(note(1)) + torn)
+    recorder = Recorder(path, resume=True)
+    recorder.append(note(2))
+    await recorder.aclose()
+    recording = read_recording(path)
+    assert [event.seq for event in recording.events] == [1, 2]
+    assert recording.problems == ()
+
+
+async def test_a_second_writer_is_refused_and_a_recording_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    recorder = Recorder(path)
+    with pytest.raises(RecordingError, match="another process writes it"):
+        Recorder(path, resume=True)
+    recorder.append(note(1))
+    await recorder.aclose()
+    with pytest.raises(RecordingError, match="not written over"):
+        Recorder(path)
+    assert len(read_recording(path).events) == 1
+
+
+def resumed(seq: int) -> events.RunResumed:
+    return events.RunResumed(run_id="r", seq=seq, at=datetime(2026, 1, 1, tzinfo=UTC), program_version="0")

@@ -1,0 +1,116 @@
+"""Playing a recording again: its pace, waiting, stepping and going to a place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from bioeval_tui.record.events import AssertionChecked, MessageCompleted, RunEvent, Warned
+from bioeval_tui.record.replay import (
+    LONGEST_WAIT_S,
+    Player,
+    after_next_failure,
+    after_next_message,
+    before_last_message,
+)
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def warned(second: float) -> RunEvent:
+    return Warned(run_id="r", seq=1, at=NOON + timedelta(seconds=second), code="x", message="m")
+
+
+def in_talk(kind: type[Any], **values: Any) -> RunEvent:
+    return kind(run_id="r", seq=1, at=NOON, condition="supplied", trial=1, attempt=1, **values)  # type: ignore[no-any-return]
+
+
+def checked(status: str, *, final: bool = False) -> RunEvent:
+    return in_talk(AssertionChecked, index=0, title="t", weight=1.0, after_turn=1, status=status, final=final)
+
+
+def said(number: int) -> RunEvent:
+    return in_talk(
+        MessageCompleted, message=number, turn=1, role="user", speaker="s", content="c", latency_ms=1.0
+    )
+
+
+async def given(player: Player) -> list[int]:
+    """Return how many events each batch held."""
+    return [len(batch) async for batch in player.play()]
+
+
+async def test_without_a_speed_everything_comes_at_once() -> None:
+    assert await given(Player([warned(second) for second in range(100)], None)) == [100]
+
+
+async def test_events_come_when_they_are_due() -> None:
+    now = 0.0
+    player = Player([warned(0), warned(1), warned(1), warned(90)], 2.0, clock=lambda: now)
+    batches: list[Sequence[RunEvent]] = []
+    playing = player.play()
+    batches.append(await anext(playing))
+    now = 0.5
+    batches.append(await anext(playing))
+    now = 0.5 + LONGEST_WAIT_S / 2
+    batches.append(await anext(playing))
+    assert [len(batch) for batch in batches] == [1, 2, 1]
+    with pytest.raises(StopAsyncIteration):
+        await anext(playing)
+
+
+async def test_a_paused_one_waits_until_it_is_sent_somewhere_or_goes_on() -> None:
+    player = Player([warned(second) for second in range(10)], 1.0, paused=True, clock=lambda: 0.0)
+    counts: list[int] = []
+    came = asyncio.Event()
+
+    async def play() -> None:
+        async for batch in player.play():
+            counts.append(len(batch))
+            came.set()
+
+    task = asyncio.create_task(play())
+    await asyncio.sleep(0)
+    assert counts == []
+    player.go_to(4)
+    await came.wait()
+    assert (counts, player.paused) == ([4], True)
+    player.speed = None
+    await task
+    assert counts == [4, 6]
+
+
+async def test_one_can_begin_in_the_middle() -> None:
+    player = Player([warned(second) for second in range(10)], 1.0, begin=7, paused=True)
+    playing = player.play()
+    assert len(await anext(playing)) == 7
+    player.paused = False
+    player.speed = None
+    assert len(await anext(playing)) == 3
+
+
+def test_places_to_go_to() -> None:
+    events = [
+        warned(0),
+        said(1),
+        checked("failed"),
+        said(2),
+        checked("failed"),
+        checked("passed"),
+        said(3),
+        checked("failed"),
+        checked("failed", final=True),
+    ]
+    assert after_next_message(events, 0) == 2
+    assert after_next_message(events, 2) == 4
+    assert after_next_message(events, 7) is None
+    assert before_last_message(events, 5) == 2
+    assert before_last_message(events, 2) == 0
+    assert after_next_failure(events, 0) == 3
+    assert after_next_failure(events, 3) == 8
+    assert after_next_failure(events, 8) == 9
+    assert after_next_failure(events, 9) is None

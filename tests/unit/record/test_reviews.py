@@ -1,0 +1,192 @@
+"""What people said of a run: who counts, what an undo takes back, and the scores that follow."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from bioeval_tui import score as composite
+from bioeval_tui.record import events
+from bioeval_tui.record.reviews import (
+    ReviewedScores,
+    TaskKey,
+    disagree,
+    fault_of,
+    fold_reviews,
+    last_of,
+    mark_of,
+    reviewed_scores,
+    score_of,
+    with_reviews,
+    words,
+)
+from bioeval_tui.record.state import ConversationKey, RunState, apply_all
+
+WITHHELD, SUPPLIED = ConversationKey("withheld", 1), ConversationKey("supplied", 1)
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+JOB: dict[str, Any] = {
+    "aspirationalAverage": 1000,
+    "tasks": [{"task": "ask"}, {"task": "remind", "passAbove": 0.9}],
+    "assertions": [],
+}
+
+
+def review(number: int, author: str = "ada", **fields: Any) -> events.Reviewed:
+    base: dict[str, Any] = {
+        "run_id": "r", "seq": number, "at": NOW, "condition": "withheld", "trial": 1, "attempt": 1,
+        "author": author, "review": str(number), "action": "override", "why": "I read it",
+    }  # fmt: skip
+    return events.Reviewed(**{**base, **fields})
+
+
+def run(judged: tuple[float, ...] | None = (0.2, 0.6), fault: events.Fault = "none") -> RunState:
+    """Two conversations, timing 1.0, no assertions; `judged` None for a judge that could not be reached."""
+    where: dict[str, Any] = {"run_id": "r", "seq": 0, "at": NOW}
+    many: list[Any] = [
+        events.RunStarted(
+            **where, job_name="j", job_path="j.yml", job=JOB, job_sha256="0", program_version="1", agent="a",
+            evaluator="e", judge="judge", seed=1,
+        )
+    ]  # fmt: skip
+    for condition in ("withheld", "supplied"):
+        talk = {**where, "condition": condition, "trial": 1, "attempt": 1}
+        many.append(
+            events.MessageCompleted(
+                **talk, message=2, turn=1, role="assistant", speaker="a", content="Hi", latency_ms=500
+            )
+        )
+        reason = "evaluator_failed" if fault == "evaluator" else "signed_off"
+        many.append(events.ConversationEnded(**talk, reason=reason, fault=fault))
+        scores = judged or ()
+        tasks = [events.TaskScored(task=n, title="t", score=s) for n, s in enumerate(scores, start=1)]
+        error = None if judged else "timed out"
+        many.append(events.TranscriptScored(**talk, judge="judge", tasks=tuple(tasks), error=error))
+        parts = (
+            composite.timing_part(1000, [500]),
+            composite.task_part(judged, 2, "timed out"),
+            composite.assertion_part([]),
+        )
+        whole = composite.compose(parts, 0)
+        parts = () if fault == "evaluator" else parts
+        value = whole.score if parts else None
+        why = fault if fault != "none" else "judge" if value is None else "none"
+        many.append(
+            events.ConversationScored(**talk, score=value, parts=parts, penalty=0, failures=0, fault=why)
+        )
+    return apply_all(RunState(), many)
+
+
+def test_the_latest_of_each_reviewer_counts_and_all_are_kept() -> None:
+    found = fold_reviews(
+        [
+            review(1, task=1, before=0.2, after=0.5),
+            review(2, "ben", task=1, before=0.2, after=1.0),
+            review(3, task=1, before=0.5, after=0.8),
+        ],
+        run(),
+    )
+    opinions = found.tasks[TaskKey(WITHHELD, 1)]
+    assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.8, "ben": 1.0}
+    assert score_of(opinions) == pytest.approx(0.9)
+    assert disagree(opinions)
+    assert (found.reviewers, len(found.standing)) == (("ada", "ben"), 3)
+
+
+def test_an_undo_takes_back_ones_own_entry_only() -> None:
+    entries = [
+        review(1, task=1, after=0.5),
+        review(2, task=1, after=0.9),
+        review(3, "ben", action="undo", undoes="2"),
+        review(4, action="undo", undoes="2"),
+    ]
+    found = fold_reviews(entries[:3])
+    assert score_of(found.tasks[TaskKey(WITHHELD, 1)]) == 0.9
+    found = fold_reviews(entries)
+    assert score_of(found.tasks[TaskKey(WITHHELD, 1)]) == 0.5
+    last = last_of(found, "ada")
+    assert last is not None
+    assert last.review == "1"
+
+
+def test_the_composite_follows_and_the_recorded_state_does_not_change() -> None:
+    state = run()
+    reviews = fold_reviews([review(1, task=1, before=0.2, after=0.8, why="\x1b[2Jit did")], state)
+    before = state.scores()
+    found = reviewed_scores(state, reviews)
+    assert found is not None
+    # (1·1 + 2·mean(0.8, 0.6)) / 3 and, as recorded, (1·1 + 2·mean(0.2, 0.6)) / 3
+    assert found.scores == {"withheld": 0.8, "supplied": 0.6}
+    assert (found.mean, found.reviewers, found.tasks, found.of_tasks) == (0.7, ("ada",), 1, 4)
+    assert state.scores() == before == {"withheld": 0.6, "supplied": 0.6}
+    after = with_reviews(state, reviews)
+    verdict = after.conversations[WITHHELD].verdict
+    assert verdict is not None
+    assert [(task.score, task.passed) for task in verdict.tasks] == [(0.8, True), (0.6, False)]
+    assert "\x1b" not in next(iter(reviews.standing.values())).why
+    assert words(0.6, 0.8) == "0.60 → 0.80 (reviewed)"
+    assert words(0.6, 0.6) == "0.60 (reviewed)"
+
+
+def test_the_jobs_own_bar_says_whether_a_reviewed_task_passed() -> None:
+    state = run()
+    for score, passed in ((0.9, False), (0.95, True)):
+        after = with_reviews(state, fold_reviews([review(1, task=2, after=score)]))
+        verdict = after.conversations[WITHHELD].verdict
+        assert verdict is not None
+        assert verdict.tasks[1].passed is passed
+
+
+def test_a_fault_takes_the_score_away_when_all_who_gave_one_agree() -> None:
+    state = run()
+    one = [review(1, action="fault", fault="evaluator")]
+    found = reviewed_scores(state, fold_reviews(one))
+    assert found is not None
+    assert (found.scores, found.mean) == ({"withheld": None, "supplied": 0.6}, None)
+    both = [*one, review(2, "ben", action="fault", fault="agent")]
+    reviews = fold_reviews(both)
+    assert fault_of(reviews.faults[WITHHELD]) is None
+    found = reviewed_scores(state, reviews)
+    assert found is not None
+    assert (found.scores["withheld"], found.disputed) == (0.6, 1)
+
+
+def test_people_score_what_the_judge_could_not() -> None:
+    state = run(None)
+    assert state.scores()["withheld"] is None
+    half = fold_reviews([review(1, task=1, after=1.0)])
+    assert with_reviews(state, half).scores()["withheld"] is None
+    whole = fold_reviews([review(1, task=1, after=1.0), review(2, task=2, after=0.4)])
+    assert with_reviews(state, whole).scores() == {"withheld": 0.8, "supplied": None}
+    blamed = fold_reviews([*whole.standing.values(), review(3, action="fault", fault="judge")])
+    assert with_reviews(state, blamed).scores()["withheld"] == 0.8
+
+
+def test_a_spoilt_conversation_counts_only_when_people_say_that_it_does() -> None:
+    state = run(fault="evaluator")
+    scored = [review(1, task=1, after=1.0), review(2, task=2, after=0.4)]
+    assert with_reviews(state, fold_reviews(scored)).scores()["withheld"] is None
+    cleared = fold_reviews([*scored, review(3, action="fault", fault="none")])
+    assert with_reviews(state, cleared).scores()["withheld"] == 0.8
+
+
+def test_reviews_of_an_abandoned_attempt_are_left_out() -> None:
+    state = run()
+    assert fold_reviews([review(1, task=1, after=1.0, attempt=2)], state).tasks == {}
+
+
+def test_marks_of_submissions() -> None:
+    def marked(number: int, author: str, mark: str) -> events.Reviewed:
+        return review(number, author, submission="s", mark=mark, condition=None, trial=None)
+
+    found = fold_reviews([marked(1, "ada", "invalid")])
+    assert mark_of(found.submissions["s"]) == "invalid"
+    found = fold_reviews([marked(1, "ada", "invalid"), marked(2, "ben", "valid")])
+    assert mark_of(found.submissions["s"]) == "suspicious"
+    assert mark_of({}) is None
+
+
+def test_reviews_of_one_condition_speak_of_no_mean() -> None:
+    found = ReviewedScores({"supplied": 0.7}, None, ("ada",), 1, 3, conditions=("supplied",))
+    assert found.told({"supplied": 0.5}, None) == ["supplied 0.50 → 0.70 (reviewed)"]

@@ -1,0 +1,70 @@
+"""The fold: the same events give the same state, however they are sliced or stored."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bioeval_tui.record import events
+from bioeval_tui.record.events import RunEvent, read_event, write_event
+from bioeval_tui.record.state import ConversationKey, RunState, apply, apply_all
+from tests.unit.evaluate.conversation.fakes import FakeAgent, FakeEvaluator, Stage, job
+from tests.unit.evaluate.conversation.test_run_job import broken
+
+
+@lru_cache(maxsize=1)
+def recorded() -> tuple[RunEvent, ...]:
+    stage = Stage(
+        job(assertions=[{"expression": "true"}], seeds=[{"text": "x"}]),
+        agents={"withheld": FakeAgent(["hi", broken(), "again"])},
+        evaluators={"withheld": FakeEvaluator(["do it", "and that"]), "supplied": FakeEvaluator(["do it"])},
+    )
+    asyncio.run(stage.run())
+    return tuple(stage.sink.events)
+
+
+@given(st.data())
+def test_slicing_does_not_matter(data: st.DataObject) -> None:
+    events_ = recorded()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(events_)), max_size=6)))
+    state = RunState()
+    for start, end in zip([0, *cuts], [*cuts, len(events_)], strict=True):
+        apply_all(state, events_[start:end])
+        for talk in state.conversations.values():
+            for message in talk.messages:
+                assert isinstance(message.text, str)  # reading joins pieces; it must not matter
+    assert state == apply_all(RunState(), events_)
+
+
+def test_events_survive_the_file() -> None:
+    for event in recorded():
+        assert read_event(write_event(event)) == event
+
+
+def test_a_kind_of_a_newer_program_is_kept_and_written_back() -> None:
+    line = b'{"kind":"mind_read","run_id":"r","seq":7,"at":"2026-01-01T00:00:00Z","thought":{"a":null}}\n'
+    event = read_event(line)
+    assert isinstance(event, events.UnknownEvent)
+    assert read_event(write_event(event)) == event
+    state = RunState()
+    assert apply(state, event).kind == "mind_read"
+    assert state.unknown == [event]
+
+
+def test_a_second_attempt_replaces_the_first_and_late_events_of_the_first_are_ignored() -> None:
+    first = [event for event in recorded() if event.condition == "withheld"]
+    again = [event.model_copy(update={"attempt": 2}) for event in first]
+    state = apply_all(RunState(), [*first, *again, *first])
+    once = apply_all(RunState(), again)
+    assert state.conversations == once.conversations
+    assert state.conversations[ConversationKey("withheld", 1)].attempt == 2
+
+
+def test_the_final_score_wins_over_the_running_one() -> None:
+    state = apply_all(RunState(), recorded())
+    for talk in state.conversations.values():
+        assert talk.score is not None
+        assert state.running_score(talk) == talk.score.score

@@ -1,0 +1,118 @@
+"""A recording that was mailed is taken in safely; a deleted one is gone with all that belongs to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import RecordingError
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.events import Reviewed
+from bioeval_tui.record.live import LiveInfo, process_start, write_live
+from bioeval_tui.record.overlay import append_reviews, read_overlay
+from bioeval_tui.record.paths import overlay_path
+from bioeval_tui.record.reviews import fold_reviews
+from bioeval_tui.record.transfer import delete_runs, import_recording
+from tests.unit.record.test_versions import GOLDEN
+
+
+@pytest.fixture
+def mailed(tmp_path: Path) -> Path:
+    path = tmp_path / "from a colleague.jsonl"
+    path.write_bytes((GOLDEN / "version-1.jsonl").read_bytes())
+    return path
+
+
+def test_an_imported_run_is_listed_under_its_own_id_for_its_owner_alone(mailed: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    done = import_recording(mailed, runs)
+    assert done.new
+    assert [run.run_id for run in Catalogue(runs).runs()] == [done.run_id]
+    assert stat.S_IMODE(done.path.stat().st_mode) == 0o600
+    assert done.path.read_bytes() == mailed.read_bytes()
+    assert not import_recording(mailed, runs).new
+
+
+def test_foreign_text_is_cleaned_on_the_way_in_and_damaged_lines_are_reported(
+    mailed: Path, tmp_path: Path
+) -> None:
+    rows = mailed.read_bytes().splitlines()
+    hostile = json.loads(rows[5])
+    hostile["content"] = "\x1b]52;c;aGk=\x07 and \u202e reversed"
+    rows[5] = json.dumps(hostile).encode()
+    rows.insert(7, b"\x1b[2J not json")
+    mailed.write_bytes(b"\n".join(rows) + b"\n")
+    done = import_recording(mailed, tmp_path / "runs")
+    assert [problem.line for problem in done.problems] == [8]
+    taken_in = done.path.read_bytes().splitlines()
+    assert "\x1b" not in json.loads(taken_in[5])["content"]
+    assert "\u202e" not in json.loads(taken_in[5])["content"]
+    assert len(taken_in) == len(rows), "line numbers stay what they were"
+
+
+def test_an_id_that_is_no_id_never_becomes_a_file_name(mailed: Path, tmp_path: Path) -> None:
+    mailed.write_text(
+        mailed.read_text().replace(json.loads(mailed.read_bytes().splitlines()[0])["run_id"], "../evil")
+    )
+    with pytest.raises(RecordingError, match="run id"):
+        import_recording(mailed, tmp_path / "runs")
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_another_recording_of_the_same_id_is_not_written_over(mailed: Path, tmp_path: Path) -> None:
+    done = import_recording(mailed, tmp_path / "runs")
+    mailed.write_bytes(b"\n".join(mailed.read_bytes().splitlines()[:50]) + b"\n")
+    with pytest.raises(RecordingError, match="another recording has this id"):
+        import_recording(mailed, tmp_path / "runs")
+    assert done.path.stat().st_size > mailed.stat().st_size
+
+
+@pytest.mark.parametrize("data", [b"", b"hello\n", b'{"kind":"warned"}\n', b"\x00\xff" * 100])
+def test_what_is_no_recording_is_refused_in_a_sentence(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(RecordingError, match="not a recording"):
+        import_recording(path, tmp_path / "runs")
+
+
+def test_deleting_takes_everything_that_belongs_to_a_run(mailed: Path, tmp_path: Path) -> None:
+    done = import_recording(mailed, tmp_path / "runs")
+    overlay_path(done.path).write_bytes(b"{}\n")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / f"{done.run_id}.log").write_text("log")
+    assert delete_runs([done.path], logs) > 0
+    left = [path.name for path in (tmp_path / "runs").iterdir()] + [path.name for path in logs.iterdir()]
+    assert [name for name in left if done.run_id in name] == []
+
+
+def test_a_run_that_goes_on_is_not_deleted(mailed: Path, tmp_path: Path) -> None:
+    done = import_recording(mailed, tmp_path / "runs")
+    write_live(done.path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "t"))
+    with pytest.raises(RecordingError, match="goes on right now"):
+        delete_runs([done.path], tmp_path)
+    assert done.path.exists()
+
+
+def test_reviews_of_two_machines_come_together(mailed: Path, tmp_path: Path) -> None:
+    def give(path: Path, author: str, hour: int, score: float) -> None:
+        at = datetime(2026, 11, 21, hour, tzinfo=UTC)
+        where = {"run_id": "r", "seq": 0, "at": at, "condition": "withheld", "trial": 1, "task": 1}
+        given = Reviewed(
+            **where, author=author, review=f"{author}{hour}", action="override", after=score, why="w"
+        )
+        append_reviews(path, [given])
+
+    done = import_recording(mailed, tmp_path / "runs")
+    give(done.path, "ada", 12, 0.9)
+    give(mailed, "ada", 9, 0.1)
+    give(mailed, "ben\x1b[2J", 10, 0.5)
+    for expected in (("2 reviews of it came along",), ()):
+        assert import_recording(mailed, tmp_path / "runs").notes == expected
+    (opinions,) = fold_reviews(read_overlay(done.path).events).tasks.values()
+    assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.9, "ben␛": 0.5}

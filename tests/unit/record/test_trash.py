@@ -1,0 +1,78 @@
+"""What a screen deleted comes back or is pruned; pruned is gone for good."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bioeval_tui.cli.runs import runs
+from bioeval_tui.errors import UsageError
+from bioeval_tui.record.trash import FOLDER, folder_name, thrown_away
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.data.run_list import RunList
+from tests.unit.report.recorded import Recorded, Talk
+
+IDS = ("20260102-030405-aaaa", "20260102-030405-bbbb")
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for folder in ("runs", "logs"):
+        (tmp_path / folder).mkdir()
+    for run_id in IDS:
+        Recorded([Talk()], [Talk()], run_id=run_id).write(tmp_path / "runs")
+    (tmp_path / "logs" / f"{IDS[0]}.log").write_text("said")
+    RunList(Settings.from_environment()).delete([IDS[0]])
+    return tmp_path
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(runs, list(arguments), standalone_mode=False)
+
+
+def test_pruning_the_trash_deletes_what_is_in_it_with_its_log_and_nothing_else(data_dir: Path) -> None:
+    assert [found.run_ids for found in thrown_away(data_dir)] == [(IDS[0],)]
+    shown = call("prune", "--trash", "--dry-run")
+    assert f"{IDS[0]} (in the trash)" in shown.output
+    assert "0 runs and 1 in the trash would be deleted" in shown.output
+    assert call("prune", "--trash", "--yes").exit_code == 0
+    assert list((data_dir / FOLDER).iterdir()) == []
+    assert not (data_dir / "logs" / f"{IDS[0]}.log").exists()
+    assert [run["run_id"] for run in json.loads(call("list", "--json").stdout)] == [IDS[1]]
+
+
+def test_an_age_holds_for_the_trash_by_when_it_was_filled(data_dir: Path) -> None:
+    (kept,) = thrown_away(data_dir)
+    call("prune", "--older-than", "1d", "--yes")  # both runs began long ago, the deletion was just now
+    assert [found.path for found in thrown_away(data_dir)] == [kept.path]
+    assert json.loads(call("list", "--json").stdout) == []
+    kept.path.rename(kept.path.with_name(folder_name(datetime.now(UTC) - timedelta(days=2))))
+    call("prune", "--older-than", "1d", "--yes")
+    assert thrown_away(data_dir) == []
+
+
+def test_nothing_to_delete_must_be_named(data_dir: Path) -> None:
+    done = call("prune", "--yes")
+    assert isinstance(done.exception, UsageError)
+    (data_dir / FOLDER / "not a deletion").mkdir()
+    assert len(thrown_away(data_dir)) == 1
+
+
+def test_a_recording_that_went_on_in_another_folder_is_pruned_there_too(
+    data_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    here = data_dir / "runs" / f"{IDS[1]}.jsonl"
+    there = tmp_path_factory.mktemp("elsewhere") / here.name
+    here.rename(there)
+    here.symlink_to(there)
+    RunList(Settings.from_environment()).delete([IDS[1]])
+    assert there.exists()
+    assert call("prune", "--trash", "--yes").exit_code == 0
+    assert not there.exists()
+    assert list((data_dir / FOLDER).iterdir()) == []

@@ -1,0 +1,37 @@
+"""Recordings of older versions open; those of newer ones as far as they can be understood."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from bioeval_tui.record.events import SCHEMA_VERSION
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.state import RunState, apply_all
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "recordings"
+
+
+def test_a_recording_of_version_1_opens_whole() -> None:
+    recording = read_recording(GOLDEN / "version-1.jsonl")
+    assert recording.problems == ()
+    state = apply_all(RunState(), recording.events)
+    assert state.started is not None
+    assert state.started.schema_version == 1 < SCHEMA_VERSION
+    assert state.started.options == {}
+    assert state.scores() == {"withheld": 0.44, "supplied": 1.0}
+    assert state.unknown == []
+
+
+def test_one_of_a_newer_version_opens_with_what_is_known(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (GOLDEN / "version-1.jsonl").read_bytes().splitlines()]
+    rows[0]["schema_version"] = 99
+    rows[0]["mood"] = {"of": "tomorrow"}
+    rows.insert(5, {**rows[1], "kind": "mind_read", "thought": 1})
+    path = tmp_path / "new.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    recording = read_recording(path)
+    assert recording.problems == ()
+    state = apply_all(RunState(), recording.events)
+    assert len(state.unknown) == 1
+    assert state.scores() == {"withheld": 0.44, "supplied": 1.0}

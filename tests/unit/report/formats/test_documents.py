@@ -1,0 +1,409 @@
+"""The documents: complete, escaped, self-contained; the exports keep what was said."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import html
+import io
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+from rich.console import Console
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.grade.task_report import TaskReport, now
+from bioeval_tui.record import events
+from bioeval_tui.report.explanation import explain, explanation_dict, parse_weights, print_explanation
+from bioeval_tui.report.formats.charts import composite_bar, latency_chart, medal_scale
+from bioeval_tui.report.formats.console import print_score_card
+from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.inspect_log import inspect_log
+from bioeval_tui.report.formats.json_report import json_report
+from bioeval_tui.report.formats.markdown import escape, markdown_report
+from bioeval_tui.report.formats.pages import page_of
+from bioeval_tui.report.formats.tables import openai_lines, turns_csv
+from bioeval_tui.report.loading import LoadedRun, load_run
+from bioeval_tui.report.view import trial_view
+from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
+
+HOSTILE = (
+    "<script>alert(1)</script><img src=http://leak.example/x onerror=alert(2)>"
+    "\"'><svg onload=alert(3)>]]>{{ 7*7 }}{% raw %}\n# heading\n- [x](javascript:alert(4)) ![i](http://leak.example/y)"
+    " <http://leak.example/z> http://leak.example www.leak.example @someone | cell | `code` **bold**"
+)
+
+
+@pytest.fixture(scope="module")
+def demo() -> LoadedRun:
+    return load_run(GOLDEN)
+
+
+@pytest.fixture(scope="module")
+def hostile() -> LoadedRun:
+    talk = Talk(says=HOSTILE, tasks=(0.5,), holds=(False,), failures=1)
+    texts = dict.fromkeys(("agent", "evaluator", "judge", "job_path"), HOSTILE) | {
+        "prompts": {HOSTILE: HOSTILE}
+    }
+    run = Recorded(
+        [talk, talk], [talk, talk], job=HOSTILE, started={**texts, "model": HOSTILE, "hosts": (HOSTILE,)}
+    )
+    loaded = run.loaded()
+    loaded.state.warnings.append(
+        events.Warned(run_id="r", seq=99, at=loaded.started.at, code="x", message=HOSTILE)
+    )
+    return loaded
+
+
+class Elements(HTMLParser):
+    """Collects what a browser would make of the document: elements with attributes, and text."""
+
+    def __init__(self, document: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(document)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_has_every_part_of_the_run(demo: LoadedRun) -> None:
+    page = Elements(html_report([demo]))
+    for heading in (
+        "Tasks", "Assertions, turn by turn", "Response times", "Facts ledger", "The conversations, side by side",
+        "About this run", "Mean (published formula)", "0.44", "0.72", "rehearsal", "turn 3, asked", "seed",
+    ):  # fmt: skip
+        assert heading in page.text
+    for conversation in demo.state.conversations.values():
+        for message in conversation.messages:
+            assert " ".join(message.text.split()) in " ".join(page.text.split())
+
+
+def test_both_conditions_come_before_their_mean(demo: LoadedRun) -> None:
+    text = Elements(html_report([demo])).text
+    assert (
+        text.index("Facts withheld\n0.44")
+        < text.index("Facts supplied\n1.00")
+        < text.index("Mean (published")
+    )
+
+
+def test_the_page_needs_no_network_no_script_and_no_inline_style(demo: LoadedRun, hostile: LoadedRun) -> None:
+    for run in (demo, hostile):
+        for tag, attributes in Elements(html_report([run])).elements:
+            assert tag not in {"script", "img", "link", "iframe", "object", "embed", "form", "base", "video"}
+            for name, value in attributes.items():
+                assert not name.startswith("on")
+                assert name not in {"style", "src", "srcset", "srcdoc", "action", "background"}
+                if name == "href":
+                    assert value is not None
+                    assert value.startswith("#")
+
+
+def test_links_lead_to_messages_that_exist(demo: LoadedRun) -> None:
+    elements = Elements(html_report([demo])).elements
+    ids = [a["id"] for _, a in elements if "id" in a]
+    links = {a["href"][1:] for _, a in elements if a.get("href")}
+    assert len(ids) == len(set(ids))
+    assert links
+    assert links <= set(ids)
+
+
+def test_the_policy_allows_our_stylesheet_by_its_hash_and_nothing_else(demo: LoadedRun) -> None:
+    document = html_report([demo])
+    policy = next(a["content"] for tag, a in Elements(document).elements if a.get("http-equiv"))
+    style = re.search(r"<style>(.*?)</style>", document, re.DOTALL)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style.group(1).encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert "url(" not in style.group(1)
+    assert "@import" not in style.group(1)
+    assert "prefers-color-scheme: dark" in style.group(1)
+    assert "@media print" in style.group(1)
+
+
+def test_hostile_text_is_shown_as_it_is(hostile: LoadedRun) -> None:
+    document = html_report([hostile, hostile])
+    assert "<script" not in document
+    assert "{{ 7*7 }}" in document
+    assert html.escape("<script>alert(1)</script>") in document
+
+
+def test_evidence_is_marked_where_it_was_said(demo: LoadedRun) -> None:
+    marks = re.findall(r"<mark[^>]*>(.*?)</mark>", html_report([demo]), re.DOTALL)
+    assert "Which time zone are you in?" in marks
+    said = [said for turn in trial_view(demo, 1).turns for side in turn.sides for said in side]
+    assert all("".join(piece.text for piece in s.pieces) == s.message.text for s in said)
+
+
+def test_several_trials_and_runs_show_their_statistics() -> None:
+    runs = [
+        Recorded(
+            [scoring(0.5)] * 5, [scoring(0.9)] * 5, run_id=f"20260102-030405-000{n}", job=f"job {n}"
+        ).loaded()
+        for n in range(2)
+    ]
+    text = Elements(html_report(runs)).text
+    for words in (
+        "2 runs of 2 jobs",
+        "clustered by job, 2 jobs",
+        "this job only, 5 trials",
+        "pass^k over tasks",
+        "k = 1: 0.00, 2: 0.00, 3: 0.00, 4: 0.00, 5: 0.00",
+    ):
+        assert words in text
+    assert "clustered by job" in markdown_report(runs)
+
+
+def test_what_was_not_measured_is_said_and_never_zero() -> None:
+    run = Recorded([Talk(tasks=None)], [Talk(ends=False)], clean=False)
+    page = page_of(run.loaded())
+    assert page.mean is None
+    assert page.lead == (
+        "With the facts withheld the agent could not be scored (judge); with the facts supplied the agent could"
+        " not be scored (not finished). The conditions cannot be compared: the run is not clean."
+    )
+    text = Elements(html_report([run.loaded()])).text
+    assert "not scored: task not measured: " in text
+    assert "No uplift: the run is not clean." in text
+    assert "could not be measured" in text
+
+
+def test_the_judges_word_on_tone_stands_beside_the_tasks_and_counts_in_no_score() -> None:
+    def told(*tones: float | None) -> tuple[str, str, str]:
+        run = Recorded([Talk(tone=tones[0])], [Talk(tone=tones[1])]).loaded()
+        console = Console(file=io.StringIO(), width=100)
+        print_score_card(run.state, console)
+        assert isinstance(console.file, io.StringIO)
+        return html_report([run]), markdown_report([run]), console.file.getvalue()
+
+    page, text, card = told(0.25, None)
+    assert re.search(r"tone \(not in the score\)</td><td>0\.25</td><td>–</td>", page)
+    assert "| *tone (not in the score)* | 0.25 | – |" in text
+    assert re.search(r"tone \(not in the score\)\s+0\.25\s+–", card)
+    assert not any("tone (" in document for document in told(None, None))
+    assert (
+        json_report([Recorded([Talk(tone=0.25)]).loaded()])["runs"][0]["conditions"]["withheld"]["tone"]
+        == 0.25
+    )
+    silent, rude = (Recorded([Talk(tone=tone)]).loaded().state.scores() for tone in (None, 0.0))
+    assert silent == rude
+
+
+def test_what_several_conversations_share_is_said_once() -> None:
+    away = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
+    lines = page_of(Recorded([away, away, Talk(tasks=None)]).loaded()).warnings
+    assert lines == (
+        "2 conversations: not scored: evaluator_failed",
+        "facts withheld, trial 3: not scored: task not measured: away",
+    )
+
+
+def test_markdown_cannot_be_made_into_markup(hostile: LoadedRun) -> None:
+    for text in (escape(HOSTILE), markdown_report([hostile])):
+        tokens = MarkdownIt("commonmark").enable("table").parse(text)
+        flat = [child for token in tokens for child in [token, *(token.children or [])]]
+        assert not {"html_block", "html_inline", "image", "link_open", "code_inline"} & {t.type for t in flat}
+        assert "javascript" not in " ".join(str(token.attrs) for token in flat)
+        assert "://leak" not in text
+    assert MarkdownIt().renderInline(escape(HOSTILE)).count("<strong>") == 0
+
+
+@pytest.mark.parametrize("text", ["- item", "1. one", "+ x", "# h", "> q", "=== x", "| a |", "    code"])
+def test_no_text_begins_a_block(text: str) -> None:
+    kinds = {token.type for token in MarkdownIt("commonmark").enable("table").parse(escape(text))}
+    assert kinds == {"paragraph_open", "inline", "paragraph_close"}
+
+
+def test_markdown_says_what_the_page_says(demo: LoadedRun) -> None:
+    text = markdown_report([demo])
+    for words in (
+        "facts withheld **0.44**",
+        "facts supplied **1.00**",
+        "mean (published formula) **0.72**",
+        "○○○●●● ✓ holds",
+    ):
+        assert words in text
+
+
+def test_the_json_report_is_json_with_results_and_statistics(demo: LoadedRun) -> None:
+    data = json.loads(json.dumps(json_report([demo]), allow_nan=False))
+    assert data["runs"][0]["score"] == 0.72
+    assert data["runs"][0]["versions"]["run"] == demo.run_id
+    summary = data["summary"][0]
+    assert summary["conditions"]["withheld"]["score"]["mean"] == 0.44
+    assert summary["uplift"]["mean"] == pytest.approx(0.56)
+    assert [row["mean"] for row in summary["task_uplifts"]] == [0.75, 0.0, 0.0]
+
+
+def test_a_message_that_was_never_sent_is_marked_so_and_is_in_no_export() -> None:
+    spoilt = Talk(reason="evaluator_failed", fault="evaluator", unsent="my secret thoughts")
+    run = Recorded(withheld=[spoilt]).loaded()
+    talk = json_report([run])["runs"][0]["conditions"]["withheld"]
+    assert [message["sent"] for message in talk["messages"]] == [True, True, False]
+    assert talk["guards"] == [
+        {"message": 3, "rule": "leak", "effect": "void", "mended": False, "detail": "shows reasoning"}
+    ]
+    assert "**Socrates** (not sent): my secret thoughts" in markdown_report([run])
+    assert '<p class="note unsent">not sent</p>' in html_report([run])
+    assert "my secret thoughts" not in openai_lines([run]) + turns_csv([run]) + inspect_log(run)
+
+
+def test_openai_lines_hold_the_messages_in_order(demo: LoadedRun) -> None:
+    lines = [json.loads(line) for line in openai_lines([demo]).splitlines()]
+    assert [line["metadata"]["condition"] for line in lines] == ["withheld", "supplied"]
+    talk = demo.state.conversation("supplied")
+    assert talk is not None
+    assert lines[1]["messages"] == [{"role": m.role, "content": m.text} for m in talk.messages]
+
+
+def test_the_csv_has_a_row_a_turn_and_no_formula() -> None:
+    run = Recorded([Talk(says='=HYPERLINK("http://leak.example"),"x"\nsecond', latencies_ms=(100, 200))])
+    rows = list(csv.DictReader(io.StringIO(turns_csv([run.loaded()]))))
+    assert [(row["turn"], row["latency_ms"]) for row in rows] == [("1", "100.000"), ("2", "200.000")]
+    assert rows[0]["agent"] == '\'=HYPERLINK("http://leak.example"),"x"\nsecond'
+    assert rows[0]["tokens_in"] == ""  # unknown, not 0
+
+
+def test_the_inspect_log_has_the_published_shape(demo: LoadedRun) -> None:
+    log = json.loads(inspect_log(demo))
+    assert (log["version"], log["status"], log["eval"]["task"]) == (2, "success", "medication_reminder")
+    metrics = {score["name"]: score["metrics"] for score in log["results"]["scores"]}
+    assert {name: metric["value"] for name, metric in metrics["composite"].items()} == {
+        "mean": 0.72, "withheld": 0.44, "supplied": 1.0,
+    }  # fmt: skip
+    assert {scorer["name"] for scorer in log["eval"]["scorers"]} == metrics.keys()
+    sample = log["samples"][1]
+    assert (sample["id"], sample["epoch"], len(sample["messages"])) == ("supplied", 1, 13)
+    assert sample["messages"][1]["metadata"]["latency_ms"] > 0
+    assert {event["event"] for event in sample["events"]} == {
+        "span_begin", "span_end", "info", "model", "tool", "score",
+    }  # fmt: skip
+
+
+def test_an_inspect_log_of_an_unmeasured_run_leaves_scores_out() -> None:
+    log = json.loads(inspect_log(Recorded([Talk(tasks=None)]).loaded()))
+    assert "composite" not in log["samples"][0]["scores"]
+    assert log["samples"][0]["error"]["message"].startswith("task not measured")
+    assert (log["results"]["total_samples"], log["results"]["completed_samples"]) == (1, 0)
+
+
+def test_an_explanation_agrees_with_the_formula(demo: LoadedRun) -> None:
+    found = explain(demo, 0.8, parse_weights("timing=0, tasks=2"))
+    withheld, supplied = explanation_dict(demo, found, 0.8)["conversations"]
+    assert withheld["needed"]["assertion"]["needed"] == pytest.approx((0.8 * 7 - 1 - 1.5) / 4)
+    assert withheld["needed"]["timing"] == {"now": 1.0, "needed": None, "best_score": 0.44}
+    assert withheld["reweighted"] == {
+        "score": round((2 * 0.75 + 4 / 7) / 6, 2), "weights": {"timing": 0.0, "task": 2.0, "assertion": 4.0},
+    }  # fmt: skip
+    assert supplied["needed"]["task"]["needed"] == pytest.approx(0.3)
+    file = io.StringIO()
+    print_explanation(found, 0.8, Console(file=file, width=120))
+    assert "to reach 0.80, assertions would have to rise from 0.14 to 0.78" in file.getvalue()
+    assert "timing alone cannot reach 0.80: even 1.00 gives 0.44" in file.getvalue()
+
+
+@pytest.mark.parametrize("text", ["speed=1", "timing=x", "timing=-1", "timing", "tasks=inf", "tasks=nan"])
+def test_a_wrong_weight_says_what_would_be_right(text: str) -> None:
+    with pytest.raises(UsageError, match="--weights"):
+        parse_weights(text)
+
+
+def test_bars_of_the_composite_end_where_the_score_stands() -> None:
+    for failures in (0, 1, 5):
+        talk = (
+            Recorded([Talk(tasks=(0.5,), holds=(True, False), failures=failures)])
+            .loaded()
+            .state.conversation("withheld")
+        )
+        assert talk is not None
+        assert talk.score is not None
+        pieces = composite_bar(talk.score.parts, talk.score.penalty)
+        filled = max(p.x + p.width for p in pieces if p.name != "penalty")
+        lost = sum(p.width for p in pieces if p.name == "penalty")
+        assert (filled - lost) / 100 == pytest.approx(talk.score.score, abs=0.006)
+
+
+@pytest.mark.parametrize("latencies", [(0.0,), (0.4,), (900, 1200, 87000), tuple(range(1, 120))])
+def test_latency_bars_stay_in_the_picture_and_never_touch(latencies: tuple[float, ...]) -> None:
+    state = Recorded([Talk(latencies_ms=latencies)], [Talk(latencies_ms=latencies)]).loaded().state
+    chart = latency_chart(list(state.conversations.values()), 1000.0)
+    assert chart is not None
+    bars = sorted(chart.bars, key=lambda bar: bar.x)
+    assert len(bars) == 2 * len(latencies)
+    assert all(bar.width > 0 and bar.y >= 0 and bar.y + bar.height <= chart.height for bar in bars)
+    assert all(left.x + left.width <= right.x + 0.02 for left, right in pairwise(bars))
+    assert latency_chart([], 1000.0) is None
+
+
+def graded(**changes: Any) -> TaskReport:
+    fields: dict[str, Any] = {
+        "task_id": "oncology/x", "score": 0.9, "gold_threshold": 0.95, "silver_threshold": 0.9,
+        "bronze_threshold": 0.85, "median_threshold": 0.7, "any_medal": True, "gold_medal": False,
+        "silver_medal": True, "bronze_medal": False, "above_median": True, "submission_exists": True,
+        "valid_submission": True, "is_lower_better": False, "created_at": now(), "submission_path": "x.csv",
+    }  # fmt: skip
+    return TaskReport(**{**fields, **changes})
+
+
+def test_the_medal_scale_runs_worst_to_best_in_both_directions() -> None:
+    up = medal_scale(graded())
+    down = medal_scale(
+        graded(is_lower_better=True, score=0.1, gold_threshold=0.05, silver_threshold=0.1, bronze_threshold=0.15,
+               median_threshold=0.3)
+    )  # fmt: skip
+    for scale in (up, down):
+        assert scale is not None
+        assert [mark.name for mark in sorted(scale.marks, key=lambda m: m.x)] == [
+            "median",
+            "bronze",
+            "silver",
+            "gold",
+        ]
+        assert scale.own == pytest.approx(next(m.x for m in scale.marks if m.name == "silver"))
+    assert medal_scale(graded(score=None)) is None
+
+
+def test_medal_cards_stand_in_the_report() -> None:
+    loaded = Recorded([Talk()]).loaded()
+    talk = loaded.state.conversation("withheld")
+    assert talk is not None
+    base = {"run_id": "r", "seq": 50, "at": loaded.started.at, "condition": "withheld", "trial": 1}
+    for report, error in (
+        (graded().to_dict(), None),
+        (None, "the task is not prepared"),
+        ({"score": 1}, None),
+    ):
+        talk.submissions.append(events.SubmissionGraded(**base, assertion=0, report=report, error=error))
+    text = Elements(html_report([loaded])).text
+    for words in (
+        "◐ Silver",
+        "oncology/x",
+        "not graded: the task is not prepared",
+        "the report cannot be read",
+    ):
+        assert words in text
+    assert "Silver" in markdown_report([loaded])
+
+
+def test_reviews_stand_in_the_report(demo: LoadedRun) -> None:
+    from dataclasses import replace
+
+    from bioeval_tui.report.reviews import Review
+
+    review = Review(
+        "overridden", "ada", "2026-02-03T04:05:06Z", "withheld", 1, 1, 0.25, 0.5, "it did <b>ask</b>"
+    )
+    reviewed = replace(demo, reviews=(review,))
+    assert "it did &lt;b&gt;ask" in html_report([reviewed])
+    assert "Reviews and later scores" in markdown_report([reviewed])

@@ -1,0 +1,35 @@
+"""What stays on the terminal, and the exit code, when a run's screen has closed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from run_script import scripted_run
+
+from bioeval_tui.record.events import RunEnded
+from bioeval_tui.report.formats.farewell import say_goodbye
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "said"),
+    [
+        ({}, 0, ["mean (published formula) 0.", "runs replay"]),
+        ({"status": "cancelled", "mean": None}, 130, ["cut short", "have ended", "runs replay", "runs resume", "130"]),
+        ({"status": "cancelled", "mean": None, "detail": "100 calls are spent"}, 3, ["mean (published formula) –", "3"]),
+        ({"status": "completed", "mean": None}, 3, ["mean (published formula) –", "runs replay", "3"]),
+    ],
+)  # fmt: skip
+def test_the_scores_the_way_back_and_the_exit_code_are_said(
+    end: dict[str, Any], code: int, said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    *events, ended = scripted_run()
+    assert isinstance(ended, RunEnded)
+    events.append(ended.model_copy(update=end))
+    path = tmp_path / f"{ended.run_id}.jsonl"
+    path.write_text("".join(f"{event.model_dump_json()}\n" for event in events))
+    assert say_goodbye([path]) == code
+    lines = capsys.readouterr().out
+    assert not [words for words in said if words not in lines], lines
+    assert ended.run_id in lines

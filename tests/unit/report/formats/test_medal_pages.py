@@ -1,0 +1,82 @@
+"""Graded reports as HTML, Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bioeval_tui.cli.grade import medals
+from bioeval_tui.errors import UsageError
+from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
+from bioeval_tui.report.formats.html import policy
+from bioeval_tui.report.formats.medal_pages import MedalFormat, medals_html, medals_text, tally
+
+EVIL = '=1+1"><script>alert(1)</script>|`[x](http://evil)'
+
+
+def report(score: float | None, *, medal: str = "", agent: str = "careful", error: str = "") -> TaskReport:
+    valid = score is not None
+    return TaskReport(
+        task_id="oncology/breast-cancer", score=score, gold_threshold=0.99, silver_threshold=0.98,
+        bronze_threshold=0.97, median_threshold=0.9, any_medal=bool(medal), gold_medal=medal == "gold",
+        silver_medal=medal == "silver", bronze_medal=medal == "bronze", above_median=bool(medal),
+        submission_exists=True, valid_submission=valid, is_lower_better=False, created_at=now(),
+        submission_path="a.csv", leaderboard_percentile=90.0 if valid else None, leaderboard_size=120,
+        extra=ReportExtra(agent=agent, error=error or None, next_medal="gold" if medal == "silver" else None,
+                          score_needed=0.99 if medal == "silver" else None, leaderboard_position=11 if valid else None),
+    )  # fmt: skip
+
+
+REPORTS = [
+    report(0.9812345678, medal="silver"),
+    report(0.995, medal="gold"),
+    report(None, error="7 ids are missing"),
+]
+
+
+def test_the_tally_counts_medals_and_shows_invalid_ones_as_0_beside() -> None:
+    assert tally(REPORTS).words == (
+        "1 gold, 1 silver, 0 bronze; 2 above the median; 1 invalid; average percentile 90.0 (60.0 with invalid as 0)"
+    )
+    assert tally([]).words == "0 gold, 0 silver, 0 bronze; 0 above the median; 0 invalid"
+
+
+def test_every_format_says_medal_score_and_what_is_missing() -> None:
+    texts: dict[MedalFormat, str] = {
+        kind: medals_text(REPORTS, kind) for kind in ("html", "md", "csv", "json")
+    }
+    for kind in ("html", "md"):
+        assert "gold begins at 0.99" in texts[kind]
+        assert "7 ids are missing" in texts[kind]
+    rows = list(csv.DictReader(io.StringIO(texts["csv"])))
+    assert rows[0]["score"] == "0.9812345678"  # a score is never rounded
+    assert [row["medal"] for row in rows] == ["silver", "gold", ""]
+    assert [TaskReport.from_dict(one) for one in json.loads(texts["json"])] == REPORTS
+
+
+def test_foreign_text_stays_text() -> None:
+    hostile = [report(0.5, agent=EVIL, error=EVIL)]
+    page = medals_html(hostile)
+    assert "<script" not in page
+    assert policy().replace("'", "&#39;") in page
+    assert "[x](" not in medals_text(hostile, "md")
+    assert next(csv.DictReader(io.StringIO(medals_text(hostile, "csv"))))["agent"].startswith("'=")
+
+
+@pytest.mark.parametrize("name", ["m.html", "m.md", "m.csv", "m.json"])
+def test_the_command_writes_by_the_name_of_the_file(tmp_path: Path, name: str) -> None:
+    source = tmp_path / "one.json"
+    source.write_text(json.dumps(REPORTS[0].to_dict()))
+    run = CliRunner()
+    done = run.invoke(medals, [str(source), "--output", str(tmp_path / name)], standalone_mode=False)
+    assert done.exception is None, done.exception
+    written = tmp_path / name
+    assert "breast-cancer" in written.read_text()
+    assert written.stat().st_mode & 0o777 == 0o600
+    done = run.invoke(medals, [str(source), "--output", str(tmp_path / "m.pdf")], standalone_mode=False)
+    assert isinstance(done.exception, UsageError)

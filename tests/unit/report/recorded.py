@@ -1,0 +1,186 @@
+"""Runs made of plain numbers: what a test wants to say about scores, it says in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui import score as composite
+from bioeval_tui.record import events
+from bioeval_tui.record.events import RunEvent, write_event
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.loading import LoadedRun
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@dataclass
+class Talk:
+    """One conversation: a score for each task (None: no verdict), whether each assertion holds, latencies in ms."""
+
+    tasks: Sequence[float] | None = (1.0,)
+    holds: Sequence[bool | None] = (True,)
+    latencies_ms: Sequence[float] = (500.0,)
+    failures: int = 0
+    fault: events.Fault = "none"
+    reason: events.EndReason = "signed_off"
+    says: str = "hello"
+    ends: bool = True
+    tone: float | None = None
+    unsent: str = ""
+    """What the evaluator said last and a guard did not let pass."""
+
+
+@dataclass
+class Recorded:
+    """A run: by condition one `Talk` a trial."""
+
+    withheld: Sequence[Talk] = ()
+    supplied: Sequence[Talk] = ()
+    job: str = "job"
+    run_id: str = "20260102-030405-abcd"
+    concurrency: int = 1
+    trials: int | None = None
+    clean: bool = True
+    started: dict[str, Any] = field(default_factory=dict)
+
+    def events(self) -> list[RunEvent]:
+        """Return the run's events, in order."""
+        self._seq = 0
+        sides = {"withheld": self.withheld, "supplied": self.supplied}
+        held = [name for name, talks in sides.items() if talks]
+        found: list[RunEvent] = [self._event(events.RunStarted, **self._started_fields(held))]
+        scores: dict[str, list[float | None]] = {name: [] for name in held}
+        for name in held:
+            for trial, talk in enumerate(sides[name], start=1):
+                found += self._talk(name, trial, talk)
+                last = found[-1]
+                scores[name].append(last.score if isinstance(last, events.ConversationScored) else None)
+        means = {name: composite.mean_of(values) for name, values in scores.items()}
+        found.append(
+            self._event(events.RunEnded, status="completed", scores=means,
+                        mean=composite.published_mean(means), clean=self.clean)
+        )  # fmt: skip
+        return found
+
+    def loaded(self) -> LoadedRun:
+        """Return the run as reports take it."""
+        state = apply_all(RunState(), self.events())
+        assert state.started is not None
+        return LoadedRun(Path(f"{self.run_id}.jsonl"), state, state.started)
+
+    def write(self, folder: Path) -> Path:
+        """Write the recording and return its path."""
+        path = folder / f"{self.run_id}.jsonl"
+        path.write_bytes(b"".join(write_event(event) for event in self.events()))
+        return path
+
+    def _started_fields(self, held: list[str]) -> dict[str, Any]:
+        talks = [*self.withheld, *self.supplied]
+        first = next((talk for talk in talks if talk.tasks is not None), Talk())
+        return {
+            "job_name": self.job,
+            "job_path": f"{self.job}.yml",
+            "job": {
+                "aspirationalAverage": 1000.0,
+                "tasks": [
+                    {"task": f"task {n}", "passAbove": 0.6} for n in range(1, len(first.tasks or ()) + 1)
+                ],
+                "assertions": [
+                    {"expression": "true", "name": f"check {n}", "weight": 1.0}
+                    for n in range(1, len(first.holds) + 1)
+                ],
+                "facts": ["a fact"],
+            },
+            "job_sha256": "0" * 64,
+            "program_version": "0.1.0",
+            "agent": "agent",
+            "evaluator": "evaluator",
+            "judge": "judge",
+            "seed": 1,
+            "trials": self.trials or max(len(self.withheld), len(self.supplied)),
+            "conditions": tuple(held),
+            "concurrency": self.concurrency,
+        } | self.started
+
+    def _event(self, kind: type[Any], **fields: Any) -> Any:
+        self._seq += 1
+        at = START + timedelta(milliseconds=100 * self._seq)
+        return kind(run_id=self.run_id, seq=self._seq, at=at, **fields)
+
+    def _talk(self, condition: str, trial: int, talk: Talk) -> list[RunEvent]:
+        where = {"condition": condition, "trial": trial, "attempt": 1}
+
+        def emit(kind: type[Any], **fields: Any) -> Any:
+            return self._event(kind, **where, **fields)
+
+        found = [emit(events.ConversationStarted, session_id="s", greeting="Hello", max_messages=20)]
+        for turn, latency in enumerate(talk.latencies_ms, start=1):
+            for number, role, text, ms in (
+                (2 * turn - 1, "user", "Hello", None),
+                (2 * turn, "assistant", talk.says, latency),
+            ):
+                base = {"message": number, "turn": turn, "role": role, "speaker": role}
+                found.append(emit(events.MessageStarted, **base))
+                found.append(
+                    emit(events.MessageCompleted, **base, content=text, latency_ms=ms, first_token_ms=ms)
+                )
+        found += [
+            emit(events.RequestFailed, peer="agent", request_attempt=1, error="503", counted=True, message=2)
+            for _ in range(talk.failures)
+        ]
+        if talk.unsent:
+            number, turn = 2 * len(talk.latencies_ms) + 1, len(talk.latencies_ms) + 1
+            found += [
+                emit(events.MessageStarted, message=number, turn=turn, role="user", speaker="Socrates"),
+                emit(events.MessageDelta, message=number, text=talk.unsent),
+                emit(events.EvaluatorViolated, rule="leak", detail="shows reasoning", message=number, content=talk.unsent),
+            ]  # fmt: skip
+        if not talk.ends:
+            return found
+        found.append(emit(events.ConversationEnded, reason=talk.reason, fault=talk.fault, duration_ms=1000.0))
+        return found + self._scored(emit, talk)
+
+    def _scored(self, emit: Any, talk: Talk) -> list[RunEvent]:
+        found: list[RunEvent] = []
+        if talk.reason in ("evaluator_failed", "cancelled"):
+            penalty = composite.penalty_of(talk.failures)
+            return [
+                emit(events.ConversationScored, parts=(), penalty=penalty, failures=talk.failures,
+                     reason=talk.reason, fault=talk.fault)
+            ]  # fmt: skip
+        for index, passed in enumerate(talk.holds):
+            status = {True: "passed", False: "failed", None: "not_measured"}[passed]
+            found.append(
+                emit(events.AssertionChecked, index=index, title=f"check {index + 1}", weight=1.0,
+                     after_turn=len(talk.latencies_ms), final=True, status=status, observed=passed, expected=True)
+            )  # fmt: skip
+        if talk.tasks is None:
+            found.append(emit(events.TranscriptScored, judge="judge", error="the judge was away"))
+        else:
+            scored = [
+                events.TaskScored(task=n, title=f"task {n}", score=score, passed=score > 0.6)
+                for n, score in enumerate(talk.tasks, start=1)
+            ]
+            found.append(emit(events.TranscriptScored, judge="judge", tone=talk.tone, tasks=tuple(scored)))
+        parts = (
+            composite.timing_part(1000.0, talk.latencies_ms, ended=True),
+            composite.task_part(talk.tasks, 1 if talk.tasks is None else len(talk.tasks), "away"),
+            composite.assertion_part([(1.0, passed) for passed in talk.holds]),
+        )
+        whole = composite.compose(parts, talk.failures)
+        found.append(
+            emit(events.ConversationScored, score=whole.score, parts=whole.parts, penalty=whole.penalty,
+                 failures=talk.failures, reason=whole.reason,
+                 fault="judge" if talk.tasks is None else "none" if whole.score is not None else "infrastructure")
+        )  # fmt: skip
+        return found
+
+
+def scoring(value: float) -> Talk:
+    """Return a conversation whose composite is `value`: no assertions, timing and its only task at `value`."""
+    return Talk(tasks=(value,), holds=(), latencies_ms=(1000.0 / value if value else 1e12,))

@@ -1,0 +1,98 @@
+"""Agreement has the values of published worked examples, and none where the formulas have none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bioeval_tui.report.statistics.agreement import agreement, cohen_kappa, krippendorff_alpha
+
+COHEN_1960 = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
+"""Cohen 1960, table 1: 200 cases, three categories; the paper gives κ = .492."""
+
+ANXIETY = (
+    [3, 3, 3, 4, 5, 5, 2, 3, 5, 2, 2, 6, 1, 5, 2, 2, 1, 2, 4, 3],
+    [3, 6, 4, 6, 2, 4, 2, 4, 3, 3, 2, 3, 3, 3, 2, 2, 1, 3, 3, 4],
+)
+"""Two raters of R's `irr::anxiety`; its manual's `kappa2(…, "squared")` prints 0.297, unweighted 0.119."""
+
+KRIPPENDORFF_2011 = {
+    "A": "1 2 3 3 2 1 4 1 2 . . .",
+    "B": "1 2 3 3 2 2 4 1 2 5 . 3",
+    "C": ". 3 3 3 2 3 4 2 2 5 1 .",
+    "D": "1 2 3 3 2 4 4 1 2 5 1 .",
+}
+"""Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C to E: nominal .743, interval .849."""
+
+
+def test_kappa_is_cohens() -> None:
+    pairs = [(i, j) for i, row in enumerate(COHEN_1960) for j, count in enumerate(row) for _ in range(count)]
+    found = cohen_kappa([a for a, _ in pairs], [b for _, b in pairs])
+    assert found == pytest.approx(0.492, abs=0.0005)
+
+
+def test_weighted_kappa_is_that_of_irr() -> None:
+    assert cohen_kappa(*ANXIETY, quadratic=True) == pytest.approx(0.297, abs=0.0005)
+    assert cohen_kappa(*ANXIETY) == pytest.approx(0.119, abs=0.0006)
+    # Categories that nobody used change nothing where distances are equal steps.
+    assert cohen_kappa(*ANXIETY, quadratic=True, categories=11) == pytest.approx(0.297, abs=0.0005)
+
+
+def test_alpha_is_krippendorffs_with_gaps() -> None:
+    ratings = {
+        rater: {unit: float(value) for unit, value in enumerate(row.split()) if value != "."}
+        for rater, row in KRIPPENDORFF_2011.items()
+    }
+    assert krippendorff_alpha(ratings, "nominal") == pytest.approx(0.743, abs=0.0005)
+    assert krippendorff_alpha(ratings) == pytest.approx(0.849, abs=0.0005)
+
+
+@given(
+    st.lists(
+        st.lists(st.one_of(st.none(), st.integers(0, 10).map(lambda n: n / 10)), min_size=3, max_size=3),
+        min_size=2,
+        max_size=12,
+    )
+)
+def test_alpha_is_the_definition_whoever_left_what_out(units: list[list[float | None]]) -> None:
+    """1 − observed / expected disagreement over all pairs of values, as in Krippendorff's section E."""
+    pairable = [[v for v in unit if v is not None] for unit in units]
+    pairable = [values for values in pairable if len(values) > 1]
+    everything = [v for values in pairable for v in values]
+    n = len(everything)
+    observed = sum(sum((a - b) ** 2 for a in vs for b in vs) / (len(vs) - 1) for vs in pairable)
+    expected = sum((a - b) ** 2 for a in everything for b in everything)
+    ratings = {
+        rater: {unit: v for unit, row in enumerate(units) if (v := row[place]) is not None}
+        for place, rater in enumerate("ABC")
+    }
+    found = krippendorff_alpha(ratings)
+    if len(pairable) < 2 or not expected:
+        assert found is None
+    else:
+        assert found == pytest.approx(1 - (n - 1) * observed / expected, abs=1e-9)
+
+
+def test_two_raters_of_scores() -> None:
+    a = [(0.0, False), (0.5, False), (0.9, True), (1.0, True)]
+    b = [(0.0, False), (0.7, True), (0.9, True), (0.8, True)]
+    found = agreement(a, b)
+    assert (found.n, found.mean_absolute_difference, found.bias) == (
+        4, pytest.approx(0.1), pytest.approx(0.0),
+    )  # fmt: skip
+    assert found.kappa == pytest.approx(0.5)  # by hand: observed 3/4, by chance 1/2
+    assert found.weighted_kappa is not None
+    assert found.weighted_kappa > found.kappa
+    with pytest.raises(ValueError, match="cannot be paired"):
+        agreement(a, b[:1])
+
+
+def test_what_is_undefined_is_none() -> None:
+    same = [(0.9, True)] * 5
+    found = agreement(same, same)
+    assert (found.kappa, found.weighted_kappa, found.alpha) == (None, None, None)
+    assert found.mean_absolute_difference == 0
+    nothing = agreement([], [])
+    assert (nothing.n, nothing.mean_absolute_difference, nothing.alpha) == (0, None, None)
+    assert krippendorff_alpha({"a": {1: 0.5}, "b": {2: 0.7}}) is None

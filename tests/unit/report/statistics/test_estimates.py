@@ -1,0 +1,133 @@
+"""Means, errors and intervals agree with the textbook, with scipy, and with what docs/statistics.md says."""
+
+from __future__ import annotations
+
+from math import isclose, sqrt
+from statistics import fmean, stdev
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bioeval_tui.report.statistics.estimates import estimate, proportion, signed, signless, standard_error
+from bioeval_tui.report.statistics.quantiles import t_central_share, t_quantile
+from bioeval_tui.report.statistics.samples import Sample, count
+
+scores = st.lists(st.floats(0, 1), min_size=2, max_size=30)
+
+
+def of(*values: float | None, job: str = "job") -> list[Sample]:
+    return [Sample(job, value, "" if value is not None else "judge") for value in values]
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 9, 10, 29, 30, 199, 1000])
+@pytest.mark.parametrize("share", [0.025, 0.3, 0.5, 0.8, 0.95, 0.975, 0.9995])
+def test_the_t_quantile_is_scipys(degrees: int, share: float) -> None:
+    from scipy import stats
+
+    assert t_quantile(share, degrees) == pytest.approx(stats.t.ppf(share, degrees), rel=1e-10, abs=1e-12)
+
+
+def test_the_t_distributions_share_undoes_its_quantile() -> None:
+    for degrees in (1, 2, 7, 8):
+        assert t_central_share(t_quantile(0.975, degrees), degrees) == pytest.approx(0.95, abs=1e-12)
+
+
+@pytest.mark.parametrize(("share", "degrees"), [(0.0, 3), (1.0, 3), (0.9, 0)])
+def test_an_impossible_quantile_is_refused(share: float, degrees: int) -> None:
+    with pytest.raises(ValueError, match="no t quantile"):
+        t_quantile(share, degrees)
+
+
+def test_one_job_gives_the_t_interval_over_its_trials() -> None:
+    values = (0.5, 0.6, 0.7, 0.8, 0.9)
+    found = estimate(of(*values))
+    error = stdev(values) / sqrt(5)
+    assert found.mean == pytest.approx(0.7)
+    assert found.standard_error == pytest.approx(error)
+    assert found.interval is not None
+    assert found.interval.low == pytest.approx(0.7 - 2.7764451 * error)
+    assert found.interval.high == pytest.approx(0.7 + 2.7764451 * error)
+    assert "this job only" in found.spread_words
+
+
+def test_several_jobs_are_clustered_by_job() -> None:
+    # Two jobs whose trials agree with each other: six values carry the information of two.
+    samples = of(0.2, 0.2, 0.2, job="a") + of(0.8, 0.8, 0.8, job="b")
+    found = estimate(samples)
+    assert found.standard_error == pytest.approx(0.3 / sqrt(2) * sqrt(2))  # s of (0.2, 0.8) over sqrt(2)
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == (0.0, 1.0)  # one degree of freedom: nothing is known
+    assert "clustered by job, 2 jobs" in found.spread_words
+
+
+@given(scores)
+def test_jobs_of_one_trial_each_give_the_plain_error(values: list[float]) -> None:
+    groups = {str(place): [value] for place, value in enumerate(values)}
+    clustered, plain = standard_error(groups), standard_error({"job": values})
+    assert clustered is not None
+    assert plain is not None
+    assert isclose(clustered, plain, rel_tol=1e-9, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("values", [(0.4,), (0.4, 0.6), (0.1, 0.2, 0.3, 0.9)])
+def test_fewer_than_five_values_show_the_points_and_their_range(values: tuple[float, ...]) -> None:
+    found = estimate(of(*values))
+    assert found.interval is None
+    assert found.points == values
+    words = found.spread_words
+    assert "interval" not in words or words == "one value, no interval"
+    if len(values) > 1:
+        assert f"range {min(values):.2f} to {max(values):.2f}" in words
+
+
+def test_equal_values_are_said_to_be_equal_instead_of_an_interval_of_no_width() -> None:
+    assert estimate(of(*[0.1] * 6)).spread_words == "all 6 values are equal, this job only, 6 trials"
+
+
+def test_the_excluded_are_counted_with_their_reasons_and_stand_beside_as_zero() -> None:
+    found = estimate([*of(0.8, 0.8, 0.8, None), Sample("job", None, "infrastructure")])
+    assert found.mean == pytest.approx(0.8)
+    assert found.with_excluded_as_zero == pytest.approx(0.48)
+    assert found.counted.words == "3 of 5 used (1 judge, 1 infrastructure)"
+    assert found.counted.excluded_share == pytest.approx(0.4)
+
+
+def test_nothing_usable_is_no_mean_and_not_zero() -> None:
+    found = estimate(of(None, None))
+    assert (found.mean, found.interval, found.spread_words) == (None, None, "no value")
+    assert found.with_excluded_as_zero == 0.0
+    assert estimate([]).with_excluded_as_zero is None
+    assert count([]).excluded_share == 0.0
+
+
+@given(scores)
+def test_an_interval_holds_its_mean_and_stays_possible(values: list[float]) -> None:
+    found = estimate(of(*values))
+    assert found.mean == pytest.approx(fmean(values))
+    if found.interval is not None:
+        assert 0 <= found.interval.low <= found.mean + 1e-12
+        assert found.mean - 1e-12 <= found.interval.high <= 1
+
+
+@pytest.mark.parametrize(
+    ("successes", "total"), [(0, 1), (1, 1), (3, 4), (5, 10), (0, 20), (17, 20), (98, 100)]
+)
+def test_wilsons_interval_is_scipys(successes: int, total: int) -> None:
+    from scipy.stats import binomtest
+
+    expected = binomtest(successes, total).proportion_ci(0.95, "wilson")
+    found = proportion(successes, total).interval
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_a_proportion_of_nothing_is_none_and_an_impossible_one_is_refused() -> None:
+    assert proportion(0, 0).share is None
+    with pytest.raises(ValueError, match="3 successes of 2"):
+        proportion(3, 2)
+
+
+def test_numbers_have_true_signs_and_no_minus_zero() -> None:
+    assert [signless(-0.001), signless(-0.5)] == ["0.00", "−0.50"]
+    assert [signed(0.0), signed(-0.004), signed(0.07), signed(-0.1)] == ["±0.00", "±0.00", "+0.07", "−0.10"]

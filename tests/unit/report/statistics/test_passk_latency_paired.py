@@ -1,0 +1,135 @@
+"""pass^k, percentiles, paired differences, and the composite explained."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bioeval_tui import score as composite
+from bioeval_tui.record.events import ScorePart
+from bioeval_tui.report.statistics.explained import needed, reweighted
+from bioeval_tui.report.statistics.latency import percentile, summarise
+from bioeval_tui.report.statistics.paired import difference, differences
+from bioeval_tui.report.statistics.passk import Tries, pass_hat, pass_k, pass_series
+from bioeval_tui.report.statistics.samples import Sample
+
+
+@given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n), st.integers(1, 8))))
+def test_pass_hat_is_the_share_of_k_trials_that_all_succeed(case: tuple[int, int, int]) -> None:
+    successes, trials, k = case
+    outcomes = [True] * successes + [False] * (trials - successes)
+    chosen = list(combinations(outcomes, k))
+    expected = float(Fraction(sum(map(all, chosen)), len(chosen))) if chosen else None
+    assert pass_hat(successes, trials, k) == (expected if expected is None else pytest.approx(expected))
+
+
+def test_pass_k_is_the_mean_over_tasks_and_names_those_with_too_few_trials() -> None:
+    tasks = [Tries("a", 4, 4), Tries("b", 2, 4), Tries("c", 1, 1)]
+    found = pass_k(tasks, 2)
+    assert found.value == pytest.approx((1 + 1 / 6) / 2)
+    assert (found.tasks, found.undefined) == (2, ("c",))
+    assert pass_k([], 1).value is None
+    assert [each.k for each in pass_series(tasks)] == [1]
+    assert pass_series([]) == ()
+
+
+@pytest.mark.parametrize(("successes", "trials", "k"), [(1, 1, 0), (2, 1, 1), (-1, 1, 1)])
+def test_pass_hat_refuses_what_cannot_be(successes: int, trials: int, k: int) -> None:
+    with pytest.raises(ValueError, match=r"no pass\^"):
+        pass_hat(successes, trials, k)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60), st.sampled_from([0.5, 0.9, 0.95]))
+def test_a_percentile_is_a_value_that_enough_values_do_not_exceed(values: list[float], share: float) -> None:
+    found = percentile(values, share)
+    assert found in values
+    assert sum(value <= found for value in values) >= share * len(values) - 1e-6
+    assert sum(value < found for value in values) < share * len(values) + 1e-6
+
+
+def test_latencies_are_summed_up_with_their_concurrency() -> None:
+    found = summarise([float(n) for n in range(1, 101)], [5.0, 7.0, 9.0], [4, 4])
+    assert (found.p50_ms, found.p90_ms, found.p95_ms, found.max_ms) == (50, 90, 95, 100)
+    assert (found.average_ms, found.first_token_ms, found.streamed) == (50.5, 7.0, 3)
+    assert found.concurrency_words == "4 conversations at a time"
+    assert summarise([], [], [1]).p95_ms is None
+    assert summarise([], [], [1]).concurrency_words == "1 conversation at a time"
+    assert summarise([], [], []).concurrency_words == "concurrency unknown"
+
+
+def pairs(*values: tuple[float | None, float | None]) -> list[Sample]:
+    return differences(
+        [(Sample("job", a, "" if a is not None else "judge"), Sample("job", b, "" if b is not None else "graph"))
+         for a, b in values]
+    )  # fmt: skip
+
+
+def test_differences_pair_and_keep_the_reason_of_what_is_missing() -> None:
+    found = pairs((0.5, 0.7), (None, 0.7), (0.5, None))
+    assert [sample.value for sample in found] == [pytest.approx(0.2), None, None]
+    assert [sample.reason for sample in found] == ["", "judge", "graph"]
+    lone = differences([(None, Sample("job", 1.0)), (Sample("job", 1.0), None)])
+    assert {sample.reason for sample in lone} == {"not held on both sides"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "higher", "verdict", "words"),
+    [
+        ([0.1, 0.2, 0.1, 0.2, 0.15], True, "better", "better"),
+        ([-0.1, -0.2, -0.1, -0.2, -0.15], True, "worse", "worse"),
+        ([0.1, 0.2, 0.1, 0.2, 0.15], False, "worse", "worse"),
+        ([-0.3, 0.3, -0.3, 0.3, 0.05], True, "not distinguishable", "not yet distinguishable"),
+        ([0.0] * 5, True, "same", "±0.00 in each of 5 pairs: the same"),
+        ([0.2, 0.2], True, "too few", "too few to tell"),
+        ([0.2], True, "too few", "+0.20 in one pair: too few to tell"),
+        ([], True, "not measured", "not measured"),
+    ],
+)
+def test_what_may_be_said_of_a_difference(steps: list[float], higher: bool, verdict: str, words: str) -> None:
+    found = difference([Sample("job", step) for step in steps], higher_is_better=higher)
+    assert found.verdict == verdict
+    assert words in found.words
+
+
+def part(name: str, value: float | None, weight: float, left_out: bool = False) -> ScorePart:
+    return ScorePart.model_validate({"name": name, "value": value, "weight": weight, "left_out": left_out})
+
+
+units = st.floats(0, 1)
+
+
+@given(units, units, units, st.integers(0, 3), units)
+def test_what_a_part_needs_reaches_the_target_and_less_does_not(
+    timing: float, task: float, assertion: float, failures: int, target: float
+) -> None:
+    parts = [part("timing", timing, 1), part("task", task, 2), part("assertion", assertion, 4)]
+    for item in needed(parts, failures, target):
+
+        def score(value: float, name: str = item.part) -> float:
+            changed = [p.model_copy(update={"value": value}) if p.name == name else p for p in parts]
+            weighted = sum(p.weight * (p.value or 0) for p in changed) / 7
+            return weighted - composite.penalty_of(failures)
+
+        if item.value is None:
+            assert score(1.0) < target + 1e-9
+        else:
+            assert score(item.value) >= target - 1e-9
+            assert item.value == 0 or score(item.value) == pytest.approx(target, abs=1e-9)
+
+
+def test_a_composite_that_was_not_measured_needs_nothing() -> None:
+    assert needed([part("timing", 1, 1), part("task", None, 2)], 0, 0.8) == ()
+
+
+def test_other_weights_change_the_score_and_zero_leaves_a_part_out() -> None:
+    parts = [part("timing", 0.5, 1), part("task", 1.0, 2), part("assertion", None, 4, True)]
+    assert composite.compose(parts, 0).score == 0.83
+    assert reweighted(parts, 0, {"task": 1}).score == 0.75
+    assert reweighted(parts, 0, {"timing": 0}).score == 1.0
+    assert reweighted(parts, 1, {"timing": 0}).score == 0.7
+    assert reweighted(parts, 0, {"timing": 0, "task": 0}).score is None
+    assert parts[0].weight == 1  # what was recorded stays as it was

@@ -1,0 +1,169 @@
+"""Judges against people over recorded runs: from overlays to numbers, JSON, CSV, the terminal and the gate."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from bioeval_tui.cli.runs import runs
+from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.record import events
+from bioeval_tui.record.overlay import append_overlay, append_reviews
+from bioeval_tui.record.paths import overlay_path
+from bioeval_tui.report.agreement import agreement_report, change, rated_tasks
+from bioeval_tui.report.formats.agreement import agreement_dict, change_words, print_agreement
+from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.loading import load_run
+from tests.unit.report.recorded import Recorded, Talk
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+JUDGED = ((0.2, 0.9), (0.8, 0.4))
+ADA = ((0.2, 0.9), (0.4, 0.4))
+BEN = ((0.0, 0.9), (0.4, 0.6))
+
+
+def review(author: str, condition: str, task: int, score: float, **fields: Any) -> events.Reviewed:
+    base: dict[str, Any] = {
+        "run_id": "r", "seq": 0, "at": NOW, "condition": condition, "trial": 1, "attempt": 1, "author": author,
+        "review": f"{author}{condition}{task}", "action": "override", "task": task, "after": score,
+        "why": "=it did <b>", "blind": author == "ben",
+    }  # fmt: skip
+    return events.Reviewed(**{**base, **fields})
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two conversations of two tasks, reviewed by two people, one of them blind."""
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    folder = tmp_path / "runs"
+    folder.mkdir(mode=0o700)
+    found = Recorded([Talk(tasks=JUDGED[0])], [Talk(tasks=JUDGED[1])]).write(folder)
+    for author, scores in (("ada", ADA), ("ben", BEN)):
+        for condition, both in zip(("withheld", "supplied"), scores, strict=True):
+            append_reviews(found, [review(author, condition, n, s) for n, s in enumerate(both, start=1)])
+    return found
+
+
+def judge_again(path: Path, scores: tuple[tuple[float, ...], ...]) -> None:
+    for condition, both in zip(("withheld", "supplied"), scores, strict=True):
+        tasks = tuple(events.TaskScored(task=n, title="t", score=s) for n, s in enumerate(both, start=1))
+        append_overlay(
+            path,
+            [
+                events.TranscriptScored(
+                    run_id="r", seq=9, at=NOW, condition=condition, trial=1, attempt=1, author="ada",
+                    judge="another", tasks=tasks, prompts={"eval/score": "abcdef0123456789"},
+                )
+            ],
+        )  # fmt: skip
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(runs, list(arguments), standalone_mode=False)
+
+
+def test_each_judge_stands_against_the_people_and_people_against_each_other(path: Path) -> None:
+    judge_again(path, ((0.1, 0.9), (0.4, 0.5)))
+    report = agreement_report(*rated_tasks([path]))
+    assert [(pair.a, pair.prompt) for pair in report.judges] == [
+        ("another", "eval/score abcdef01"), ("judge", "no prompt"),
+    ]  # fmt: skip
+    another, judge = (pair.agreement for pair in report.judges)
+    # People: 0.1, 0.9, 0.4, 0.5; the recorded judge is 0.1, 0, 0.4 and 0.1 away, and passes one task that they fail.
+    assert judge.n == 4
+    assert judge.mean_absolute_difference == pytest.approx(0.15)
+    assert judge.bias == pytest.approx((0.1 + 0 + 0.4 - 0.1) / 4)
+    assert judge.kappa == pytest.approx(0.5)
+    assert (another.kappa, another.mean_absolute_difference) == (1.0, pytest.approx(0.0))
+    (people,) = report.people
+    assert (people.a, people.b, people.agreement.n) == ("ada", "ben", 4)
+    assert people.agreement.mean_absolute_difference == pytest.approx(0.1)
+    assert report.people_alpha == pytest.approx(people.agreement.alpha)
+    gaps = report.judges[1].gaps
+    assert (round(gaps[0].difference, 2), gaps[0].passes_differ) == (0.4, True)
+    assert (report.blind, report.given) == (4, 8)
+    assert any("--blind" in note for note in report.notes)
+
+
+def test_judging_again_says_whether_it_is_closer_to_the_people(path: Path) -> None:
+    items, _ = rated_tasks([path])
+    assert change(items) is None
+    judge_again(path, ((0.1, 0.9), (0.4, 0.5)))
+    found = change(rated_tasks([path])[0])
+    assert found is not None
+    assert found.closer.mean == pytest.approx(-0.15)
+    words = "\n".join(change_words(found))
+    assert "against 4 tasks that people scored" in words
+    assert "mean |difference| 0.15 → 0.00" in words
+    assert "too few to tell" in words
+
+
+def test_blind_alone_and_json_and_csv_and_the_terminal(path: Path, tmp_path: Path) -> None:
+    result = call("agreement", "--blind", "--json")
+    data = json.loads(result.stdout)
+    assert (data["reviewers"], data["tasks"], data["scores_given_blind"]) == (["ben"], 4, 4)
+    assert data["judges"][0]["mean_absolute_difference"] == pytest.approx((0.2 + 0 + 0.4 + 0.2) / 4)
+    assert data["judges"][0]["disagreements"][0]["passes_differ"] is True
+    output = tmp_path / "calibration.csv"
+    assert call("agreement", path.stem, "--output", str(output)).return_value == ExitCode.OK
+    rows = list(csv.DictReader(io.StringIO(output.read_text("utf-8"))))
+    assert [(row["judge_score"], row["reviewers"]) for row in rows[:1]] == [("0.8", "ada; ben")]
+    assert rows[0]["why"].startswith("'=it did"), "a spreadsheet would run it"
+    console = Console(record=True, width=160)
+    print_agreement(agreement_report(*rated_tasks([path])), console)
+    text = console.export_text()
+    assert "4 tasks scored by 2 reviewers" in text
+    assert "ada and ben" in text
+    with pytest.raises(UsageError, match="no judge"):
+        raise call("agreement", "--judge", "nobody").exception or AssertionError
+
+
+def test_without_reviews_there_is_nothing_to_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    assert call("agreement").return_value == ExitCode.NOT_MEASURED
+    assert agreement_dict(agreement_report([]))["judges"] == []
+
+
+def test_the_gate_counts_people_only_when_asked(path: Path, tmp_path: Path) -> None:
+    # The judge passes task 1 of the second conversation with 0.8, people give it 0.4.
+    scores = load_run(path).state.scores()
+    bar = f"supplied:{scores['supplied']}"
+    assert call("gate", path.stem, "--fail-under", bar).return_value == ExitCode.OK
+    summary = tmp_path / "summary.md"
+    result = call("gate", path.stem, "--fail-under", bar, "--reviewed", "--md", str(summary))
+    assert result.return_value == ExitCode.BELOW
+    assert "(reviewed)" in result.output
+    assert "by ada, ben" in summary.read_text("utf-8")
+    with pytest.raises(UsageError, match="give a bar"):
+        raise call("gate", path.stem).exception or AssertionError
+
+
+def test_reports_show_both_scores_and_the_recording_stays(path: Path) -> None:
+    before = path.read_bytes()
+    run = load_run(path)
+    assert run.reviewed is not None
+    assert run.people_score("supplied", 1, 1) == pytest.approx(0.4)
+    markdown, html = markdown_report([run]), html_report([run])
+    assert "0.80 → 0.40 (reviewed)" in markdown
+    assert "Reviewed: withheld" in markdown
+    assert "<strong>0.40</strong> (reviewed)" in html
+    assert "by ada, ben" in html
+    assert "=it did &lt;b&gt;" in html
+    judge_again(path, ((0.1, 0.9), (0.4, 0.5)))
+    again = load_run(path)
+    assert {review.kind for review in again.reviews} == {"override", "override, blind"}
+    assert "0.40 (reviewed)" in markdown_report([again]), "it stands on the latest verdict"
+    assert path.read_bytes() == before
+    overlay_path(path).write_bytes(overlay_path(path).read_bytes()[:-20])
+    torn = load_run(path)
+    assert torn.problems
+    assert torn.reviewed is not None

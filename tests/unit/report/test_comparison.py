@@ -1,0 +1,132 @@
+"""Two runs side by side: what is called a difference, what is refused, and what fails a build."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from bioeval_tui.report.comparison import Comparison, compare
+from bioeval_tui.report.formats.comparison_console import print_comparison
+from bioeval_tui.report.formats.json_report import comparison_dict
+from tests.unit.report.recorded import Recorded, Talk, scoring
+
+AWAY = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
+
+
+def against(a: Recorded, b: Recorded) -> Comparison:
+    return compare(a.loaded(), b.loaded())
+
+
+def values(*scores: float) -> list[Talk]:
+    return [scoring(score) for score in scores]
+
+
+def test_the_sentence_counts_tasks_and_gives_the_paired_difference_with_its_interval() -> None:
+    a = Recorded([Talk(tasks=(0.5, 0.5, 0.9, 0.5), holds=()) for _ in range(5)])
+    b = Recorded([Talk(tasks=(0.7 + n / 50, 0.8, 0.6, 0.9), holds=()) for n in range(5)])
+    sentence = against(a, b).conditions[0].sentence
+    assert sentence.startswith("Facts withheld: B is better on 3 of 4 tasks and worse on 1; overall +0.")
+    assert "95 % interval" in sentence
+    assert sentence.endswith(": better.")
+
+
+def test_what_is_within_chance_is_not_called_better() -> None:
+    found = against(Recorded(values(0.5, 0.9, 0.4, 0.8, 0.6)), Recorded(values(0.9, 0.5, 0.8, 0.5, 0.65)))
+    assert found.conditions[0].score.verdict == "not distinguishable"
+    assert "not yet distinguishable" in found.conditions[0].sentence
+    assert found.regressions == ()
+
+
+def test_fewer_than_five_pairs_are_too_few_to_tell() -> None:
+    found = against(Recorded(values(0.5, 0.6)), Recorded(values(0.7, 0.9)))
+    assert found.conditions[0].score.words == "+0.25, 2 pairs from +0.20 to +0.30: too few to tell"
+
+
+def test_timing_is_refused_between_unequal_concurrency() -> None:
+    slow = Talk(holds=(), tasks=(0.5,), latencies_ms=(4000,))
+    quick = Talk(holds=(), tasks=(0.5,), latencies_ms=(500,))
+    found = against(Recorded([slow] * 5, concurrency=4), Recorded([quick] * 5))
+    assert (
+        "no timing difference is called: A held 4 conversations with its agent at a time, B 1"
+        in found.timing_refused
+    )
+    side = found.conditions[0]
+    assert (side.latency, side.averages_ms) == (None, (None, None))
+    assert {turn.difference_ms for turn in side.turns} == {None}
+    assert side.score.verdict == "same"  # the timing part is left out of both composites
+    equal = against(Recorded([slow] * 5), Recorded([quick] * 5)).conditions[0]
+    assert equal.latency is not None
+    assert (equal.latency.mean, equal.latency.verdict) == (-3500, "better")
+    assert equal.averages_ms == (4000, 500)
+    assert [turn.difference_ms for turn in equal.turns] == [-3500] * 5
+
+
+def test_trials_without_a_partner_are_left_out_and_said() -> None:
+    found = against(Recorded(values(0.5, 0.5, 0.5)), Recorded([scoring(0.7), AWAY]))
+    assert (
+        found.conditions[0].score.estimate.counted.words
+        == "1 of 3 used (1 infrastructure, 1 not held on both sides)"
+    )
+    assert "A has 3 trials, B 2: only trials of the same number pair" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "regressed"),
+    [
+        ([0.9] * 5, [0.5] * 5, True),
+        ([0.5] * 5, [0.9] * 5, False),
+        ([0.9], [0.5], True),
+        ([0.9, 0.5], [0.5, 0.9], False),
+        ([0.5], [0.5], False),
+    ],
+)
+def test_a_regression_is_a_fall_beyond_chance_or_in_every_pair(
+    a: list[float], b: list[float], regressed: bool
+) -> None:
+    assert bool(against(Recorded(values(*a)), Recorded(values(*b))).regressions) is regressed
+
+
+def test_an_assertion_that_held_and_does_not_any_more_is_a_regression() -> None:
+    found = against(Recorded([Talk(holds=(True, False))]), Recorded([Talk(holds=(False, True))]))
+    changes = {check.title: check.change for check in found.conditions[0].assertions}
+    assert changes == {"check 1": "broken", "check 2": "fixed"}
+    assert any("“check 1” held in A and does not in B" in line for line in found.regressions)
+
+
+def test_different_jobs_judges_and_unclean_runs_are_said() -> None:
+    a = Recorded([Talk(tasks=(1.0, 1.0))], started={"judge": "x"})
+    b = Recorded([Talk(tasks=(1.0,))], clean=False, started={"job_sha256": "1" * 64, "prompts": {"p": "q"}})
+    found = against(a, b)
+    assert len([note for note in found.notes if "differ" in note]) == 3
+    assert any("B is not clean" in note for note in found.notes)
+    lone = found.conditions[0].tasks[1]
+    assert (lone.title, lone.b, lone.difference) == ("task 2", None, None)
+
+
+def test_only_the_condition_that_both_hold_is_compared_and_that_is_said() -> None:
+    found = compare(Recorded([scoring(0.2)], [scoring(0.5)]).loaded(), Recorded((), [scoring(0.6)]).loaded())
+    assert [side.condition for side in found.conditions] == ["supplied"]
+    assert found.measured
+    assert "B holds facts supplied only" in found.notes
+
+
+def test_runs_that_share_no_condition_are_not_measured() -> None:
+    found = against(Recorded(values(0.5)), Recorded(supplied=values(0.5)))
+    assert (found.conditions, found.measured) == ((), False)
+
+
+def test_the_console_and_json_say_the_same() -> None:
+    found = against(Recorded([Talk(says="[red]A[/] said")]), Recorded([Talk(tasks=(0.2,), says="B said")]))
+    file = io.StringIO()
+    print_comparison(found, Console(file=file, width=160), texts=True)
+    text, data = file.getvalue(), comparison_dict(found)
+    side = data["conditions"]["withheld"]
+    assert side["sentence"] in text
+    assert "[red]A[/] said" in text
+    assert re.search(r"average answer +0\.50 s +0\.50 s +±0\.00 s", text)
+    assert all(line in text for line in data["regressions"])
+    assert side["tasks"][0]["difference"]["mean"] == pytest.approx(-0.8)
+    assert side["turns"][0]["b"]["messages"][1]["content"] == "B said"

@@ -1,0 +1,103 @@
+"""Cost from recorded tokens and the price table; what nobody knows is unknown, never 0."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from bioeval_tui.evaluate.prices import Price, Prices
+from bioeval_tui.record.state import RunState
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.json_report import comparison_dict, json_report
+from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import result_with_cost
+from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.report.words import cost_words, dollars, token_words, why_unknown
+from tests.unit.report.recorded import Recorded, Talk
+
+PRICES = Prices({"api.example": {"small": Price(1.0, 10.0), "large": Price(2.0, 20.0)}}, {})
+
+
+def run(**options: Any) -> LoadedRun:
+    """Two conversations with a chat endpoint; a model plays the user and another judges."""
+    talk = Talk(latencies_ms=(500, 500))
+    started = {
+        "model": "large",
+        "hosts": ("api.example",),
+        "options": {"evaluator_model": "small", "judge_model": ["large"], "models_host": "api.example"},
+    }
+    loaded = Recorded([talk], [talk], started=started | options).loaded()
+    loaded.state.job["target"] = {"protocol": "openai"}
+    for held in loaded.state.conversations.values():
+        for message in held.messages[1:]:  # the greeting is drawn, no model says it
+            message.tokens_in, message.tokens_out = 1000, 100
+        assert held.verdict is not None
+        held.verdict = held.verdict.model_copy(update={"tokens_in": 5000, "tokens_out": 50})
+    return replace(loaded, prices=PRICES)
+
+
+def test_each_peer_is_counted_at_its_own_price() -> None:
+    spent = summarise_runs([run()])[0].conditions[0].spent
+    found = {peer.peer: peer.dollars for peer in spent.peers}
+    assert found == {"agent": 2 * 0.004, "evaluator": 0.002, "judge": 0.011}
+    assert spent.dollars == spent.known == 0.021
+    assert cost_words(spent) == "$0.0210"
+    assert (
+        token_words(spent) == "agent 2,000 in, 200 out; evaluator 1,000 in, 100 out; judge 5,000 in, 50 out"
+    )
+
+
+def test_what_is_not_known_makes_the_whole_unknown() -> None:
+    other = run(hosts=("localhost:8000",), model="local")
+    spent = summarise_runs([other])[0].spent
+    assert spent.dollars is None
+    assert cost_words(spent) == "$0.0260; agent unknown"
+    assert why_unknown(spent) == "agent: no price of local at localhost:8000 in prices.yml"
+    silent = run()
+    talk = silent.state.conversation("withheld")
+    assert talk is not None
+    talk.messages[3].tokens_out = None
+    spent = summarise_runs([silent])[0].conditions[0].spent
+    assert why_unknown(spent) == "agent: 1 of 2 answers came without a count of tokens"
+    rest = run()
+    rest.state.job["target"] = {"protocol": "rest"}
+    assert summarise_runs([rest])[0].spent.of("agent").dollars is None
+
+
+def test_scripts_people_and_rules_cost_nothing() -> None:
+    found = run()
+    found.state.job["evaluator"], found.state.job["scorer"] = {"kind": "scripted"}, {"kind": "rules"}
+    spent = summarise_runs([found])[0].spent
+    assert [spent.of("evaluator").dollars, spent.of("judge").dollars] == [0.0, 0.0]
+    assert (dollars(0.0), dollars(None), dollars(1234.5)) == ("$0", "unknown", "$1,234.50")
+
+
+def test_a_panel_counts_at_its_dearest_price() -> None:
+    options = {"judge_model": ["small", "large"], "evaluator_model": "small", "models_host": "api.example"}
+    assert summarise_runs([run(options=options)])[0].conditions[0].spent.of("judge").dollars == 0.011
+
+
+def test_every_report_and_comparison_says_tokens_and_cost() -> None:
+    found = run()
+    other = replace(run(model="unheard of"), path=found.path)
+    page = html_report([found])
+    assert "Tokens and cost" in page
+    assert "$0.0210" in page
+    text = markdown_report([found, other])
+    assert "\\$0.0210" in text
+    assert "no price of unheard of at api.example" in text
+    data = json_report([found])
+    assert data["runs"][0]["cost"]["dollars"] == 0.042
+    assert data["summary"][0]["conditions"]["supplied"]["cost"]["peers"]["judge"] == {
+        "tokens_in": 5000, "tokens_out": 50, "dollars": 0.011, "why_unknown": None,
+    }  # fmt: skip
+    sides = comparison_dict(compare(found, other))["conditions"]["withheld"]["cost"]
+    assert (sides["a"]["dollars"], sides["b"]["dollars"]) == (0.021, None)
+
+
+def test_the_printed_result_has_it_too() -> None:
+    found = result_with_cost(run().state, PRICES)
+    assert found["cost"]["dollars"] == 0.042
+    assert result_with_cost(RunState(), PRICES)["cost"] is None

@@ -1,0 +1,201 @@
+"""The gate: exit 1 when something is below its bar, 3 when too much could not be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.record.state import RunState
+from bioeval_tui.report.formats.junit import junit_xml
+from bioeval_tui.report.formats.markdown import gate_markdown
+from bioeval_tui.report.gate import GateResult, GateRules, evaluate, from_state
+from tests.unit.report.recorded import Recorded, Talk, scoring
+
+AWAY = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
+
+
+def gate(runs: Recorded | Sequence[Recorded], *under: str, **options: Any) -> GateResult:
+    runs = [runs] if isinstance(runs, Recorded) else runs
+    return evaluate([run.loaded() for run in runs], GateRules.parse(under, **options))
+
+
+@pytest.mark.parametrize(
+    ("bar", "code"),
+    [("0.7", 0), ("0.70", 0), ("0.71", 1), ("supplied:0.9,withheld:0.5", 0), ("supplied:0.95", 1), ("withheld:0.51", 1),
+     ("mean:0.7", 0)],
+)  # fmt: skip
+def test_bars_hold_the_mean_or_a_condition(bar: str, code: int) -> None:
+    assert gate(Recorded([scoring(0.5)], [scoring(0.9)]), bar).exit_code == code
+
+
+def test_a_good_job_does_not_hide_a_bad_one() -> None:
+    runs = [Recorded([scoring(1.0)], job="good"), Recorded([scoring(0.4)], job="bad")]
+    result = gate(runs, "withheld:0.6")
+    assert result.exit_code == 1
+    assert [(check.job, check.status) for check in result.checks] == [("good", "passed"), ("bad", "failed")]
+
+
+def test_up_to_ten_per_cent_may_be_excluded() -> None:
+    assert gate(Recorded([scoring(0.9)] * 9 + [AWAY]), "withheld:0.8").exit_code == 0
+    result = gate(Recorded([scoring(0.9)] * 8 + [AWAY]), "withheld:0.8")
+    assert result.exit_code == 3
+    assert result.notes == (
+        "more than 10 % of the conversations could not be used: 8 of 9 used (1 infrastructure)",
+    )
+
+
+def test_conversations_that_were_planned_and_never_held_are_excluded_too() -> None:
+    result = gate(Recorded([scoring(0.9)], trials=4), "withheld:0.8")
+    assert result.exit_code == 3
+    assert dict(result.counted.reasons) == {"not held": 3}
+
+
+def test_what_could_not_be_measured_is_three_even_without_a_bar() -> None:
+    assert gate(Recorded([AWAY], [scoring(1.0)])).exit_code == 3
+    assert gate([]).exit_code == 3
+    assert gate(Recorded([scoring(0.1)])).exit_code == 0
+
+
+def test_a_bar_for_a_condition_that_was_not_run_cannot_be_checked() -> None:
+    assert gate(Recorded([scoring(0.9)]), "supplied:0.8").exit_code == 3
+
+
+def test_the_mean_of_one_condition_is_not_measured() -> None:
+    result = gate(Recorded([scoring(0.9)]), "0.5")
+    assert result.exit_code == 3
+    assert result.checks[0].words == "needs both conditions; withheld 1 of 1 used"
+
+
+@pytest.mark.parametrize("bar", ["0.5", "mean:0.5", "withheld:0.5", "supplied:0.5,withheld:0.5"])
+def test_bars_that_one_condition_cannot_answer_are_refused(bar: str) -> None:
+    rules = GateRules.parse([bar])
+    rules.require_held(("supplied", "withheld"))
+    with pytest.raises(UsageError, match=r"holds facts supplied only; give supplied:0\.5, or hold both"):
+        rules.require_held(("supplied",))
+    GateRules.parse(["supplied:0.5"]).require_held(("supplied",))
+
+
+def test_a_failed_assertion_fails_only_when_asked() -> None:
+    run = Recorded([Talk(holds=(True, False))])
+    assert gate(run).exit_code == 0
+    result = gate(run, fail_on_assertion=True)
+    assert result.exit_code == 1
+    assert [check.rule for check in result.checks] == ["assertion “check 2”"]
+
+
+@pytest.mark.parametrize(("option", "code"), [("2:0.5", 0), ("2:0.51", 1), ("5:0.1", 3), ("1:0.7,2:0.5", 0)])
+def test_pass_k_bars(option: str, code: int) -> None:
+    run = Recorded([Talk(), Talk(), Talk(), Talk(tasks=(0.1,))])  # pass^2 = 3/6
+    assert gate(run, min_pass_k=[option]).exit_code == code
+
+
+def test_a_trial_lost_to_infrastructure_is_no_trial_for_pass_k_though_its_tasks_were_judged() -> None:
+    lost = Talk(holds=(None,))  # the graph was away at the end
+    assert gate(Recorded([Talk(), lost, Talk()]), min_pass_k=["2:1.0"]).checks[0].value == 1.0
+    assert gate(Recorded([Talk(tasks=(0.1,)), lost, lost]), min_pass_k=["2:0.1"]).exit_code == 3
+
+
+def test_pass_k_of_a_job_without_tasks_cannot_be_checked() -> None:
+    result = gate(Recorded([Talk(tasks=())]), min_pass_k=["1:0.5"])
+    assert result.exit_code == 3
+    assert "no tasks" in result.checks[0].words
+
+
+@pytest.mark.parametrize(
+    ("under", "pass_k", "words"),
+    [
+        (["abc"], [], "'abc' is no number"),
+        (["1.2"], [], "between 0 and 1"),
+        (["nan"], [], "between 0 and 1"),
+        (["given:0.5"], [], "'given' is no condition"),
+        ([], ["2"], "write K:BAR"),
+        ([], ["0:0.9"], "write K:BAR"),
+        ([], ["x:0.9"], "write K:BAR"),
+        ([], ["2:high"], "'high' is no number"),
+    ],
+)
+def test_a_wrong_option_says_what_would_be_right(under: list[str], pass_k: list[str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        GateRules.parse(under, min_pass_k=pass_k)
+
+
+def test_a_run_that_never_started_is_no_run() -> None:
+    assert from_state(RunState()) is None
+
+
+def test_the_result_is_json_and_markdown() -> None:
+    run = Recorded([scoring(0.5)], [scoring(0.9)], job="job | <b>")
+    result = gate(run, "supplied:0.95")
+    data = result.to_dict()
+    assert (data["exit_code"], data["used"], data["held"]) == (1, 2, 2)
+    assert data["checks"][0]["value"] == pytest.approx(0.9)
+    text = gate_markdown(result, [run.loaded()])
+    assert text.startswith("## Below the bar\n")
+    assert "| ✗ | job \\| &lt;b&gt; | supplied | score | 0.95 | 0.90 | 1 of 1 used |" in text
+    assert "| job \\| &lt;b&gt; | 0.50 | 0.90 | 0.70 |" in text
+
+
+def junit(run: Recorded, **options: Any) -> ET.Element:
+    return ET.fromstring(junit_xml([run.loaded()], GateRules.parse(**options) if options else None))
+
+
+def outcomes(suite: ET.Element) -> dict[str, str]:
+    return {
+        case.attrib["name"]: next((child.tag for child in case), "passed") for case in suite.iter("testcase")
+    }
+
+
+def test_junit_has_a_suite_for_each_conversation_and_a_case_for_each_check() -> None:
+    root = junit(
+        Recorded([Talk(tasks=(0.3,), holds=(True, False), latencies_ms=(1500,))], [Talk(holds=(True, True))])
+    )
+    names = [suite.attrib["name"] for suite in root]
+    assert names == ["job · facts withheld · trial 1", "job · facts supplied · trial 1"]
+    assert outcomes(root[0]) == {
+        "assertion: check 1": "passed", "assertion: check 2": "failure", "task: task 1": "failure",
+        "latency: 1 s on average": "failure", "score": "passed",
+    }  # fmt: skip
+    assert set(outcomes(root[1]).values()) == {"passed"}
+
+
+def test_junit_totals_agree_with_the_cases_and_times_are_seconds() -> None:
+    root = junit(Recorded([Talk(holds=(True, None)), AWAY, Talk(ends=False)]), fail_under=["withheld:0.99"])
+    for element in [root, *root.iter("testsuite")]:
+        cases = list(element.iter("testcase"))
+        assert int(element.attrib["tests"]) == len(cases)
+        for total, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            if element is root and total == "skipped":
+                assert total not in element.attrib  # Jenkins' schema refuses it here
+                continue
+            assert int(element.attrib[total]) == sum(1 for case in cases if case.find(tag) is not None)
+    assert root[0].attrib["time"] == "1.000"
+    assert root[0].attrib["timestamp"].startswith("2026-01-02T03:04:05")
+
+
+def test_junit_tells_below_from_not_checked_from_not_executed() -> None:
+    root = junit(Recorded([AWAY, Talk(reason="cancelled"), Talk(tasks=None)], trials=4))
+    kinds = [set(outcomes(suite).values()) for suite in root]
+    assert kinds[0] - {"failure", "passed"} == {"error"}
+    assert outcomes(root[1])["task: task 1"] == "skipped"
+    assert outcomes(root[2])["task: task 1"] == "error"
+    assert outcomes(root[2])["score"] == "error"
+    assert kinds[3] == {"skipped"}
+
+
+def test_junit_shows_bars_over_several_conversations_in_a_suite_of_their_own() -> None:
+    root = junit(Recorded([scoring(0.5)] * 2, [scoring(0.9)] * 2), fail_under=["0.8"], min_pass_k=["2:0.5"])
+    assert outcomes(root[-1]) == {
+        "job: mean (published formula) at least 0.8": "failure",
+        "job, facts withheld: pass^2 at least 0.5": "failure",
+        "job, facts supplied: pass^2 at least 0.5": "passed",
+    }
+
+
+def test_junit_drops_what_xml_forbids() -> None:
+    run = Recorded([Talk(holds=(False,))], job='a\x00b\x0b\ufffe<&"\U0001f600')
+    root = junit(run)
+    assert root[0].attrib["name"].startswith('ab<&"\U0001f600 · ')

@@ -1,0 +1,77 @@
+"""Transcripts judged again: the latest verdict counts in reports, the recorded one stands beside it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui import score as composite
+from bioeval_tui.record import events
+from bioeval_tui.record.overlay import append_overlay
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.json_report import json_report
+from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.report.view import warnings
+from tests.unit.report.recorded import Recorded, Talk
+
+
+def judged(score: float, judge: str, *, trial: int = 1, attempt: int = 1) -> list[events.RunEvent]:
+    """A later judging of the withheld conversation, as `runs rescore` writes it."""
+    parts = (
+        composite.timing_part(1000.0, [500.0], ended=True),
+        composite.task_part([score], 1),
+        composite.assertion_part([(1.0, True)]),
+    )
+    whole = composite.compose(parts, 0)
+    where: dict[str, Any] = {
+        "run_id": "20260102-030405-abcd", "seq": 99, "at": datetime(2026, 2, 3, tzinfo=UTC),
+        "condition": "withheld", "trial": trial, "attempt": attempt, "author": "ada",
+    }  # fmt: skip
+    task = events.TaskScored(task=1, title="task 1", score=score)
+    verdict = events.TranscriptScored(
+        **where, judge=judge, tasks=(task,), prompts={"eval/score": "cafe" * 16}
+    )
+    scored = events.ConversationScored(**where, score=whole.score, parts=whole.parts, penalty=0.0, failures=0)
+    return [verdict, scored]
+
+
+def test_the_latest_verdict_counts_and_the_recorded_one_stands_beside_it(tmp_path: Path) -> None:
+    path = Recorded([Talk(tasks=(1.0,))], [Talk(tasks=(1.0,))]).write(tmp_path)
+    append_overlay(path, [*judged(0.5, "first"), *judged(0.0, "second")])
+    run = load_run(path)
+    assert summarise_runs([run])[0].conditions[0].score.mean == 0.71
+    assert run.state.ended is not None
+    assert run.state.ended.mean == 0.85
+    (again,) = run.judged_again.values()
+    assert [(row.judge, row.score, row.counts) for row in again.rows] == [
+        ("judge", 1.0, False), ("first", 0.86, False), ("second", 0.71, True),
+    ]  # fmt: skip
+    said = "1 of 2 conversations judged again: the latest verdict of each counts (second)"
+    assert any(line.startswith(said) for line in warnings(run))
+    assert "Judged again" in html_report([run])
+    assert "| second | eval/score cafecafe | ada |" in markdown_report([run])
+    report = json_report([run])["runs"][0]
+    assert report["score"] == 0.85
+    assert [row["counts"] for row in report["judged_again"]] == [False, False, True]
+
+
+def test_as_recorded_counts_what_was_recorded(tmp_path: Path) -> None:
+    path = Recorded([Talk(tasks=(1.0,))], [Talk(tasks=(1.0,))]).write(tmp_path)
+    append_overlay(path, judged(0.0, "second"))
+    run = load_run(path, as_recorded=True)
+    assert summarise_runs([run])[0].conditions[0].score.mean == 1.0
+    assert [row.counts for row in run.judged_again[next(iter(run.judged_again))].rows] == [True, False]
+    notes = compare(load_run(path), run).notes
+    assert "the judges differ: A judge, second; B judge" in notes
+
+
+def test_a_verdict_on_an_abandoned_attempt_or_an_unknown_conversation_is_left_out(tmp_path: Path) -> None:
+    path = Recorded([Talk(tasks=(1.0,))]).write(tmp_path)
+    append_overlay(path, [*judged(0.0, "x", attempt=7), *judged(0.0, "x", trial=9)])
+    run = load_run(path)
+    assert not run.judged_again
+    assert list(run.state.conversations) == [("withheld", 1)]

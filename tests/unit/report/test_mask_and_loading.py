@@ -1,0 +1,64 @@
+"""Recordings are found, read, cleaned and masked in one place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import RecordingError, UsageError
+from bioeval_tui.report.loading import find_recording, load_run
+from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
+
+HOSTILE = "hi \x1b]52;c;eA==\x07 there\u202e"
+
+
+def test_a_run_is_found_by_file_or_by_part_of_its_id(tmp_path: Path) -> None:
+    path = Recorded([scoring(1.0)]).write(tmp_path)
+    assert find_recording(str(path), tmp_path / "elsewhere") == path
+    assert find_recording("abcd", tmp_path) == path
+    with pytest.raises(UsageError, match="no such run"):
+        find_recording("ffff", tmp_path)
+
+
+def test_the_golden_recording_loads() -> None:
+    run = load_run(GOLDEN)
+    assert run.state.scores() == {"withheld": 0.44, "supplied": 1.0}
+    assert (run.trials, run.problems, run.reviews) == ([1], (), ())
+
+
+def test_a_recording_without_its_first_event_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "20260102-030405-abcd.jsonl"
+    path.write_bytes(b"".join(GOLDEN.read_bytes().splitlines(keepends=True)[1:]))
+    with pytest.raises(RecordingError, match="the first event is missing"):
+        load_run(path)
+
+
+def test_text_of_a_foreign_recording_is_cleaned_again(tmp_path: Path) -> None:
+    run = load_run(Recorded([Talk(says=HOSTILE)], started={"agent": HOSTILE}).write(tmp_path))
+    talk = run.state.conversation("withheld")
+    assert talk is not None
+    for text in (talk.messages[1].text, run.started.agent):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert text.startswith("hi ␛ there")
+
+
+def test_reviews_are_read_from_the_overlay_and_damage_is_reported(tmp_path: Path) -> None:
+    path = Recorded([scoring(0.5)]).write(tmp_path)
+    rows = [
+        json.dumps({"kind": "score_overridden", "author": "ada\x1b[2J", "at": "2026-02-03T04:05:06Z",
+                    "condition": "withheld", "trial": 1, "task": 1, "before": 0.5, "after": 0.9, "why": "it did"}),
+        "{broken",
+        json.dumps({"kind": 3, "task": "x", "before": True}),
+    ]  # fmt: skip
+    path.with_suffix(".overlay.jsonl").write_text("\n".join(rows) + "\n")
+    run = load_run(path)
+    first, odd = run.reviews
+    assert (first.kind, first.about, first.before, first.after, first.why) == (
+        "score overridden", "withheld, trial 1, task 1", 0.5, 0.9, "it did",
+    )  # fmt: skip
+    assert first.author == "ada␛"
+    assert (odd.kind, odd.author, odd.about, odd.before) == ("entry", "unknown", "the run", None)
+    assert [problem.line for problem in run.problems] == [2]

@@ -1,0 +1,27 @@
+"""What repeated runs found, in lines: everything per condition, nothing pooled."""
+
+from __future__ import annotations
+
+from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.report.summary_words import summary_lines
+from tests.unit.report.recorded import Recorded, Talk, scoring
+
+AWAY = Talk(reason="evaluator_failed", fault="infrastructure")
+
+
+def test_every_figure_of_a_batch_is_said_per_condition() -> None:
+    run = Recorded(
+        [scoring(0.5), scoring(0.6), AWAY],
+        [Talk(latencies_ms=(400, 800), failures=1), scoring(1.0), scoring(1.0)],
+    ).loaded()
+    lines = [f"{about}: {found}" for about, found in summary_lines(summarise_runs([run])[0])]
+    assert lines[0].startswith("facts withheld: 0.55 (2 values: 0.50, 0.60; range 0.50 to 0.60; 2 of 3 used")
+    assert "1 infrastructure" in lines[0]
+    assert lines[0].endswith("standard error 0.050; 0.37 with the excluded as 0)")
+    assert "pass^k over tasks k = 1: 0.00, 2: 0.00" in lines[1]
+    assert "median 0.80 s, p90 1.00 s, p95 1.00 s, longest 1.00 s, first token" in lines[5]
+    assert "(1 conversation at a time); 1 failure" in lines[5]
+    assert any(line.startswith("uplift by the facts: ") for line in lines)
+    assert any(line.startswith("uplift of “task 1”: ") for line in lines)
+    assert "longest 1.00 s" in markdown_report([run, run])

@@ -1,0 +1,68 @@
+"""The same words in every format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bioeval_tui.grade.task_report import ReportExtra
+from bioeval_tui.record.events import ConversationEnded
+from bioeval_tui.report import words
+from bioeval_tui.report.statistics.passk import PassK
+from tests.unit.report.formats.test_documents import graded
+from tests.unit.report.recorded import START
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (words.number(None), "–"),
+        (words.number_up(0.7801), "0.79"),
+        (words.number_up(0.78), "0.78"),
+        (words.seconds(None), "–"),
+        (words.signed_seconds(-1500), "−1.50 s"),
+        (words.signed_seconds(0.1), "±0.00 s"),
+        (words.whole(12345), "12,345"),
+        (words.duration(59.4), "59 s"),
+        (words.duration(108), "1 min 48 s"),
+        (words.duration(7500), "2 h 5 min"),
+        (words.who("rehearsal: rules judge", "judge"), "rules judge"),
+        (words.who("gpt-4.1-mini", "judge"), "judge gpt-4.1-mini"),
+        (words.value_text({"a": [1, None]}), '{"a":[1,null]}'),
+        (words.pass_words(()), "no trials"),
+        (words.pass_words([PassK(k, 1 / k, 1) for k in range(1, 8)]),
+         "k = 1: 1.00, 2: 0.50, 3: 0.33, 4: 0.25, 5: 0.20, … 7: 0.14"),
+    ],
+)  # fmt: skip
+def test_numbers_in_words(said: str, expected: str) -> None:
+    assert said == expected
+
+
+def test_an_end_says_whose_fault_it_was() -> None:
+    base: dict[str, Any] = {"run_id": "r", "seq": 1, "at": START, "condition": "withheld", "trial": 1}
+    signed_off = ConversationEnded(**base, reason="signed_off", fault="none")
+    failed = ConversationEnded(**base, reason="agent_failed", fault="agent", detail="503 four times")
+    assert words.ending(signed_off) == "signed off"
+    assert words.ending(failed) == "the agent failed, fault: agent: 503 four times"
+
+
+def test_a_medal_stands_in_a_word_and_a_sign() -> None:
+    none = {"silver_medal": False, "any_medal": False}
+    assert words.medal_word(graded()) == "◐ Silver"
+    assert words.medal_word(graded(**none)) == "– No medal"
+    assert words.medal_word(graded(**none, valid_submission=False)) == "! Invalid"
+    assert (
+        words.medal_word(graded(**none, valid_submission=False, submission_exists=False))
+        == "– Nothing handed in"
+    )
+
+
+def test_a_standing_names_what_is_known() -> None:
+    extra = ReportExtra(leaderboard_position=39, next_medal="gold", score_needed=0.95)
+    report = graded(leaderboard_size=1043, leaderboard_percentile=96.4, beats_human=True, extra=extra)
+    assert words.standing(report) == (
+        "score 0.9, higher is better; would place 39 of 1,043; percentile 96.4; above the human median;"
+        " gold begins at 0.95"
+    )
+    assert words.standing(graded(score=None)) == "no score"

@@ -1,0 +1,71 @@
+"""What docs/ tell people to import keeps its name, and is the very thing that the program uses."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+PUBLISHED = {
+    "bioeval_tui.compat": ["biomlbench"],
+    "bioeval_tui.grading": [
+        "Grader", "GraderPool", "Invalid", "InvalidSubmissionError", "Leaderboard", "NotGraded", "NotGradedError", "Outcome",
+        "Ranking", "Registry", "Task", "TaskEntry", "TaskReport", "aggregate_reports", "calculate_human_performance_metrics",
+        "extract_agent_from_submission_path", "grade_csv", "grade_jsonl", "grade_submission", "load_leaderboard", "load_reports",
+        "medal_places", "prepare_task", "rank", "registry", "validate_submission",
+    ],
+    "bioeval_tui.grading.metrics": ["METRICS", "Metric"],
+    "bioeval_tui.plugins": ["installed", "load", "make_agent", "require"],
+    "bioeval_tui.protocols": [
+        "Agent", "AssertionView", "CheckResult", "Delta", "Evaluator", "EvaluatorView", "Evidence", "Generation", "GraphSnapshot",
+        "Judge", "JudgeView", "KnowledgeGraph", "PeerError", "Reply", "Rows", "TaskVerdict", "TranscriptMessage", "Utterance",
+        "Verdict", "Violation",
+    ],
+    "bioeval_tui.pytest_plugin": ["bioeval"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("module", PUBLISHED)
+def test_a_published_name_can_be_imported(module: str) -> None:
+    found = importlib.import_module(module)
+    assert [name for name in PUBLISHED[module] if not hasattr(found, name)] == []
+
+
+def test_every_import_in_the_docs_is_published() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]]
+    told = {
+        (module, name.strip())
+        for text in texts
+        for module, names in re.findall(
+            r"^from (bioeval_tui[\w.]*) import ([\w, ]+)$", text, flags=re.MULTILINE
+        )
+        for name in names.split(",")
+    }
+    assert told, "the docs name some"
+    assert [(m, n) for m, n in told if n not in PUBLISHED.get(m, []) and f"{m}.{n}" not in PUBLISHED] == []
+
+
+def test_both_names_of_grading_give_the_same_classes() -> None:
+    from bioeval_tui import grade, grading
+    from bioeval_tui.evaluate import seams
+    from bioeval_tui.grade import metrics
+
+    assert all(getattr(grading, name) is getattr(grade, name) for name in grade.__all__)
+    assert importlib.import_module("bioeval_tui.grading.metrics").Metric is metrics.Metric
+    assert importlib.import_module("bioeval_tui.protocols").PeerError is seams.PeerError
+
+
+def test_a_name_that_grading_does_not_have_is_an_attribute_error() -> None:
+    from bioeval_tui import grading
+
+    with pytest.raises(AttributeError, match="no attribute 'grade_everything'"):
+        _ = grading.grade_everything
+
+
+def test_the_pytest_plugin_is_installed_under_its_published_name() -> None:
+    assert entry_points(group="pytest11")["bioeval"].value == "bioeval_tui.pytest_plugin"

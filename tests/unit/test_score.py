@@ -1,0 +1,103 @@
+"""The composite against an independent one-line oracle, and the parts that can be missing."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bioeval_tui import score as composite
+from bioeval_tui.score import assertion_part, compose, task_part, timing_part
+
+DOCS = Path(__file__).parents[2] / "docs" / "scoring.md"
+unit = st.floats(0, 1)
+
+
+@given(
+    aspirational=st.floats(1, 1e6),
+    latencies=st.lists(st.floats(0.1, 1e6), min_size=1, max_size=20),
+    tasks=st.lists(unit, max_size=8),
+    assertions=st.lists(st.tuples(st.floats(0.1, 10), st.booleans()), max_size=8),
+    failures=st.integers(0, 5),
+)
+def test_the_formula_agrees_with_its_one_line_oracle(
+    aspirational: float,
+    latencies: list[float],
+    tasks: list[float],
+    assertions: list[tuple[float, bool]],
+    failures: int,
+) -> None:
+    parts = [timing_part(aspirational, latencies), task_part(tasks, len(tasks)), assertion_part(assertions)]
+    oracle = max(
+        0,
+        (
+            min(1, aspirational / (sum(latencies) / len(latencies)))
+            + (2 * sum(tasks) / len(tasks) if tasks else 0)
+            + (4 * sum(w for w, ok in assertions if ok) / sum(w for w, _ in assertions) if assertions else 0)
+        )
+        / (1 + 2 * bool(tasks) + 4 * bool(assertions))
+        - min(0.3 * failures, 0.5),
+    )
+    score = compose(parts, failures).score
+    # Rounding to cents amplifies a last-bit difference of the two summations to 0.01 at a tie.
+    assert score == pytest.approx(oracle, abs=0.005 + 1e-9)
+
+
+def worked_examples() -> list[tuple[str, ...]]:
+    """Return the rows of the table in docs/scoring.md."""
+    text = DOCS.read_text(encoding="utf-8")
+    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in text.splitlines()]
+    head = rows.index(("timing", "tasks", "assertions (weight: holds)", "failures", "score"))
+    return list(itertools.takewhile(lambda row: len(row) == 5, rows[head + 2 :]))
+
+
+@pytest.mark.parametrize("row", worked_examples(), ids=" | ".join)
+def test_the_worked_examples_of_the_docs(row: tuple[str, ...]) -> None:
+    timing, tasks, assertions, failures, result = row
+    scores = [float(score) for score in re.findall(r"[\d.]+", tasks)]
+    checks = [(float(w), holds == "yes") for w, holds in re.findall(r"([\d.]+): (yes|no)", assertions)]
+    parts = [timing_part(float(timing), [1.0]), task_part(scores, len(scores)), assertion_part(checks)]
+    sum_, _, score = result.partition(" (")[0].rpartition("= ")
+    assert compose(parts, int(failures)).score == float(score)
+    if sum_:
+        worked = eval(sum_.rstrip("= ").replace("−", "-"))  # the docs' own arithmetic
+        assert round(worked, 2) == pytest.approx(float(score), abs=0.0051)
+
+
+def test_the_docs_have_examples() -> None:
+    assert len(worked_examples()) >= 8
+
+
+def test_a_part_that_the_job_does_not_have_is_left_out_with_its_weight_and_said() -> None:
+    whole = compose([timing_part(1, [1]), task_part([0.4], 1), assertion_part([])], 0)
+    assert whole.score == 0.6
+    assert whole.reason == "the job has no assertions"
+
+
+def test_a_part_that_could_not_be_measured_makes_the_score_none() -> None:
+    whole = compose(
+        [timing_part(1, [1]), task_part(None, 2, "judge timed out"), assertion_part([(1, True)])], 0
+    )
+    assert whole.score is None
+    assert whole.reason == "task not measured: judge timed out"
+
+
+def test_an_agent_that_never_answered_has_a_timing_of_zero_once_it_is_over() -> None:
+    assert timing_part(1000, []).value is None
+    assert timing_part(1000, [], ended=True).value == 0.0
+
+
+def test_the_mean_is_none_if_either_is() -> None:
+    assert composite.mean_of([0.41, 0.76]) == 0.58
+    assert composite.mean_of([0.41, None]) is None
+    assert composite.mean_of([]) is None
+
+
+def test_the_published_mean_needs_both_conditions() -> None:
+    assert composite.published_mean({"supplied": 0.76, "withheld": 0.41}) == 0.58
+    for lacking in ({"supplied": 0.76}, {"supplied": 0.76, "withheld": None}, {}):
+        assert composite.published_mean(lacking) is None

@@ -1,0 +1,155 @@
+"""Which files are jobs, what is wrong with them, and that only changed ones are read again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.sample.paths import sample_jobs
+from bioeval_tui.tui.data import job_list
+from bioeval_tui.tui.data.job_list import JobList
+from bioeval_tui.tui.items import RunSummary
+
+JOB = """\
+target: {user: a, chatbot: b}
+aspirationalAverage: 1000
+tasks: [{task: say hello}]
+facts: []
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every file be checked at once, however slow this machine is."""
+    monkeypatch.setattr(job_list, "BUDGET_S", 60.0)
+
+
+def run(job: str, score: float | None, day: int, status: str = "completed") -> RunSummary:
+    at = datetime(2026, 11, day, tzinfo=UTC)
+    return RunSummary(f"r{day}", job, status, at, score, "none", {}, 3, Path("x"))  # type: ignore[arg-type]
+
+
+def test_jobs_are_told_from_other_yaml_files(tmp_path: Path) -> None:
+    (tmp_path / "job.yml").write_text(JOB)
+    (tmp_path / "broken.yaml").write_text(JOB.replace("tasks: [", "tasks: ["[:-1]))
+    (tmp_path / "compose.yml").write_text("services: {a: 1}\n")
+    (tmp_path / "notes.txt").write_text(JOB)
+    found = JobList([tmp_path]).items([])
+    assert [item.name for item in found] == ["broken", "job"]
+    assert [item.runnable for item in found] == [False, True]
+
+
+def test_a_file_that_was_asked_for_is_shown_whatever_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "compose.yml"
+    path.write_text("services: {a: 1}\n")
+    (item,) = JobList([path]).items([])
+    assert not item.runnable
+    assert item.problems
+
+
+def test_problems_carry_lines_and_expressions_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "job.yml").write_text(JOB + "assertions:\n  - expression: 'objectContext.size ==='\n")
+    (item,) = JobList([tmp_path]).items([])
+    assert not item.runnable
+    assert item.errors[0].line == 6
+    assert item.assertions == 1
+
+
+def test_what_has_not_changed_is_the_same_object_and_what_has_is_read_again(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.yml", tmp_path / "two.yml"
+    one.write_text(JOB)
+    two.write_text(JOB)
+    jobs = JobList([tmp_path])
+    first = jobs.items([])
+    assert all(a is b for a, b in zip(first, jobs.items([]), strict=True))
+    two.write_text(JOB.replace("hello", "goodbye"))
+    os.utime(two, ns=(1, 1))
+    second = jobs.items([])
+    assert second[0] is first[0]
+    assert "goodbye" in second[1].text
+    two.unlink()
+    assert [item.name for item in jobs.items([])] == ["one"]
+
+
+def test_scores_are_those_of_the_job_oldest_first_and_live_runs_left_out(tmp_path: Path) -> None:
+    (tmp_path / "job.yml").write_text(JOB)
+    runs = [
+        run("job", 0.5, 3),
+        run("job", None, 2),
+        run("job", 0.2, 1),
+        run("other", 0.9, 1),
+        run("job", None, 4, "running"),
+    ]
+    (item,) = JobList([tmp_path]).items(runs)
+    assert item.scores == (0.2, None, 0.5)
+    assert item.runs == 3
+    assert item.last_run == datetime(2026, 11, 3, tzinfo=UTC)
+
+
+def test_a_run_of_one_condition_is_no_gap_among_the_means(tmp_path: Path) -> None:
+    (tmp_path / "job.yml").write_text(JOB)
+    alone = replace(run("job", None, 2), scores={"supplied": 0.9})
+    (item,) = JobList([tmp_path]).items([alone, run("job", 0.2, 1)])
+    assert (item.scores, item.runs) == ((0.2,), 2)
+
+
+def test_files_that_cannot_be_read_or_decoded_are_listed_with_the_reason(tmp_path: Path) -> None:
+    bad = tmp_path / "latin.yml"
+    bad.write_bytes(JOB.encode() + b"# caf\xe9\n")
+    (item,) = JobList([bad]).items([])
+    assert "UTF-8" in item.problems[0].message
+    assert "\x1b" not in job_list.read_job(_with_escape(tmp_path)).text  # type: ignore[union-attr]
+
+
+def _with_escape(folder: Path) -> Path:
+    path = folder / "escape.yml"
+    path.write_text(JOB + "# \x1b]52;c;eA==\x07\n")
+    return path
+
+
+def test_a_folder_that_is_gone_is_an_empty_one(tmp_path: Path) -> None:
+    assert JobList([tmp_path / "nowhere"]).items([]) == []
+
+
+def test_the_samples_are_found_by_default_and_are_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = JobList().items([])
+    assert {item.path.parent for item in found} == {sample_jobs()}
+    assert all(item.sample and item.runnable for item in found)
+
+
+def test_the_editor_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "my job.yml"
+    path.write_text("a")
+    script = tmp_path / "editor.py"
+    script.write_text("import sys, pathlib; pathlib.Path(sys.argv[1]).write_text('edited')")
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", f'"{sys.executable}" "{script}"')
+    if os.name != "nt":
+        assert job_list.edit(path, 3) is None
+        assert path.read_text() == "edited"
+    monkeypatch.setenv("EDITOR", "/no/such/editor")
+    assert "cannot be started" in (job_list.edit(path) or "")
+    monkeypatch.setenv("EDITOR", '"unbalanced')
+    assert "cannot be started" in (job_list.edit(path) or "")
+
+
+def test_many_new_files_are_listed_at_once_and_checked_bit_by_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.yml").write_text(JOB)
+    jobs = JobList([tmp_path])
+    monkeypatch.setattr(job_list, "BUDGET_S", 0.0)
+    first = jobs.items([])
+    assert [item.checked for item in first] == [False] * 3
+    assert all(not item.runnable and item.text for item in first)
+    monkeypatch.setattr(job_list, "BUDGET_S", 60.0)
+    assert all(item.checked and item.runnable for item in jobs.items([]))

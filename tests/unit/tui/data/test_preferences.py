@@ -1,0 +1,44 @@
+"""What people change is found again; a damaged file costs nothing but the memory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.tui.data.preferences import FILE, Preferences
+
+
+def test_values_are_found_again_in_a_file_of_the_owner_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    Preferences(folder).keep("theme", "light")
+    assert Preferences(folder).values == {"theme": "light"}
+    if os.name != "nt":
+        assert (folder / FILE).stat().st_mode & 0o077 == 0
+    assert [path.name for path in folder.iterdir()] == [FILE]
+
+
+def test_two_programs_do_not_lose_each_others_values(tmp_path: Path) -> None:
+    one, two = Preferences(tmp_path), Preferences(tmp_path)
+    one.keep("a", 1)
+    two.keep("b", [1, True])
+    two.keep("a", None)
+    assert Preferences(tmp_path).values == {"b": [1, True]}
+
+
+@pytest.mark.parametrize("content", ["", "[1]", "{", '{"a": ', "\x00", "[" * 100_000])
+def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / FILE).write_text(content)
+    preferences = Preferences(tmp_path)
+    assert preferences.values == {}
+    preferences.keep("a", 1)
+    assert Preferences(tmp_path).values == {"a": 1}
+
+
+def test_what_cannot_be_written_is_kept_for_this_session(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("x")
+    preferences = Preferences(in_the_way / "data")
+    preferences.keep("a", 1)
+    assert preferences.values == {"a": 1}

@@ -1,0 +1,104 @@
+"""A read-only session: the services refuse, whatever a screen may try."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.record.live import LiveInfo, process_start, write_live
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.data.read_only import REFUSED, ReadOnlyServices
+from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.read_only_app import ReadOnlyApp
+from bioeval_tui.tui.review.review_items import ReviewSource
+from bioeval_tui.tui.services import Intent, Services
+
+GOLDEN = Path(__file__).parents[3] / "golden" / "demo-run.jsonl"
+RUN = "20261120-210356-44c7"
+GIVEN = {
+    "runs", "open_recording", "compare", "jobs", "benchmarks", "medals", "preferences", "keep", "batch_goes_on",
+    "reviewer", "review_queue", "reviewed",
+}  # fmt: skip
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Services:
+    (tmp_path / "runs").mkdir()
+    shutil.copy(GOLDEN, tmp_path / "runs" / f"{RUN}.jsonl")
+    settings = Settings(data_dir_override=str(tmp_path))
+    return cast("Services", ReadOnlyServices(cast("Services", AppServices(settings))))
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {
+        path: path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "catalogue" not in path.name
+    }
+
+
+async def test_everything_but_looking_is_refused_and_nothing_changes(
+    services: Services, tmp_path: Path
+) -> None:
+    assert [run.run_id for run in await services.runs()] == [RUN]
+    before = files(tmp_path)
+    refused = [name for name in dir(Services) if not name.startswith("_") and name not in GIVEN]
+    assert {"start_run", "edit", "report", "delete_runs", "prepare", "examine", "grade"} <= set(refused)
+    for name in refused:
+        # Refused at the call, before anything is awaited or iterated.
+        with pytest.raises(UsageError, match=REFUSED):
+            getattr(services, name)("anything", "at all")
+    assert (services.reviewer, await services.reviewed(RUN)) == ("", None)
+    assert (list(await services.jobs()), list(await services.benchmarks())) == ([], [])
+    assert [row async for row in services.medals()] == []
+    for source in (
+        ReviewSource(run_ids=(str(tmp_path / "runs" / f"{RUN}.jsonl"),)),
+        ReviewSource(reports=(tmp_path,)),
+    ):
+        with pytest.raises(UsageError, match=REFUSED):
+            await services.review_queue(source)
+    services.keep("theme", "light")
+    assert services.preferences["theme"] == "light"
+    assert files(tmp_path) == before
+
+
+async def test_a_recording_is_replayed(services: Services) -> None:
+    view = await services.open_recording(RUN)
+    count = 0
+    async for batch in view.events():
+        count += len(batch)
+    assert (view.mode, count) == ("replay", len(GOLDEN.read_bytes().splitlines()))
+    assert (await services.compare(RUN, RUN)).conditions
+
+
+async def test_a_run_that_goes_on_is_watched_without_a_say(services: Services, tmp_path: Path) -> None:
+    path = tmp_path / "runs" / f"{RUN}.jsonl"
+    write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 9, "token"))
+    view = await services.open_recording(RUN)
+    assert view.mode == "live"
+    assert await view.send(Intent("cancel")) == REFUSED
+
+
+async def test_the_keys_of_what_is_refused_are_gone(services: Services, tmp_path: Path) -> None:
+    app = ReadOnlyApp(services, "runs", on_quit="leave", pictures=tmp_path, clock=lambda: 0.0)
+    before = files(tmp_path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        for _ in range(6):
+            await pilot.pause()
+        listed = {
+            binding.binding.action for binding in app.screen.active_bindings.values() if binding.enabled
+        }
+        assert "replay" in listed
+        assert not listed & {"delete", "report", "picture", "go('jobs')", "go('medals')", "go('benchmarks')"}
+        for key in ("d", "x", "s", "1", "4", "5", "delete"):
+            await pilot.press(key)
+        assert app.current_mode == "runs"
+        await app.action_go("medals")
+        await app.run_action("app.picture")
+        assert app.current_mode == "runs"
+    assert files(tmp_path) == before

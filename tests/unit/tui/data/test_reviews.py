@@ -1,0 +1,179 @@
+"""Reviews kept beside recordings and grading reports, by several people, without touching either."""
+
+from __future__ import annotations
+
+import json
+import stat
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bioeval_tui.cli.grade import medals
+from bioeval_tui.errors import UsageError
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record.masking.current import use
+from bioeval_tui.record.masking.mask import Mask
+from bioeval_tui.record.masking.rules import Literal, Rules
+from bioeval_tui.record.overlay import read_overlay
+from bioeval_tui.record.paths import overlay_path
+from bioeval_tui.record.reviews import mark_of
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.data.grading import Grading, rows_at
+from bioeval_tui.tui.data.reviews import ReviewDesk
+from bioeval_tui.tui.review.review_items import Given, ReviewSource
+from tests.unit.record.test_versions import GOLDEN
+
+ID = "20260101-000000-abcd"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir_override=str(tmp_path / "data"))
+
+
+@pytest.fixture
+def recording(settings: Settings) -> Path:
+    settings.runs_dir.mkdir(parents=True, mode=0o700)
+    path = settings.runs_dir / f"{ID}.jsonl"
+    path.write_bytes((GOLDEN / "version-1.jsonl").read_bytes())
+    return path
+
+
+def desk_of(settings: Settings) -> ReviewDesk:
+    return ReviewDesk(settings, Grading(settings))
+
+
+def test_two_people_review_a_run(settings: Settings, recording: Path) -> None:
+    before = recording.read_bytes()
+    ada, ben = desk_of(settings), desk_of(settings)
+    source = ReviewSource((ID,))
+    items = ada.queue(source)
+    assert [(i.id.key.condition if i.id.key else "", i.id.task) for i in items] == [
+        (condition, task) for condition in ("withheld", "supplied") for task in (1, 2, 3)
+    ]
+    first = items[0]
+    assert first.judged is not None
+    assert first.judged.score is not None
+    assert ada.reviewed(ID) is None
+    ada.give(first, Given("override", score=0.5, why="half of it"), "ada")
+    ben.give(ben.queue(source)[0], Given("override", score=1.0, why="all of it", blind=True), "ben")
+    ada.give(items[1], Given("accept", score=items[1].judged.score if items[1].judged else None), "ada")
+    note = ada.give(items[0], Given("note", why="odd"), "ada")
+    again = ada.queue(source)
+    assert again[0].talk is first.talk, "a reader's place in the transcript must not be lost"
+    opinions = again[0].opinions
+    assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.5, "ben": 1.0}
+    assert opinions["ada"].before == first.judged.score
+    assert opinions["ben"].before == 0.5, "what Ben found was Ada's"
+    assert [entry.why for entry in again[0].notes] == ["odd"]
+    ada.undo(again[0], note, "ada")
+    assert ada.queue(source)[0].notes == ()
+    found = ben.reviewed(ID)
+    assert found is not None
+    assert (found.reviewers, found.tasks, found.disputed) == (("ada", "ben"), 2, 1)
+    assert recording.read_bytes() == before
+    entries = read_overlay(recording).events
+    assert [entry.seq for entry in entries] == [1, 2, 3, 4, 5]
+    assert {entry.author for entry in entries} == {"ada", "ben"}
+    assert stat.S_IMODE(overlay_path(recording).stat().st_mode) == 0o600
+
+
+def test_a_second_score_is_not_blind_also_when_the_first_was_taken_back(
+    settings: Settings, recording: Path
+) -> None:
+    desk, source = desk_of(settings), ReviewSource((ID,))
+    blind = Given("override", score=0.5, why="half of it", blind=True)
+    first, second = desk.queue(source)[:2]
+    desk.undo(first, desk.give(first, blind, "ada"), "ada")
+    for item, author in ((first, "ada"), (first, "ben"), (second, "ada")):
+        desk.give(item, blind, author)
+    again = desk.queue(source)
+    assert [again[0].opinions[name].blind for name in ("ada", "ben")] == [False, True]
+    assert again[1].opinions["ada"].blind
+
+
+def test_a_fault_concerns_the_whole_conversation(settings: Settings, recording: Path) -> None:
+    desk = desk_of(settings)
+    source = ReviewSource((str(recording),))
+    item = desk.queue(source)[0]
+    desk.give(item, Given("fault", fault="evaluator", why="it never asked"), "ada")
+    faults = [bool(found.faults) for found in desk.queue(source)]
+    assert faults == [True] * 3 + [False] * 3
+    found = desk.reviewed(ID)
+    assert found is not None
+    assert (found.scores["withheld"], found.mean) == (None, None)
+
+
+def test_with_masked_names_reviews_are_shown_and_none_is_given(settings: Settings, recording: Path) -> None:
+    desk = desk_of(settings)
+    desk.give(desk.queue(ReviewSource((ID,)))[0], Given("override", score=0.5, why="Ada saw it"), "Ada")
+    use(Mask(Rules((Literal.of("Ada", "[NAME]", is_name=True),))))
+    try:
+        item = desk_of(settings).queue(ReviewSource((ID,)))[0]
+        assert "Ada" not in str(item.opinions)
+        assert len(item.opinions) == 1
+        with pytest.raises(UsageError, match="without --redact"):
+            desk.give(item, Given("note", why="hm"), "ben")
+    finally:
+        use(Mask())
+
+
+def report(task: str, **changes: object) -> TaskReport:
+    found = TaskReport(
+        task_id=task, score=0.9, gold_threshold=0.8, silver_threshold=0.7, bronze_threshold=0.6,
+        median_threshold=0.5, any_medal=True, gold_medal=True, silver_medal=False, bronze_medal=False,
+        above_median=True, submission_exists=True, valid_submission=True, is_lower_better=False,
+        created_at=datetime(2026, 11, 21), submission_path=f"{task}/submission.csv",
+    )  # fmt: skip
+    return replace(found, **changes)  # type: ignore[arg-type]
+
+
+def test_submissions_are_marked_beside_the_report_wherever_it_is_opened(
+    settings: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "results"
+    single = folder / "2026_individual_reports" / "a.json"
+    single.parent.mkdir(parents=True)
+    whole = folder / "2026_grading_report.json"
+    reports = [report("made/a"), report("made/b", valid_submission=False)]
+    whole.write_text(json.dumps({"task_reports": [found.to_dict() for found in reports]}))
+    single.write_text(json.dumps(reports[0].to_dict()))
+    before = whole.read_bytes()
+    desk = desk_of(settings)
+    items = desk.queue(ReviewSource(reports=(whole,)))
+    assert [(item.title, item.graded) for item in items] == [("made/a", "valid"), ("made/b", "invalid")]
+    desk.give(
+        items[0], Given("override", mark="suspicious", why="the scores of the leaderboard's first"), "ada"
+    )
+    desk.give(items[1], Given("accept", mark="invalid"), "ada")
+    for place in (whole, folder, single):
+        rows = rows_at(Grading(settings), place)
+        assert mark_of(desk.marks(rows)[0]) == "suspicious"
+    assert [bool(item.opinions) for item in desk.queue(ReviewSource(reports=(folder,)))] == [True, True]
+    assert whole.read_bytes() == before
+    assert (folder / "reviews.overlay.jsonl").is_file()
+    unsaved = replace(items[0], row=replace(rows[0], folder=None))
+    with pytest.raises(UsageError, match="without a report"):
+        desk.give(unsaved, Given("accept", mark="valid"), "ada")
+    assert desk.queue(ReviewSource(rows=(replace(rows[0], folder=None),))) == []
+
+
+def test_medal_tables_in_files_say_what_reviewers_say(settings: Settings, tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    whole = folder / "2026_grading_report.json"
+    whole.write_text(json.dumps({"task_reports": [report("made/a").to_dict(), report("made/b").to_dict()]}))
+    desk = desk_of(settings)
+    item = desk.queue(ReviewSource(reports=(folder,)))[0]
+    desk.give(item, Given("override", mark="invalid", why="=leaked <b>"), "ada")
+    for kind, words in (
+        ("html", "reviewed: invalid (ada: =leaked &lt;b&gt;)"), ("md", "invalid (ada: =leaked &lt;b&gt;)"),
+        ("csv", "invalid (ada: =leaked <b>)"),
+    ):  # fmt: skip
+        result = CliRunner().invoke(medals, [str(whole), "--format", kind], standalone_mode=False)
+        assert words in result.output
+    result = CliRunner().invoke(medals, [str(folder), "--format", "json"], standalone_mode=False)
+    assert json.loads(result.output) == json.loads(whole.read_text())["task_reports"]

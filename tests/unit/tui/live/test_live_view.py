@@ -1,0 +1,183 @@
+"""What the live screen says, from the events of a run alone."""
+
+from datetime import timedelta
+
+import pytest
+from run_script import BEGAN, RUN_ID, scripted_run
+
+from bioeval_tui.record import events
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.tui.live import control_view, heads_view, notices_view, panels_view
+from bioeval_tui.tui.shared import bars_view
+
+
+def after(count: int | None = None, **kwargs: bool) -> RunState:
+    return apply_all(RunState(), scripted_run(**kwargs)[:count])
+
+
+def upto(kind: str, nth: int = 1) -> RunState:
+    """The run up to and with its nth event of a kind."""
+    script = scripted_run()
+    places = [at for at, event in enumerate(script) if event.kind == kind]
+    return apply_all(RunState(), script[: places[nth - 1] + 1])
+
+
+def test_head_says_which_message_of_how_many_and_for_how_long_the_agent_thinks() -> None:
+    state = upto("message_started", 2)
+    now = state.last_at + timedelta(seconds=1.3)
+    head = heads_view.head(state, "withheld", 1, now)
+    assert head.state.text == "● message 2 of 20 · agent answers 1.3 s…"
+    assert head.score.text == "–"
+
+
+def test_head_of_a_condition_that_has_not_begun() -> None:
+    assert heads_view.head(after(5), "supplied", 1, None).state.text == "◌ waits for its turn"
+
+
+def test_head_of_a_finished_conversation_shows_its_score() -> None:
+    head = heads_view.head(after(), "withheld", 1, None)
+    assert head.state.text == "✓ signed off · 9 messages"
+    assert head.score.text == "0.29"
+
+
+def test_running_score_is_called_so_far() -> None:
+    assert heads_view.head(upto("message_started", 5), "withheld", 1, None).score.text.endswith("so far")
+
+
+@pytest.mark.parametrize(
+    ("link", "words"), [("live", "● LIVE"), ("replay", "▸ REPLAY"), ("interrupted", "! INTERRUPTED")]
+)
+def test_title_says_what_goes_on(link: heads_view.LinkState, words: str) -> None:
+    assert heads_view.title_state(after(20), link, None).text.startswith(words)
+
+
+def test_title_says_paused_and_ended() -> None:
+    state = after(20)
+    pause = events.OperatorActed(run_id=RUN_ID, seq=99, at=BEGAN, action="pause", sender="me")
+    assert heads_view.title_state(apply_all(state, [pause]), "live", None).text.startswith("‖ PAUSED")
+    assert heads_view.title_state(after(), "live", None).text == "✓ ENDED  00:14"
+
+
+def test_rehearsal_and_not_clean_stand_in_the_title() -> None:
+    words = [note.text for note in heads_view.title_notes(after(clean=False))]
+    assert words == ["rehearsal", "sample agent", "! not clean"]
+
+
+def test_tasks_fill_in_when_the_judge_has_spoken() -> None:
+    before = panels_view.task_rows(upto("message_completed", 3), 1)
+    assert [row.cells["withheld"].text for row in before] == ["·", "·"]
+    judged = panels_view.task_rows(upto("transcript_scored"), 1)
+    assert [row.cells["withheld"].text for row in judged] == ["✗ 0.2", "✓ 0.9"]
+    assert judged[0].cells["supplied"].text == "·"
+
+
+def test_a_judge_that_failed_is_not_a_score_of_zero() -> None:
+    state = upto("conversation_ended")
+    failed = events.TranscriptScored(
+        run_id=RUN_ID,
+        seq=999,
+        at=BEGAN,
+        condition="withheld",
+        trial=1,
+        attempt=1,
+        judge="rules",
+        error="timed out",
+    )
+    apply_all(state, [failed])
+    assert panels_view.task_rows(state, 1)[0].cells["withheld"].text == "? –"
+
+
+def test_an_assertion_turns_true_at_its_turn_and_is_false_only_at_the_end() -> None:
+    rows = panels_view.assertion_rows(after(), 1)
+    reminder = rows[0]
+    assert reminder.title == "reminder exists"
+    assert "".join(reminder.marks["supplied"][turn].text for turn in range(1, 6)) == "···✓✓"
+    assert reminder.final["withheld"] is not None
+    assert reminder.final["withheld"].text == "✗"
+
+
+def test_an_assertion_that_held_and_no_longer_does_is_marked_at_once() -> None:
+    def check(turn: int, status: str) -> events.AssertionChecked:
+        return events.AssertionChecked(
+            run_id=RUN_ID,
+            seq=900 + turn,
+            at=BEGAN,
+            condition="withheld",
+            trial=1,
+            attempt=1,
+            index=0,
+            title="x",
+            weight=1.0,
+            after_turn=turn,
+            status=status,
+        )
+
+    state = apply_all(
+        after(5), [check(1, "failed"), check(2, "passed"), check(3, "failed"), check(4, "not_measured")]
+    )
+    marks = panels_view.assertion_rows(state, 1)[0].marks["withheld"]
+    assert "".join(marks[turn].text for turn in (1, 2, 3, 4)) == "·✓✗?"
+
+
+def test_latencies_are_those_of_successful_attempts() -> None:
+    rows = panels_view.latency_rows(after(), 1, None)
+    assert rows[2].bars["withheld"].ms == 3420.0
+    summary = panels_view.latency_summary(after(), "withheld", 1)
+    assert summary.average == pytest.approx((420 + 910 + 3420 + 1280) / 4)
+    assert summary.longest == 3420.0
+
+
+def test_the_awaited_answer_has_a_growing_bar() -> None:
+    state = upto("message_started", 2)
+    row = panels_view.latency_rows(state, 1, state.last_at + timedelta(seconds=2))[0]
+    assert row.bars["withheld"].running
+    assert row.bars["withheld"].ms == pytest.approx(2000)
+
+
+def test_a_bar_shows_waiting_streaming_and_the_target_without_colour() -> None:
+    bar = panels_view.Bar(ms=1000, first_ms=400, message=2)
+    text = "".join(cell.text for cell in bars_view.latency_bar(bar, 2000, 1500, 20))
+    assert text == "────━━━━━━     │    "
+    late = "".join(cell.text for cell in bars_view.latency_bar(bar, 1000, 500, 10))
+    assert late == "────━┿━━━━"
+
+
+@pytest.mark.parametrize("width", [0, 1, 2, 7])
+def test_a_bar_is_never_wider_than_its_place(width: int) -> None:
+    bar = panels_view.Bar(ms=9e9, first_ms=1.0, message=2)
+    assert sum(len(cell.text) for cell in bars_view.latency_bar(bar, 100, 50, width)) == width
+
+
+def test_uplift_is_not_shown_when_the_run_is_not_clean() -> None:
+    shown = panels_view.uplift_so_far(after(), 1)
+    assert shown is not None
+    assert shown.text == "+0.67"
+    hidden = panels_view.uplift_so_far(after(clean=False), 1)
+    assert hidden is not None
+    assert "not clean" in hidden.text
+
+
+def test_keys_apply_only_where_they_make_sense() -> None:
+    running, ended = upto("message_started", 3), after()
+    assert control_view.applies("pause", running, "live", "withheld", 1)
+    assert not control_view.applies("resume", running, "live", "withheld", 1)
+    assert not control_view.applies("give_back", running, "live", "withheld", 1)
+    assert not control_view.applies("cancel", running, "live", "supplied", 1)
+    for action in control_view.CONTROL:
+        assert not control_view.applies(action, ended, "live", "withheld", 1)
+        assert not control_view.applies(action, running, "replay", "withheld", 1)
+    assert control_view.applies("again", ended, "live", "withheld", 1)
+
+
+def test_an_interrupted_run_says_what_is_kept_and_what_to_do() -> None:
+    sentence = notices_view.banner(after(60), "interrupted", "the engine is gone; the run was interrupted")
+    assert "7 messages kept" in sentence
+    assert f"bioeval-tui runs resume {RUN_ID}" in sentence
+
+
+def test_a_run_that_could_not_start_says_why_and_what_to_press() -> None:
+    keys = notices_view.Keys(jobs="1", runs="3", again="f5", quit="q")
+    lines = notices_view.waiting("failed", "no agent at http://127.0.0.1:1", 0, keys)
+    text = " ".join(cell.text for cell in lines)
+    assert "no agent at http://127.0.0.1:1" in text
+    assert "f5  try again" in text

@@ -1,0 +1,105 @@
+"""The score card's numbers agree with the formula that scored the run."""
+
+import pytest
+from run_script import scripted_run
+
+from bioeval_tui import score
+from bioeval_tui.record.events import Warned
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.tui.live import score_card_view, score_parts_view
+
+
+@pytest.fixture
+def state() -> RunState:
+    return apply_all(RunState(), scripted_run())
+
+
+@pytest.mark.parametrize("condition", ["withheld", "supplied"])
+def test_parts_minus_penalty_are_the_score(state: RunState, condition: str) -> None:
+    talk = state.conversation(condition)
+    weighted = sum(item.share for item in score_parts_view.shares(talk))
+    assert max(0.0, weighted - talk.score.penalty) == pytest.approx(talk.score.score, abs=0.00501)
+
+
+@pytest.mark.parametrize("condition", ["withheld", "supplied"])
+@pytest.mark.parametrize("width", [10, 57, 120])
+def test_the_bar_is_as_long_as_the_score(state: RunState, condition: str, width: int) -> None:
+    talk = state.conversation(condition)
+    cells = score_parts_view.score_bar(talk, width)
+    assert sum(len(cell.text) for cell in cells) == width
+    signs = {sign for sign, _ in score_parts_view.SIGNS.values()}
+    filled = sum(len(cell.text) for cell in cells if cell.text[0] in signs)
+    assert filled == pytest.approx(talk.score.score * width, abs=1)
+
+
+def test_each_gain_is_what_the_formula_says(state: RunState) -> None:
+    talk = state.conversation("withheld")
+    found = {gain.what: gain.by for gain in score_parts_view.gains(state, talk)}
+    better = score.compose(
+        [*talk.score.parts[:2], score.assertion_part([(3, True), (2, True), (1, True)])], 1
+    )
+    assert found["assertion “reminder exists”"] == pytest.approx(better.score - talk.score.score)
+    assert found["no failures (now 1)"] == pytest.approx(0.30, abs=0.011)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+def test_both_scores_come_first_and_the_mean_is_the_published_one(state: RunState) -> None:
+    assert score_card_view.headline(state, 1) == [("withheld", "0.29"), ("supplied", "0.96")]
+    assert score_card_view.mean(state, 1) == f"{state.ended.mean:.2f}"
+
+
+def test_rehearsal_is_said(state: RunState) -> None:
+    assert "rehearsal: scripted evaluator, rules judge" in [
+        note.text for note in score_card_view.notes(state)
+    ]
+
+
+def test_a_rehearsal_names_no_model(state: RunState) -> None:
+    assert "rule-based" not in score_card_view.subject(state)
+    real = apply_all(RunState(), scripted_run(rehearsal=False))
+    assert "rule-based" in score_card_view.subject(real)
+
+
+def test_no_uplift_anywhere_when_not_clean() -> None:
+    state = apply_all(RunState(), scripted_run(clean=False))
+    assert score_card_view.total_uplift(state, 1).text == "not shown: not clean"
+    assert {row.uplift.text for row in score_card_view.rows(state, 1)} <= {"–", ""}
+
+
+def test_rows_carry_reason_evidence_and_uplift(state: RunState) -> None:
+    row = score_card_view.rows(state, 1)[0]
+    assert row.uplift.text == "+0.7"
+    assert row.details["supplied"][0].text == "the reminder has date, dose and zone"
+    assert row.evidence["supplied"].message == 8
+    assert row.evidence["supplied"].quote.startswith("Done: warfarin")
+
+
+def test_a_verdict_that_a_panel_lacks_stands_beside_what_the_others_say() -> None:
+    script = scripted_run()
+    scored = next(e for e in script if e.kind == "transcript_scored" and e.condition == "supplied")
+    lacks = Warned(
+        run_id=scored.run_id, seq=0, at=scored.at, condition="supplied", trial=1, attempt=scored.attempt,
+        code="verdict_missing", message="one of the 3 verdicts is missing",
+    )  # fmt: skip
+    row = score_card_view.rows(apply_all(RunState(), [*script, lacks]), 1)[0]
+    assert row.details["supplied"][1].text == "! one of the 3 verdicts is missing"
+    assert "missing" not in " ".join(cell.text for cell in row.details["withheld"])
+
+
+def test_tone_is_marked_as_not_in_the_score(state: RunState) -> None:
+    assert any(row.label.text.strip() == "tone (not in score)" for row in score_card_view.rows(state, 1))
+
+
+def test_faults_are_counted_by_whose_they_are(state: RunState) -> None:
+    assert score_card_view.faults(state) == "faults: agent 1 · evaluator 0 · judge 0 · infrastructure 0"
+
+
+def test_an_unmeasured_score_is_a_dash_with_its_reason() -> None:
+    script = scripted_run()
+    scored = next(event for event in script if event.kind == "conversation_scored")
+    spoilt = scored.model_copy(update={"score": None, "reason": "judge timed out after 60 s"})
+    state = apply_all(RunState(), [spoilt if event is scored else event for event in script])
+    assert score_card_view.headline(state, 1)[0] == ("withheld", "–")
+    assert score_card_view.mean(state, 1) == "–"
+    assert any("judge timed out after 60 s" in note.text for note in score_card_view.notes(state))
+    assert score_parts_view.gains(state, state.conversation("withheld")) == []

@@ -1,0 +1,189 @@
+"""The parts of the transcript that need no screen: cutting, heights, search and folded events."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bioeval_tui.tui.live.transcript.chunks import MAX_CHARS, MAX_LINES, Chunk, cut, pieces
+from bioeval_tui.tui.live.transcript.generation import generation_line
+from bioeval_tui.tui.live.transcript.heights import Heights
+from bioeval_tui.tui.live.transcript.markdown import finished
+from bioeval_tui.tui.live.transcript.search import pattern_of, spans_by_line
+
+PARAGRAPH = "words that go on " * 25
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "a",
+            " ",
+            "\n",
+            "\n\n",
+            "```",
+            "```py\n",
+            "\n```\n",
+            "~~~\n",
+            "| a | b |\n",
+            "|---|---|\n",
+            "- x\n",
+        ),
+        *("  more\n", "# h\n", "\t", PARAGRAPH, "> q\n", "`c`"),
+    ]
+)
+
+
+def plain(chunks: list[Chunk]) -> list[tuple[str, str, int, bool, str, str]]:
+    return [(c.kind, c.text, c.start, c.gap, c.heading, c.language) for c in chunks]
+
+
+def letters(chunks: list[Chunk]) -> str:
+    return "".join("".join(c.text for c in chunks).split())
+
+
+@given(st.lists(PIECES, max_size=60), st.integers(0, 1000))
+def test_a_text_that_grows_is_cut_like_the_whole(parts: list[str], seed: int) -> None:
+    text, chunks, at = "".join(parts), None, 0
+    pick = random.Random(seed)
+    while at < len(text):
+        at = min(len(text), at + pick.randint(1, 400))
+        chunks = cut(text[:at], chunks)
+    # A half line ("```" before "```a```") may have been cut otherwise than the whole line, so chunks may
+    # begin elsewhere; no text is lost or said twice.
+    assert letters(chunks or []) == letters(cut(text))
+
+
+@given(st.lists(PIECES, max_size=60))
+def test_no_chunk_is_large(parts: list[str]) -> None:
+    for chunk in cut("".join(parts)):
+        assert len(chunk.text) <= MAX_CHARS
+        assert chunk.text.count("\n") <= MAX_LINES
+
+
+def test_all_chunks_but_the_last_stay_the_same_objects() -> None:
+    text = "\n\n".join([PARAGRAPH] * 5)
+    before = cut(text)
+    after = cut(text + " and more", before)
+    assert after[:-1] == before[:-1]
+    assert after[-1].text.endswith("and more")
+
+
+def test_fences_are_chunks_of_their_own_and_blank_lines_in_them_cut_nothing() -> None:
+    chunks = cut("before\n```py\nx = 1\n\ny = 2\n```\nafter")
+    assert [(c.kind, c.text, c.language) for c in chunks] == [
+        ("markdown", "before", ""),
+        ("code", "x = 1\n\ny = 2", "py"),
+        ("markdown", "after", ""),
+    ]
+
+
+def test_an_indented_line_stays_with_its_list() -> None:
+    text = f"- {PARAGRAPH}\n\n  {PARAGRAPH}"
+    assert len(cut(text)) == 1
+
+
+def test_a_long_table_is_cut_with_its_heading_repeated() -> None:
+    heading = "| a | b |\n|---|---|\n"
+    chunks = cut(heading + "| 1 | 2 |\n" * 100)
+    assert len(chunks) > 2
+    assert all(chunk.markdown.startswith(heading) for chunk in chunks)
+    assert sum(chunk.text.count("| 1 | 2 |") for chunk in chunks) == 100
+
+
+def test_pieces_lose_nothing() -> None:
+    text = "line\n" * 500 + "w" * 10_000
+    assert "".join(pieces(text)).replace("\n", "") == text.replace("\n", "")
+
+
+@given(st.lists(st.integers(0, 9), max_size=50), st.data())
+def test_heights_find_the_item_of_every_line(heights: list[int], data: st.DataObject) -> None:
+    half = len(heights) // 2
+    tree = Heights(heights[:half])
+    for height in heights[half:]:
+        tree.append(height)
+    if heights:
+        index = data.draw(st.integers(0, len(heights) - 1))
+        heights[index] = data.draw(st.integers(0, 9))
+        tree.set(index, heights[index])
+    assert tree.total == sum(heights)
+    expected = [(item, line) for item, height in enumerate(heights) for line in range(height)]
+    assert [tree.find(line) for line in range(tree.total)] == expected
+    assert [tree.before(item) for item in range(len(heights) + 1)] == [
+        sum(heights[:item]) for item in range(len(heights) + 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("take ONE tablet", "please take **one** tablet"),
+        ("take **one** tablet", "take one\ntablet"),
+        ("a.b (c)", "see A.B (c)"),
+        ("**", "two ** stars"),
+    ],
+)
+def test_words_are_found_however_they_are_marked_and_wrapped(words: str, text: str) -> None:
+    pattern = pattern_of(words)
+    assert pattern is not None
+    assert pattern.search(text)
+
+
+def test_words_are_no_pattern() -> None:
+    pattern = pattern_of(".*")
+    assert pattern is not None
+    assert not pattern.search("anything")
+    assert pattern_of("  ") is None
+
+
+def test_a_match_that_wraps_is_marked_on_both_lines() -> None:
+    pattern = pattern_of("needle thread")
+    assert pattern is not None
+    assert spans_by_line(["a needle", "  thread b", "needle thread"], pattern) == [
+        [(2, 8, 0)],
+        [(2, 8, 0)],
+        [(0, 13, 1)],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "shown"),
+    [
+        (
+            {
+                "request": {
+                    "function": {"name": "createReminder"},
+                    "arguments": {"date": "2026-11-21", "n": 2},
+                }
+            },
+            'ƒ createReminder(date="2026-11-21", n=2)',
+        ),
+        ({"request": {"function": {"name": "now"}}}, "ƒ now()"),
+        ({"systemPrompt": "You are kind."}, "⚙ system prompt, 3 words"),
+        ({"output": "done"}, "← done"),
+        ({"output": ""}, "← (nothing)"),
+        ({"content": "warfarin", "summaryDirection": "short"}, "◇ knowledge request: warfarin"),
+        ({"else": [1]}, '· {"else":[1]}'),
+        ({"request": "odd"}, '· {"request":"odd"}'),
+    ],
+)
+def test_generation_events_fold_to_one_line(event: dict[str, object], shown: str) -> None:
+    line = generation_line(event)
+    assert f"{line.sign} {line.title}" == shown
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("**Warfarin and", "**Warfarin and**"),
+        ("**Warfarin** and **", "**Warfarin** and "),
+        ("**Warfarin** and", "**Warfarin** and"),
+        ("run `a ** b", "run `a ** b`"),
+        ("`a ** b` is **so", "`a ** b` is **so**"),
+        ("2 ** 3", "2 ** 3"),
+    ],
+)
+def test_bold_words_and_code_that_are_still_being_written_are_closed(written: str, shown: str) -> None:
+    assert finished(written) == shown

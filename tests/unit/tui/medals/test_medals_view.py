@@ -1,0 +1,194 @@
+"""The medal table's order, totals and scale."""
+
+import pytest
+from medal_rows import board, graded, invalid, sample_rows
+
+from bioeval_tui.tui.medals import medal_card_view, medal_scale_view, medals_view
+from bioeval_tui.tui.medals.medal_groups_view import group_cells, groups
+from bioeval_tui.tui.medals.medal_table_view import MedalTable
+from bioeval_tui.tui.shared import export_view
+from bioeval_tui.tui.shared.listing_view import fit
+
+
+@pytest.fixture
+def table() -> MedalTable:
+    table = MedalTable()
+    for row in sample_rows():
+        table.add(row)
+    table.arrange()
+    return table
+
+
+def standings(table: MedalTable) -> list[str]:
+    return [entry.standing for entry in table.visible]
+
+
+def test_best_medals_stand_first_and_what_has_no_score_last(table: MedalTable) -> None:
+    assert standings(table) == ["gold", "silver", "silver", "bronze", "none", "none", "invalid", "not_graded"]
+
+
+def test_sorting_by_score_keeps_invalid_ones_last(table: MedalTable) -> None:
+    table.sort_by([column.name for column in medals_view.COLUMNS].index("score"))
+    assert standings(table)[-2:] == ["invalid", "not_graded"]
+    scores = [entry.row.report.score for entry in table.visible[:-2]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_turning_round_turns_round(table: MedalTable) -> None:
+    before = [
+        (entry.standing, entry.row.report and entry.row.report.leaderboard_percentile)
+        for entry in table.visible
+    ]
+    table.turn_round()
+    after = [
+        (entry.standing, entry.row.report and entry.row.report.leaderboard_percentile)
+        for entry in table.visible
+    ]
+    assert after == before[::-1]
+
+
+@pytest.mark.parametrize("column", range(len(medals_view.COLUMNS)))
+def test_every_column_sorts_and_the_same_again_turns_round(table: MedalTable, column: int) -> None:
+    table.sort_by(0 if column else 1)
+    table.sort_by(column)
+    first = table.visible
+    assert len(first) == 8
+    table.sort_by(column)
+    assert table.sorting.reverse
+    assert table.visible != first
+
+
+def test_rows_that_arrive_later_take_their_place(table: MedalTable) -> None:
+    table.sort_by(0)
+    table.add(graded("aaa", "zoe", 0.7, board(50, 0.1, 0.9)))
+    table.search("aaa")
+    table.search("")
+    assert table.visible[0].row.task_id == "aaa"
+    table.search("zoe")
+    assert [entry.row.agent for entry in table.visible] == ["zoe"]
+
+
+def test_groups_count_medals_by_agent_and_domain(table: MedalTable) -> None:
+    found = groups(table.visible)
+    heads = [group.agent for group in found if group.domain is None]
+    assert heads == ["aide", "stella", "biomni"]
+    assert sum(group.totals.rows for group in found if group.domain is None) == 8
+    assert sum(group.totals.rows for group in found if group.domain is not None) == 8
+    aide = found[0]
+    assert group_cells(aide)["● gold"].text == str(aide.totals.by["gold"])
+    assert [group.domain for group in found[1:3]] == ["metabolic", "oncology"]
+
+
+def test_exports_hold_every_value_and_no_formula() -> None:
+    rows = [medals_view.exported(row) for row in sample_rows()]
+    text = export_view.as_csv(medals_view.EXPORTED, rows)
+    assert text.splitlines()[0] == ",".join(medals_view.EXPORTED)
+    assert "0.9912" in text
+    assert "17 ids of the answers are missing" in text
+    assert "grader ran longer than 60 s" in export_view.as_markdown(medals_view.EXPORTED, rows)
+    assert export_view.as_csv(["a"], [["=HYPERLINK(1)"], [-1.5], [None]]) == 'a\n\'=HYPERLINK(1)\n-1.5\n""\n'
+    assert export_view.as_markdown(["a"], [["x|y [b](c) <i>"]]).splitlines()[2] == "| x\\|y \\[b](c) &lt;i> |"
+
+
+def test_every_word_of_the_filter_must_be_found(table: MedalTable) -> None:
+    table.search("diabetes AIDE")
+    assert [(e.row.task_id, e.row.agent) for e in table.visible] == [
+        ("metabolic/diabetes-progression", "aide")
+    ]
+    table.search("invalid")
+    assert standings(table) == ["invalid"]
+    table.search("")
+    assert len(table.visible) == 8
+
+
+def test_averages_say_over_how_many_and_give_the_figure_with_zeros(table: MedalTable) -> None:
+    totals = table.totals()
+    assert (totals.rows, totals.valid) == (8, 6)
+    assert totals.average_with_zeros == pytest.approx(totals.average * 6 / 8)
+    words = "".join(cell.text for line in medals_view.totals_lines(totals) for cell in line)
+    assert "over 6 valid of 8" in words
+
+
+def test_columns_go_one_by_one_as_it_gets_narrow() -> None:
+    assert fit(medals_view.COLUMNS, 200, medals_view.MIN_TASK) == [
+        medals_view.COLUMNS[0]._replace(width=fit(medals_view.COLUMNS, 200, medals_view.MIN_TASK)[0].width),
+        *medals_view.COLUMNS[1:],
+    ]
+    assert [c.name for c in fit(medals_view.COLUMNS, 56, medals_view.MIN_TASK)] == [
+        "task",
+        "agent",
+        "medal",
+        "score",
+    ]
+    for width in range(53, 200):
+        assert (
+            sum(column.width + 1 for column in fit(medals_view.COLUMNS, width, medals_view.MIN_TASK)) - 1
+            == width
+        )
+
+
+def marks(scale: medal_scale_view.Scale) -> list[str]:
+    return [mark.name for mark in scale.marks]
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_the_scale_runs_from_worst_to_best_in_both_directions(lower: bool) -> None:
+    scores = board(500, 90.0, 40.0) if lower else board(500, 40.0, 90.0)
+    poor, good = (85.0, 41.0) if lower else (45.0, 89.0)
+    low = medal_scale_view.scale_of(graded("t", "a", poor, scores, lower=lower))
+    high = medal_scale_view.scale_of(graded("t", "a", good, scores, lower=lower))
+    assert low.own < high.own
+    assert marks(low) == ["median", "bronze", "silver", "gold"]
+
+
+@pytest.mark.parametrize("width", [12, 24, 44, 100])
+def test_labels_never_touch_and_stay_on_the_line(width: int) -> None:
+    for row in sample_rows():
+        scale = medal_scale_view.scale_of(row)
+        if scale is None:
+            continue
+        lines = medal_scale_view.labels(scale, width)
+        said = " ".join("".join(cell.text for cell in line) for line in lines).split()
+        assert sorted(said) == sorted(marks(scale))
+        for line in lines:
+            assert len("".join(cell.text for cell in line)) <= width
+        assert len(medal_scale_view.axis(scale, width)) == width
+
+
+def test_hopeless_entries_do_not_press_the_rest_against_the_edge() -> None:
+    scores = (*board(200, 0.6, 0.9), -1e6)
+    scale = medal_scale_view.scale_of(graded("t", "a", 0.85, scores))
+    assert scale.cut
+    assert scale.marks[0].at > 0.2
+
+
+def test_a_board_of_one_entry_has_a_scale() -> None:
+    assert medal_scale_view.scale_of(graded("t", "a", 0.5, (0.5,))) is not None
+
+
+def lines(row: object, width: int = 46) -> str:
+    return "\n".join("".join(cell.text for cell in line) for line in medal_card_view.card(row, width))
+
+
+def test_the_card_says_place_distance_and_that_the_board_is_self_trained() -> None:
+    text = lines(sample_rows()[1])
+    assert "would place 34 of 1,043" in text
+    assert "gold begins at" in text
+    assert "! self-trained leaderboard" in text
+    assert "▶" in text
+
+
+def test_a_self_trained_board_is_said_once() -> None:
+    row = graded("t", "a", 0.5, board(50, 0.1, 0.9), warnings=("the leaderboard is self-trained",))
+    assert lines(row).count("self-trained") == 1
+
+
+def test_the_card_of_a_lower_is_better_task_says_so_and_counts_down() -> None:
+    text = lines(sample_rows()[4])
+    assert "lower is better" in text
+    assert "gold begins at 41.5000  −2.7000" in text
+
+
+def test_the_card_says_why_a_file_is_invalid_and_whose_fault_it_is_not() -> None:
+    assert "invalid: 17 ids" in lines(invalid("t", "a", "17 ids of the answers are missing"))
+    assert "not graded: grader ran longer than 60 s" in lines(sample_rows()[-1])

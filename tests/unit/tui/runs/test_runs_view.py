@@ -1,0 +1,119 @@
+"""The history of runs as a table, the card of a run, and two runs side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import history
+from rich.cells import cell_len
+
+from bioeval_tui.tui.runs import comparison_view, runs_view
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def text(lines: list[runs_view.Line]) -> str:
+    return "\n".join("".join(cell.text for cell in line) for line in lines)
+
+
+def test_the_newest_run_stands_on_top_and_live_ones_are_marked() -> None:
+    table = runs_view.listing()
+    table.fill(reversed(history.history(NOW)))
+    assert table.visible[0].status == "running"
+    cells = runs_view.row(table.visible[0], NOW, marked=True, exact=False)
+    assert cells["status"].text == "● live"
+    assert cells[""].text == runs_view.MARK
+    assert cells["mean"].text == "–"
+
+
+def test_a_time_is_relative_or_exact() -> None:
+    run = history.history(NOW)[4]
+    assert runs_view.row(run, NOW, marked=False, exact=False)["started"].text == "yesterday"
+    exact = runs_view.row(run, NOW, marked=False, exact=True)["started"].text
+    assert exact == f"{run.started_at.astimezone():%m-%d %H:%M}"
+
+
+def test_runs_are_filtered_by_job_status_and_fault() -> None:
+    table = runs_view.listing()
+    table.fill(history.history(NOW))
+    for words, count in (("variant", 3), ("interrupted", 1), ("fault judge", 1), ("medication rehearsal", 2)):
+        table.search(words)
+        assert len(table.visible) == count, words
+
+
+def test_every_column_sorts_and_missing_values_come_last() -> None:
+    table = runs_view.listing()
+    table.fill(history.history(NOW))
+    for column in range(len(runs_view.COLUMNS)):
+        table.sort_by(column)
+        assert len(table.visible) == 10
+    table.sort_by(6)
+    assert table.visible[0].score == 0.78
+    assert table.visible[-1].score is None
+
+
+def test_a_card_shows_the_trend_of_the_job_and_where_the_run_stands_in_it() -> None:
+    all_runs = history.history(NOW)
+    said = text(runs_view.card(all_runs[1], all_runs, NOW, 40))
+    assert "means of 6 runs of this job" in said
+    assert "+0.07 against the run before" in said
+    assert "best 0.78   worst 0.31   last 0.78" in said
+    bars, pointer = said.splitlines()[15:17]
+    assert pointer.index("▲") == len(bars) - 1
+
+
+def test_a_first_run_has_no_trend_yet() -> None:
+    run = replace(history.history(NOW)[0], job="new")
+    assert "no run of this job has ended yet" in text(runs_view.card(run, [run], NOW, 40))
+
+
+def test_one_condition_is_a_result_of_its_own_and_no_part_of_the_trend() -> None:
+    all_runs = history.history(NOW)
+    alone = replace(all_runs[1], score=None, scores={"supplied": 0.9})
+    assert runs_view.status_of(alone).text == "✓ completed"
+    said = text(runs_view.card(alone, [alone, *all_runs[2:]], NOW, 40))
+    assert "supplied  0.90" in said
+    assert "withheld  not held" in said
+    assert "mean and uplift need both conditions" in said
+    assert "means of 5 runs of this job" in said
+    assert "with both conditions has ended yet" in text(runs_view.card(alone, [alone], NOW, 40))
+    assert runs_view.status_of(replace(alone, scores={"supplied": None})) == runs_view.NO_SCORE
+
+
+def test_the_trend_is_of_the_newest_runs_only() -> None:
+    many = [history.run(n, "a", 0.5, ago=timedelta(hours=n), now=NOW) for n in range(500)]
+    lines = runs_view.trend_lines(runs_view.trend(many, "a"), many[0], 30)
+    assert cell_len(lines[1][0].text) == 30
+
+
+def test_rows_that_are_the_same_objects_are_not_looked_at_again() -> None:
+    table = runs_view.listing()
+    first = history.history(NOW)
+    table.fill(first)
+    seen = []
+    keys = table._keys
+    table._keys = lambda run: (seen.append(run.run_id), keys(run))[1]  # type: ignore[func-returns-value]
+    changed = replace(first[0], status="completed", score=0.5)
+    table.fill([changed, *first[1:]])
+    assert seen == [changed.run_id]
+
+
+def test_a_comparison_says_the_sentence_first_and_every_row_with_its_sign() -> None:
+    said = text(comparison_view.lines(history.compared(), 110))
+    assert said.index("B is better on 1 of 2 tasks") < said.index("FACTS WITHHELD")
+    for words in ("▲ better", "▼ worse", "▲ fixed", "▼ broken", "50%", "−0.4 s", "! the judges differ"):
+        assert words in said
+
+
+def test_a_comparison_fits_its_width_or_wraps_only_sentences() -> None:
+    found = history.compared()
+    sentences = {condition.sentence for condition in found.conditions}
+    for width in (70, 110):
+        for line in text(comparison_view.lines(found, width)).splitlines():
+            assert cell_len(line) <= width + 1 or line in sentences
+
+
+def test_runs_without_a_common_condition_say_so() -> None:
+    found = replace(history.compared(), conditions=())
+    assert "no condition in common" in text(comparison_view.lines(found, 80))

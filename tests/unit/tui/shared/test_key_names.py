@@ -1,0 +1,18 @@
+"""Keys as people write them in the footer and in help."""
+
+from __future__ import annotations
+
+import pytest
+
+from bioeval_tui.tui.shared.keys_footer_widget import key_name
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("space", "space"), ("tab", "tab"), ("enter", "enter"), ("escape", "esc"), ("left_curly_bracket", "{"),
+        ("full_stop", "."), ("ctrl+p", "^p"), ("f6", "f6"), ("B", "B"),
+    ],
+)  # fmt: skip
+def test_a_key_reads_as_it_is_written(key: str, name: str) -> None:
+    assert key_name(key) == name

@@ -1,0 +1,61 @@
+"""Keys that people change: what is accepted, and what is said of the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from bioeval_tui.tui.batch.tile_grid_widget import TileGrid
+from bioeval_tui.tui.jobs.source_view_widget import SourceView
+from bioeval_tui.tui.live.transcript import Transcript
+from bioeval_tui.tui.shared.keymap import FIXED, resolve
+from bioeval_tui.tui.shared.keys import all_places
+from bioeval_tui.tui.shared.rows_widget import RowList
+
+PLACES = all_places()
+
+
+def test_what_can_be_used_is_used() -> None:
+    kept = {
+        "live.pause": "f6",
+        "app.help": "?,f1",
+        "live.step": "space",
+        "runs.report": "n",
+        "live.link": "l",
+    }
+    found = resolve(kept, PLACES)
+    assert found.problems == ()
+    assert found.keys == {**kept, "app.help": "question_mark,f1"}
+
+
+@pytest.mark.parametrize(
+    ("kept", "sentence"),
+    [
+        ({"live.stop": "f6"}, "keys: there is no live.stop; the keys dialog of the palette lists the names"),
+        ({"live.pause": "[/x"}, "keys: live.pause: there is no key [/x; give one such as f6 or ctrl+t"),
+        ({"live.pause": 6}, "keys: live.pause: give a key such as f6 or ctrl+t"),
+        ({"live.pause": ""}, "keys: live.pause: give a key such as f6 or ctrl+t"),
+        ({"live.pause": "t"}, "keys: live.pause: t is live.take_over already; give another key"),
+        ({"live.pause": "1"}, "keys: live.pause: 1 is app.jobs already; give another key"),
+        ({"app.help": "t"}, "keys: app.help: t is live.take_over already; give another key"),
+        ({"live.pause": "j"}, "keys: live.pause: j moves about on every screen; give another key"),
+        (["live.pause"], "keys: a mapping of names to keys is expected; none was changed"),
+    ],
+)
+def test_what_cannot_is_left_out_with_one_sentence(kept: object, sentence: str) -> None:
+    assert resolve(kept, PLACES) == ({}, (sentence,))
+
+
+def test_one_wrong_entry_does_not_spoil_the_others() -> None:
+    found = resolve({"live.pause": "f6", "live.step": "f6", "medals.copy": "ctrl+y"}, PLACES)
+    assert found.keys == {"live.pause": "f6", "medals.copy": "ctrl+y"}
+    assert found.problems == ("keys: live.step: f6 is live.pause already; give another key",)
+
+
+def test_no_key_that_moves_about_in_a_widget_can_be_given_away() -> None:
+    bound = {
+        key
+        for widget in (RowList, TileGrid, SourceView, Transcript)
+        for key, _ in widget._merge_bindings()
+        if key not in ("e", "f")  # the live screen's own
+    }
+    assert bound - {f"{mod}+{key}" for mod in ("ctrl", "shift") for key in FIXED} <= FIXED
