@@ -83,8 +83,9 @@ async def use(source: Source, length: int) -> list[float]:
 
 async def from_file(rows: list[MedalRow], folder: Path) -> float:
     """Return the milliseconds from going to the screen until every report of a file is shown."""
+    from bioeval_tui.evaluate.assertions.medal import Grading
     from bioeval_tui.settings import Settings
-    from bioeval_tui.tui.data.grading import Grading, report_rows
+    from bioeval_tui.tui.data.grading import report_rows
 
     path = folder / "report.json"
     path.write_text(json.dumps({"task_reports": [row.report.to_dict() for row in rows if row.report]}))

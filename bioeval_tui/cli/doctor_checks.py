@@ -218,7 +218,7 @@ def _neo4j(settings: Settings) -> Finding:
 
 
 def _grading(settings: Settings) -> Finding:
-    from bioeval_tui.tui.data.grading import Grading
+    from bioeval_tui.evaluate.assertions.medal import Grading
 
     entries = Grading(settings).registry().entries()
     broken = [entry for entry in entries if entry.problem is not None]

@@ -19,10 +19,11 @@ from bioeval_tui.errors import ExitCode, UsageError
 # The first paint waits for what is imported here.
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.attach import FollowedRun, ReplayedRun
+    from bioeval_tui.evaluate.engine.run_view import RunView
     from bioeval_tui.evaluate.engine.spec import EngineSpec
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.app import Mode
-    from bioeval_tui.tui.services import RunView, Services
+    from bioeval_tui.tui.services import Services
 
 OnQuit = Literal["cancel", "ask", "leave"]
 _TERMINAL = 0

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bioeval_tui.evaluate.prices import Prices
+from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
 from bioeval_tui.report.comparison import ConditionComparison, compare
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.statistics.paired import Difference
-from bioeval_tui.tui.items import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
 
 
 def compare_runs(a: RunSummary, b: RunSummary) -> RunComparison:

@@ -26,6 +26,7 @@ from bioeval_tui.tui.shared.themes import DEFAULT_VARIABLES, THEMES
 if TYPE_CHECKING:
     from textual.command import Provider
 
+    from bioeval_tui.evaluate.engine.run_view import RunRequest
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.batch.grid import GridScreen
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.live.run_link import Opener
     from bioeval_tui.tui.medals.medals import MedalsScreen
     from bioeval_tui.tui.runs.runs import RunsScreen
-    from bioeval_tui.tui.services import RunRequest, Services
+    from bioeval_tui.tui.services import Services
 
 Mode = Literal["jobs", "live", "runs", "benchmarks", "medals"]
 MOST_TOLD = 3

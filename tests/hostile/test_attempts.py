@@ -14,6 +14,7 @@ import pytest
 
 from bioeval_tui.errors import InputError, JobError, QueryError, UsageError
 from bioeval_tui.evaluate.assertions.checker import check_expression
+from bioeval_tui.evaluate.assertions.medal import newest
 from bioeval_tui.evaluate.graphs import cypher as cypher_guard
 from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph
 from bioeval_tui.evaluate.job.loading import parse_job
@@ -22,7 +23,6 @@ from bioeval_tui.evaluate.models.prompting import Prompt, evaluator_prompt, find
 from bioeval_tui.evaluate.seams import AssertionView, EvaluatorView, PeerError, TranscriptMessage
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.paths import is_run_id
-from bioeval_tui.tui.data.grading import newest
 from tests.fuzz.kinds.submissions import add_task
 from tests.fuzz.watch import Canaries, Watch
 

@@ -10,8 +10,8 @@ from fakes import FakeServices, FakeView
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from bioeval_tui.evaluate.engine.run_view import RunRequest
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.services import RunRequest
 
 WIDE, NARROW = (160, 45), (80, 24)
 FOLLOWS = ("feed", "grid")

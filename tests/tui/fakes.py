@@ -9,13 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from bioeval_tui.evaluate.engine.run_view import Intent, RunRequest, RunView
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.state import RunState
+from bioeval_tui.report.compared import RunComparison, RunSummary
 from bioeval_tui.tui.batch.batch_view import Glance
-from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, RunComparison, RunSummary
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem
 from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
-from bioeval_tui.tui.services import Intent, MedalRow, RunRequest, RunView
+from bioeval_tui.tui.services import MedalRow
 
 
 class FakeView:

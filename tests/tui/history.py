@@ -8,18 +8,15 @@ from pathlib import Path
 from medal_rows import board as scores_of
 
 from bioeval_tui.errors import Problem
-from bioeval_tui.tui.items import (
-    BenchmarkDetail,
-    BenchmarkItem,
-    Board,
+from bioeval_tui.report.compared import (
     Compared,
     ComparedCheck,
     ComparedCondition,
-    JobItem,
     RunComparison,
     RunSummary,
     Status,
 )
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, JobItem
 
 JOB_TEXT = """\
 # A reminder needs a time zone, which only the second conversation may give.

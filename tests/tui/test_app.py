@@ -14,10 +14,10 @@ from rich.segment import Segment
 from run_script import scripted_run
 from textual.color import Color
 
+from bioeval_tui.evaluate.engine.run_view import Intent
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live.quit import QuitScreen
 from bioeval_tui.tui.live.score_card import ScoreCard
-from bioeval_tui.tui.services import Intent
 from bioeval_tui.tui.shared.help import HelpScreen
 from bioeval_tui.tui.shared.keys import KeysDialog
 from bioeval_tui.tui.shared.line_filter import SafeLines

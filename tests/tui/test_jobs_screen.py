@@ -13,11 +13,11 @@ from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
 from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.evaluate.engine.run_view import RunRequest
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs.jobs import JobsScreen
 from bioeval_tui.tui.jobs.run_dialog import RunDialog
 from bioeval_tui.tui.jobs.source_view_widget import SourceView
-from bioeval_tui.tui.services import RunRequest
 from bioeval_tui.tui.shared.help import HelpScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
 

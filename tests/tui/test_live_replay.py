@@ -11,10 +11,10 @@ from fakes import FakeServices, FakeView
 from run_script import run_of_trials, scripted_run
 
 from bioeval_tui.evaluate.engine.attach import ReplayedRun
+from bioeval_tui.evaluate.engine.run_view import RunView
 from bioeval_tui.record.events import write_event
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live.scrubber_widget import Scrubber
-from bioeval_tui.tui.services import RunView
 
 
 @pytest.fixture

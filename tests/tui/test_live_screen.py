@@ -10,11 +10,11 @@ from fakes import FakeServices, FakeView
 from run_script import BEGAN, RUN_ID, scripted_run, scripted_run_of
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.evaluate.engine.run_view import Intent
 from bioeval_tui.record import events
 from bioeval_tui.record.events import ConditionName
 from bioeval_tui.tui.live.assertion_detail import AssertionDetail
 from bioeval_tui.tui.live.score_card import ScoreCard
-from bioeval_tui.tui.services import Intent
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.help import HelpScreen
 

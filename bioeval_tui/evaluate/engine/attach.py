@@ -13,6 +13,8 @@ from time import monotonic, time
 from typing import Literal
 
 from bioeval_tui.evaluate.engine.intents import HOW_IS_IT, NO_ANSWER, send_intent, what_helps
+from bioeval_tui.evaluate.engine.run_view import Intent
+from bioeval_tui.evaluate.engine.turn_mark import TurnMark
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
 from bioeval_tui.record.live import is_live, read_live
 from bioeval_tui.record.reading import follow, read_recording
@@ -24,8 +26,6 @@ from bioeval_tui.record.replay import (
     turn_ends,
 )
 from bioeval_tui.text import clean_line
-from bioeval_tui.tui.items import TurnMark
-from bioeval_tui.tui.services import Intent
 
 QUIET_S = 2.0
 """After so long without a word the engine is asked whether it can write."""
@@ -123,7 +123,7 @@ class FollowedRun:
 
 
 class ReplayedRun:
-    """A recording played again, with the controls of `tui.services.Playback`. `events` starts it anew."""
+    """A recording played again, with the controls of `evaluate.engine.run_view.Playback`. `events` starts it anew."""
 
     mode: Literal["live", "replay"] = "replay"
     batch_id: str | None = None

@@ -163,7 +163,7 @@ class Makers:
 
     def grade_medal(self) -> GradeMedal:
         """Return what grades a file for a medal assertion."""
-        from bioeval_tui.tui.data.grading import medal_grader
+        from bioeval_tui.evaluate.assertions.medal import medal_grader
 
         return medal_grader(self.settings, self.job_dir)
 

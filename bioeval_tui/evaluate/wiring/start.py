@@ -15,13 +15,13 @@ from bioeval_tui.evaluate.engine.attach import FollowedRun
 from bioeval_tui.evaluate.engine.batch import PreparedRun, run_batch
 from bioeval_tui.evaluate.engine.loop import run_fairly
 from bioeval_tui.evaluate.engine.processes import spawn_engine
+from bioeval_tui.evaluate.engine.run_view import Intent
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.wiring.parts import prepare_run, terms_of
 from bioeval_tui.record import events
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.settings import Settings, private_dir
-from bioeval_tui.tui.services import Intent
 
 STOP_S = 8.0
 

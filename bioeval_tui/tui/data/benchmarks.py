@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import BioevalError, NotMeasuredError
+from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.isolation import program_command
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
-from bioeval_tui.tui.data.grading import Grading
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, Examined
 
 if TYPE_CHECKING:

@@ -11,11 +11,13 @@ from typing import Any, NoReturn
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.engine.attach import FollowedRun
+from bioeval_tui.evaluate.engine.run_view import Intent, RunView
 from bioeval_tui.record.paths import is_run_id
 from bioeval_tui.record.reviews import ReviewedScores
-from bioeval_tui.tui.items import BenchmarkItem, JobItem, RunComparison, RunSummary
+from bioeval_tui.report.compared import RunComparison, RunSummary
+from bioeval_tui.tui.items import BenchmarkItem, JobItem
 from bioeval_tui.tui.review.review_items import ReviewItem, ReviewSource
-from bioeval_tui.tui.services import Intent, MedalRow, RunView, Services
+from bioeval_tui.tui.services import MedalRow, Services
 
 REFUSED = "this session is read-only: it shows recordings"
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.evaluate.engine.resume import is_finished
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import events, reviews
@@ -25,7 +26,7 @@ from bioeval_tui.record.state import ConversationKey, ConversationState, RunStat
 from bioeval_tui.report.loading import find_recording
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
-from bioeval_tui.tui.data.grading import Grading, rows_at
+from bioeval_tui.tui.data.grading import rows_at
 from bioeval_tui.tui.review.review_items import Given, ItemId, Judged, ReviewItem, ReviewSource
 from bioeval_tui.tui.services import MedalRow
 

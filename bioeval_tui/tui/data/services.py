@@ -12,27 +12,22 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from bioeval_tui.tui.data.preferences import Preferences
 
 if TYPE_CHECKING:
+    from bioeval_tui.evaluate.assertions.medal import Grading
     from bioeval_tui.evaluate.engine.attach import FollowedRun
+    from bioeval_tui.evaluate.engine.run_view import RunRequest, RunView
     from bioeval_tui.evaluate.engine.spec import EngineSpec
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
+    from bioeval_tui.report.compared import RunComparison, RunSummary
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.data.batches import Batches
     from bioeval_tui.tui.data.benchmarks import Benchmarks
-    from bioeval_tui.tui.data.grading import Grading
     from bioeval_tui.tui.data.job_list import JobList
     from bioeval_tui.tui.data.reviews import ReviewDesk
     from bioeval_tui.tui.data.run_list import RunList
-    from bioeval_tui.tui.items import (
-        BenchmarkDetail,
-        BenchmarkItem,
-        Examined,
-        JobItem,
-        RunComparison,
-        RunSummary,
-    )
+    from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem
     from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
-    from bioeval_tui.tui.services import MedalRow, RunRequest, RunView
+    from bioeval_tui.tui.services import MedalRow
 
 Made = TypeVar("Made")
 
@@ -84,7 +79,7 @@ class AppServices:
 
     @_Part
     def _grading(self) -> Grading:
-        from bioeval_tui.tui.data.grading import Grading
+        from bioeval_tui.evaluate.assertions.medal import Grading
 
         return Grading(self._settings)
 

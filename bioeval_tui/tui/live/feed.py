@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from bioeval_tui.evaluate.engine.run_view import RunView
     from bioeval_tui.record.events import RunEvent
     from bioeval_tui.record.state import Change, ConversationKey, RunState
-    from bioeval_tui.tui.services import RunView
 
 FRAME_S = 1 / 60
 SLICE_S = 0.008

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 from textual import on
 from textual.binding import Binding, BindingType
 
+from bioeval_tui.evaluate.engine.run_view import IntentKind
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.services import IntentKind
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
 

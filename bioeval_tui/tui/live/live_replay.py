@@ -12,9 +12,9 @@ from bioeval_tui.tui.live.scrubber_widget import Scrubber
 from bioeval_tui.tui.shared.base import BaseScreen
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.items import TurnMark
+    from bioeval_tui.evaluate.engine.run_view import Playback, RunView
+    from bioeval_tui.evaluate.engine.turn_mark import TurnMark
     from bioeval_tui.tui.live.live import LiveScreen
-    from bioeval_tui.tui.services import Playback, RunView
 
 SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 REPLAY_KEYS: list[BindingType] = [

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from bioeval_tui.tui.items import TurnMark
+from bioeval_tui.evaluate.engine.turn_mark import TurnMark
 from bioeval_tui.tui.live import timeline_view
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import paint

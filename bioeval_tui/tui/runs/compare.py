@@ -15,7 +15,7 @@ from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.items import RunComparison
+    from bioeval_tui.report.compared import RunComparison
 
 
 class CompareDialog(Dialog[None]):

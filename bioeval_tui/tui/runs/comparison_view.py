@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
 from bioeval_tui.text import shorten
-from bioeval_tui.tui.items import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, signed
 from bioeval_tui.tui.shared.times import latency
 

@@ -15,8 +15,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.report.compared import RunComparison, RunSummary
 from bioeval_tui.text import home_relative, plural
-from bioeval_tui.tui.items import RunComparison, RunSummary
 from bioeval_tui.tui.live.panel_widget import Drawn
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.shared.cells_view import Cell

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bioeval_tui.record import reviews
+from bioeval_tui.report.compared import RunSummary, Status
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.items import RunSummary, Status
 from bioeval_tui.tui.medals.medals_view import Column
 from bioeval_tui.tui.shared.cells_view import Cell, score, signed, uplift
 from bioeval_tui.tui.shared.listing_view import Key, Listing, Sorting, number_key, text_key

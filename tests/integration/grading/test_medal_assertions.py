@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from bioeval_tui.evaluate.assertions.medal import medal_result, newest
 from bioeval_tui.evaluate.job.models import MedalAssertion
 from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.tui.data.grading import medal_result, newest
 from tests.servers.rest_agent import RestAgentServer
 from tests.servers.whole_runs import WholeRun, hold
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from bioeval_tui.report.compared import RunSummary
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.tui.data import job_list
 from bioeval_tui.tui.data.job_list import JobList
-from bioeval_tui.tui.items import RunSummary
 
 JOB = """\
 target: {user: a, chatbot: b}

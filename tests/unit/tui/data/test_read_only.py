@@ -10,13 +10,14 @@ from typing import cast
 import pytest
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.engine.run_view import Intent
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.read_only import REFUSED, ReadOnlyServices
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.read_only_app import ReadOnlyApp
 from bioeval_tui.tui.review.review_items import ReviewSource
-from bioeval_tui.tui.services import Intent, Services
+from bioeval_tui.tui.services import Services
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "demo-run.jsonl"
 RUN = "20261120-210356-44c7"

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from bioeval_tui.cli.grade import medals
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.masking.current import use
 from bioeval_tui.record.masking.mask import Mask
@@ -21,7 +22,7 @@ from bioeval_tui.record.overlay import read_overlay
 from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.settings import Settings
-from bioeval_tui.tui.data.grading import Grading, rows_at
+from bioeval_tui.tui.data.grading import rows_at
 from bioeval_tui.tui.data.reviews import ReviewDesk
 from bioeval_tui.tui.review.review_items import Given, ReviewSource
 from tests.unit.record.test_versions import GOLDEN

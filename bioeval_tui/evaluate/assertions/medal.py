@@ -1,0 +1,165 @@
+"""Medal assertions: the file an agent wrote is graded, and its medal held against the one that the job asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.evaluate.assertions.checker import GradeMedal
+from bioeval_tui.evaluate.job.models import MedalAssertion
+from bioeval_tui.evaluate.seams import CheckResult
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade import Registry
+    from bioeval_tui.grade.batch.pool import GraderPool
+    from bioeval_tui.grade.outcomes import Outcome
+
+
+MEDAL_ORDER = ("bronze", "silver", "gold")
+
+
+class Grading:
+    """The registry and a pool of workers, made when first used. Its methods block; call them from a thread."""
+
+    def __init__(self, settings: Settings, workers: int = 1) -> None:
+        self._settings = settings
+        self._workers = workers
+        self._lock = threading.Lock()
+        self._registry: Registry | None = None
+        self._pool: GraderPool | None = None
+
+    def registry(self) -> Registry:
+        """Return the registry of the settings' task folders and the shipped ones."""
+        from bioeval_tui.grade import Registry
+
+        with self._lock:
+            if self._registry is None:
+                self._registry = Registry(self._settings.tasks_dirs, self._settings.data_dir / "tasks")
+            return self._registry
+
+    def grade(self, path: Path | None, task_id: str) -> Outcome:
+        """Prepare the task if it is shipped and not ready, then grade one file."""
+        return self._ready_pool(task_id).grade(path, task_id)
+
+    def examine(self, path: Path, task_id: str) -> tuple[Outcome, list[Problem]]:
+        """Do as `grade` does, and return everything that is wrong with the file beside the outcome."""
+        return self._ready_pool(task_id).examine(path, task_id)
+
+    def _ready_pool(self, task_id: str) -> GraderPool:
+        from bioeval_tui.grade.batch.pool import GraderPool
+        from bioeval_tui.grade.tasks.prepare import prepare_task
+
+        registry = self.registry()
+        task = registry.get_task(task_id)
+        if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
+            prepare_task(task)
+        with self._lock:
+            if self._pool is None:
+                self._pool = GraderPool(registry, workers=self._workers)
+            return self._pool
+
+    def leaderboard(self, task_id: str) -> tuple[float, ...]:
+        """Return the leaderboard's scores, best first; empty when it cannot be read."""
+        from bioeval_tui.grade.leaderboard import load_leaderboard
+
+        try:
+            task = self.registry().get_task(task_id)
+            board = load_leaderboard(task.leaderboard, task.id, task.grader.lower_is_better)
+        except BioevalError:
+            return ()
+        return tuple(float(score) for score in board.best_first())
+
+    def domain(self, task_id: str) -> str:
+        """Return the task's domain, cleaned; empty when it is not known."""
+        try:
+            return clean_line(self.registry().get_task(task_id).domain or "", 80)
+        except BioevalError:
+            return ""
+
+    def close(self) -> None:
+        """End the workers."""
+        with self._lock:
+            if self._pool is not None:
+                self._pool.close()
+                self._pool = None
+
+
+def medal_grader(settings: Settings, job_dir: Path) -> GradeMedal:
+    """Return what grades a medal assertion's file; a glob takes the newest file, paths count from the job's folder.
+
+    One file at a time, and a file that did not change since is not graded again.
+    """
+    from bioeval_tui.grade.outcomes import NotGraded
+
+    grading = Grading(settings)
+    turn = asyncio.Lock()
+    graded: dict[tuple[str, Path, int, int], Outcome] = {}
+
+    def outcome_of(path: Path, task_id: str) -> Outcome:
+        found = path.stat()
+        key = (task_id, path, found.st_mtime_ns, found.st_size)
+        outcome = graded.get(key) or grading.grade(path, task_id)
+        if not isinstance(outcome, NotGraded):
+            graded[key] = outcome
+        return outcome
+
+    async def grade(assertion: MedalAssertion) -> CheckResult:
+        path = await asyncio.to_thread(newest, job_dir, assertion.submission)
+        if path is None:
+            error = f"no file matches {clean_line(assertion.submission)}"
+            return CheckResult(False, expected=assertion.medal, error=error)
+        try:
+            async with turn:
+                try:
+                    outcome = await asyncio.to_thread(outcome_of, path, assertion.task)
+                finally:
+                    await asyncio.to_thread(grading.close)
+        except (BioevalError, OSError) as error:
+            return CheckResult(None, expected=assertion.medal, error=clean_line(str(error)))
+        return medal_result(assertion, outcome)
+
+    return grade
+
+
+def medal_result(assertion: MedalAssertion, outcome: Outcome) -> CheckResult:
+    """Return whether a graded file reaches the medal asked for, or better."""
+    from bioeval_tui.grade.outcomes import Invalid, NotGraded
+
+    if isinstance(outcome, NotGraded):
+        return CheckResult(None, expected=assertion.medal, error=clean_line(outcome.reason))
+    if isinstance(outcome, Invalid):
+        return CheckResult(
+            False, "invalid", assertion.medal, clean_line(outcome.reason), report=outcome.report.to_dict()
+        )
+    observed = outcome.medal or ("above_median" if outcome.above_median else "no medal")
+    if assertion.medal == "above_median":
+        passed = outcome.above_median
+    else:
+        wanted = MEDAL_ORDER.index(assertion.medal)
+        passed = outcome.medal is not None and MEDAL_ORDER.index(outcome.medal) >= wanted
+    return CheckResult(passed, observed, assertion.medal, report=outcome.to_dict())
+
+
+def newest(folder: Path, pattern: str) -> Path | None:
+    """Return the file that a path or glob below the job's folder names, the newest if there are several.
+
+    A job may come from anywhere: neither `..` nor a link leads out of its folder. An absolute path names a file or a
+    pattern in one folder, for agents that work elsewhere.
+    """
+    with contextlib.suppress(OSError, ValueError, NotImplementedError, IndexError, RuntimeError):
+        candidate = Path(pattern).expanduser()
+        base, relative = (candidate.parent, candidate.name) if candidate.is_absolute() else (folder, pattern)
+        if candidate.is_absolute() and relative == "**":
+            return None
+        root = base.resolve()
+        found = [
+            path for path in base.glob(relative) if path.is_file() and path.resolve().is_relative_to(root)
+        ]
+        return max(found, key=lambda path: path.stat().st_mtime, default=None)
+    return None

@@ -1,0 +1,125 @@
+"""A run as viewers see it: its events, the intents that it takes, and its playback."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from bioeval_tui.evaluate.engine.turn_mark import TurnMark
+
+if TYPE_CHECKING:  # the first paint waits for no event model
+    from bioeval_tui.record.events import ConditionName, RunEvent
+
+
+IntentKind = Literal["pause", "resume", "step", "take_over", "say", "give_back", "cancel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """Something a viewer asks of the engine. Without `condition` it concerns the whole run."""
+
+    kind: IntentKind
+    condition: ConditionName | None = None
+    text: str = ""
+
+
+class RunView(Protocol):
+    """One run seen from here: live, attached from another terminal, or replayed. The screen cannot tell them apart."""
+
+    run_id: str
+    mode: Literal["live", "replay"]
+    batch_id: str | None
+    """The batch that was started with it from here; its other runs are shown beside it."""
+    late_s: float
+    """How long ago the newest event of a live run was written when it was opened, in seconds."""
+
+    def events(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield batches of events, at most one a frame, until the run has ended (or died: then a `Warned`)."""
+        ...
+
+    async def send(self, intent: Intent) -> str | None:
+        """Send an intent; return None when it was taken, else one sentence saying why not."""
+        ...
+
+    async def aclose(self) -> None:
+        """Detach. The run goes on; ending it is the intent `cancel`."""
+        ...
+
+
+@runtime_checkable
+class Playback(Protocol):
+    """What a replayed RunView can do besides. Its `events` may be asked for again: they start anew."""
+
+    speed: float | None
+    """Recorded seconds a second; None for everything at once."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether the replay waits."""
+        ...
+
+    def set_paused(self, paused: bool) -> None:
+        """Wait, or go on."""
+        ...
+
+    def set_speed(self, speed: float) -> None:
+        """Play faster or slower from here on."""
+        ...
+
+    def step(self) -> bool:
+        """Play to the end of the next message and wait there; False when there is none."""
+        ...
+
+    def to_next_failure(self) -> bool:
+        """Play to the next assertion that fails and wait there; False when there is none."""
+        ...
+
+    def begin_before_last(self) -> None:
+        """Let the next `events` begin, waiting, one message before the newest."""
+        ...
+
+    @property
+    def marks(self) -> Sequence[TurnMark]:
+        """The places to go to, in order: the beginning, every turn, the end. Empty before the first event."""
+        ...
+
+    @property
+    def given(self) -> int:
+        """How many events were given so far."""
+        ...
+
+    @property
+    def now_s(self) -> float:
+        """How far the replay is, in recorded seconds."""
+        ...
+
+    def seek(self, count: int) -> bool:
+        """Go to where `count` events are given, and wait there; False when it lies behind.
+
+        Then the next `events` begin there.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What to run: job files and how. None means the job's own or the setting's."""
+
+    jobs: tuple[Path, ...]
+    agent_url: str | None = None
+    models: tuple[str, ...] = ()
+    evaluator_model: str | None = None
+    judge_models: tuple[str, ...] = ()
+    """Who judges; several are a panel."""
+    rehearsal: bool = False
+    sample_agent: bool = False
+    """Start the sample agent for this run, and stop it at its end."""
+    trials: int = 1
+    conditions: tuple[ConditionName, ...] = ("withheld", "supplied")
+    """What each trial holds: both, or only one."""
+    order: Literal["withheld-first", "supplied-first", "random"] | None = None
+    parallel: bool = False
+    concurrency: int | None = None
+    """Most conversations at once."""

@@ -1,0 +1,20 @@
+"""The places of a replay that one can go to."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+
+class TurnMark(NamedTuple):
+    """A place of a replay: a turn of a conversation, after `given` events and `at_s` recorded seconds.
+
+    Turn 0 is the beginning; without a condition any other place is the end. `failed` says that an
+    assertion turned out failed since the place before.
+    """
+
+    condition: Literal["withheld", "supplied"] | None
+    trial: int
+    turn: int
+    given: int
+    at_s: float
+    failed: bool = False
