@@ -242,11 +242,15 @@ class Catalogue:
 
     def _open(self) -> sqlite3.Connection:
         database = sqlite3.connect(self._file, timeout=5)
-        # No journal file: creating one would change the folder, and what is lost here can be made again.
-        database.execute("pragma journal_mode = memory").fetchone()
-        if database.execute("pragma user_version").fetchone()[0] != _VERSION:
-            script = f"drop table if exists runs; drop table if exists folder; drop table if exists overlays; {_SCHEMA} pragma user_version = {_VERSION};"
-            database.executescript(script)
+        try:
+            # No journal file: creating one would change the folder, and what is lost here can be made again.
+            database.execute("pragma journal_mode = memory").fetchone()
+            if database.execute("pragma user_version").fetchone()[0] != _VERSION:
+                script = f"drop table if exists runs; drop table if exists folder; drop table if exists overlays; {_SCHEMA} pragma user_version = {_VERSION};"
+                database.executescript(script)
+        except sqlite3.Error:
+            database.close()
+            raise
         return database
 
     def _refresh(self, database: sqlite3.Connection) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.record import catalogue
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.events import Reviewed, RunEvent, RunResumed, write_event
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
@@ -63,6 +67,25 @@ def test_the_list_follows_the_files_and_rebuilds_itself(tmp_path: Path) -> None:
     assert [run.status for run in catalogue.runs()] == ["completed"]
     path.unlink()
     assert catalogue.runs() == []
+
+
+def test_a_damaged_list_leaves_no_connection_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counted(sqlite3.Connection):
+        open = 0
+
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **options)
+            Counted.open += 1
+
+        def close(self) -> None:
+            Counted.open -= 1
+            super().close()
+
+    monkeypatch.setattr(catalogue.sqlite3, "connect", partial(sqlite3.connect, factory=Counted))
+    write(tmp_path, ID, list(recorded()))
+    (tmp_path / "catalogue.sqlite").write_bytes(b"this is no database at all, but long enough" * 100)
+    assert [run.status for run in Catalogue(tmp_path).runs()] == ["completed"]
+    assert Counted.open == 0
 
 
 def test_a_run_is_found_by_the_beginning_or_end_of_its_id(tmp_path: Path) -> None:

@@ -41,7 +41,10 @@ async def test_nonsense_closes_that_connection_only() -> None:
         for garbage in (b"\xff\xfe\n", b"[1,2]\n", b"x" * 200_000 + b"\n", b"\n"):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(garbage)
-            answer = await reader.read()
+            try:
+                answer = await reader.read()
+            except ConnectionResetError:  # closed before all of it was read
+                answer = b""
             assert not answer or not json.loads(answer)["ok"]
             writer.close()
         assert await send_intent(LiveInfo(1, "", port, token), "resume") is None
