@@ -9,12 +9,17 @@ package was not there.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import AsyncIterator, Generator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import hypothesis
 import pytest
+from textual.app import App
+from textual.pilot import Pilot
 
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=5_000)
@@ -41,6 +46,24 @@ def pytest_configure() -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """Run more tests at once than there are cores: many of them wait for servers, timeouts and terminals."""
     return 2 * (os.cpu_count() or 1)
+
+
+@pytest.fixture(autouse=True)
+def tasks_start_as_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start tasks eagerly from Python 3.12 on, as `App.run` does and `App.run_test` does not.
+
+    Eager tasks change the order in which screens and widgets begin: without them tests pass on what users see crash.
+    """
+    eager = getattr(asyncio, "eager_task_factory", None)
+    run_test = App.run_test
+
+    @asynccontextmanager
+    async def run_eagerly(app: App[Any], **options: Any) -> AsyncIterator[Pilot[Any]]:
+        asyncio.get_running_loop().set_task_factory(eager)
+        async with run_test(app, **options) as pilot:
+            yield pilot
+
+    monkeypatch.setattr(App, "run_test", run_eagerly)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

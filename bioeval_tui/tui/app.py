@@ -322,6 +322,15 @@ class BioevalApp(LeavingApp):
         """Show a message for a moment, masked: a file's path in it may name somebody."""
         super().notify(current().text(message) if masking() else message, **options)
 
+    def clear_selection(self) -> None:
+        """Clear the selected text, if a screen is up.
+
+        Every `Input` calls this when it starts. From Python 3.12 on `App.run` starts tasks eagerly, so that the
+        inputs of the first mode start before their screen is on the stack (Textual's issue 6444).
+        """
+        if self.screen_stack:
+            super().clear_selection()
+
     def copy_to_clipboard(self, text: str) -> None:
         """Copy, masked as well."""
         super().copy_to_clipboard(current().text(text) if masking() else text)
