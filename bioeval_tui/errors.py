@@ -11,6 +11,8 @@
     └── UnavailableError             a peer could not be reached or did not answer in time exit 3
         └── NotMeasuredError         something could not be measured, with the reason
 
+A screen that crashes is a `ScreenCrashError`, a defect of the program like any other exception: exit 3.
+
 Failures that are expected during a run (an agent's 500, a judge's malformed answer) are values in
 events, not exceptions that cross a module.
 """
@@ -119,3 +121,7 @@ class UnavailableError(BioevalError):
 
 class NotMeasuredError(UnavailableError):
     """Something could not be measured; the message is the reason."""
+
+
+class ScreenCrashError(Exception):
+    """A screen crashed: a defect. The message names the error's type and text; the error itself is the cause."""

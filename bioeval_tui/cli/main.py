@@ -12,7 +12,7 @@ import click
 from bioeval_tui import __version__
 from bioeval_tui.cli.env_file import env_file_option, with_env_file
 from bioeval_tui.cli.redaction import COMMANDS_THAT_SHOW, with_redact
-from bioeval_tui.errors import BioevalError, ExitCode, InputError
+from bioeval_tui.errors import BioevalError, ExitCode, InputError, ScreenCrashError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "app": ("app", "Open the terminal application: jobs, runs, benchmarks, medals."),
@@ -160,6 +160,7 @@ def _defect(error: Exception) -> None:
     """Keep the traceback in a log file; tell the user one sentence and where it is."""
     import traceback
 
+    from bioeval_tui.record.masking.current import current, masking
     from bioeval_tui.settings import Settings, private_dir
     from bioeval_tui.text import clean_line, home_relative
 
@@ -168,8 +169,12 @@ def _defect(error: Exception) -> None:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             file.write("".join(traceback.format_exception(error)))
-        where = f"; the details are in {home_relative(log)}"
+        where = f"; to report it, send {home_relative(log)} and what `bioeval-tui doctor` prints"
     except OSError:
         where = "; run again with --debug to see the details"
-    message = clean_line(f"{type(error).__name__}: {error}", 300)
-    click.echo(f"error: this is a defect of bioeval-tui ({message}){where}", err=True)
+    crashed = isinstance(error, ScreenCrashError)
+    what = "the screen crashed, a defect" if crashed else "this is a defect"
+    message = clean_line(str(error) if crashed else f"{type(error).__name__}: {error}", 300)
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    sentence = f"{what} of bioeval-tui ({message}){where}{notes}"
+    click.echo(f"error: {current().text(sentence) if masking() else sentence}", err=True)

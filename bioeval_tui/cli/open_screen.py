@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.errors import ExitCode, ScreenCrashError, UsageError
 
 # The first paint waits for what is imported here.
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.run_view import RunView
     from bioeval_tui.evaluate.engine.spec import EngineSpec
     from bioeval_tui.settings import Settings
-    from bioeval_tui.tui.app import Mode
+    from bioeval_tui.tui.app import BioevalApp, Mode
     from bioeval_tui.tui.services import Services
 
 OnQuit = Literal["cancel", "ask", "leave"]
@@ -46,6 +46,10 @@ def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbo
     with contextlib.nullcontext() if leave_running else _ending_with_terminal(view):
         try:
             _show(settings, view, "ask" if leave_running else "cancel", spec)
+        except ScreenCrashError as error:
+            if leave_running and view.engine_runs():
+                error.add_note(f"the run continues, see it with `bioeval-tui watch {view.run_id}`")
+            raise
         finally:
             if not leave_running:
                 asyncio.run(stop_run(view))
@@ -101,7 +105,7 @@ def show_medals(settings: Settings, reports: Sequence[Path]) -> None:
 
     services = AppServices(settings, reports=reports)
     try:
-        BioevalApp(services, "medals", on_quit="leave").run()
+        _run(BioevalApp(services, "medals", on_quit="leave"))
     finally:
         services.close()
 
@@ -126,7 +130,7 @@ def show_review(settings: Settings, what: Sequence[str], *, reviewer: str = "", 
     services = AppServices(settings, reviewer=clean_line(reviewer, 80))
     source = ReviewSource(tuple(runs), reports=tuple(map(Path, reports)))
     try:
-        ReviewApp(services, source, blind=blind).run()
+        _run(ReviewApp(services, source, blind=blind))
     finally:
         services.close()
     return ExitCode.OK
@@ -140,7 +144,7 @@ def show_app(settings: Settings, places: Sequence[Path] = ()) -> None:
 
     services = AppServices(settings, job_places=places)
     try:
-        BioevalApp(services, "jobs").run()
+        _run(BioevalApp(services, "jobs"))
     finally:
         services.close()
 
@@ -160,7 +164,7 @@ def show_tab(
     start = partial(services.open_recording, run_id, speed=1.0) if run_id else screen
     app = ReadOnlyApp if read_only else BioevalApp
     try:
-        app(services, start, on_quit="leave" if read_only else "ask").run()
+        _run(app(services, start, on_quit="leave" if read_only else "ask"))
     finally:
         inner.close()
 
@@ -205,6 +209,17 @@ def _show(
         return view
 
     try:
-        BioevalApp(services, open_view, on_quit=on_quit).run()
+        _run(BioevalApp(services, open_view, on_quit=on_quit))
     finally:
         services.close()
+
+
+def _run(app: BioevalApp) -> None:
+    """Run the application until it is left.
+
+    Raises:
+        ScreenCrashError: a screen crashed; the terminal has been restored by then.
+    """
+    app.run()
+    if app.crash is not None:
+        raise ScreenCrashError(f"{type(app.crash).__name__}: {app.crash}") from app.crash

@@ -152,10 +152,15 @@ class Server:
                 await _obey(tab, session)
         finally:
             drawing.cancel()
-            ending = asyncio.create_task(session.aclose())
+            ending = asyncio.create_task(self._end(session))
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
             await asyncio.shield(ending)
+
+    async def _end(self, session: Session) -> None:
+        await session.aclose()
+        if session.failure:
+            self._complain(f"a session ended early: {session.failure}")
 
     async def _close_all(self, app: web.Application) -> None:
         tabs = dict(self._tabs)

@@ -105,8 +105,9 @@ class Session:
                     return  # other wishes (open a link, deliver a file) are not granted
 
     async def type(self, text: str) -> None:
-        """Hand over what was typed."""
-        await self._send(b"D", text.encode("utf-8", "replace"))
+        """Hand over what was typed; the driver would take an empty packet for the end of its input."""
+        if text:
+            await self._send(b"D", text.encode("utf-8", "replace"))
 
     async def tell(self, what: str, **more: int) -> None:
         """Hand over a message of the driver: resize, focus, blur, quit."""
@@ -119,6 +120,14 @@ class Session:
             stdin.write(kind + len(payload).to_bytes(4, "big") + payload)
             async with asyncio.timeout(QUIT_S):
                 await stdin.drain()
+
+    @property
+    def failure(self) -> str:
+        """Why the program ended by itself with an error, in its own last line; empty when it did not."""
+        lines = self._said.decode("utf-8", "replace").strip().splitlines()
+        if (self._process.returncode or 0) <= 0:  # it runs, it was left, or it was told to end by a signal
+            return ""
+        return clean_line(lines[-1], 600) if lines else f"exit code {self._process.returncode}"
 
     async def aclose(self) -> None:
         """End the process and whatever else is in its group: asked first, then told, then killed."""
@@ -138,6 +147,7 @@ class Session:
         finally:
             self._signal(signal.SIGKILL)  # what the process left behind in its group
             drain.cancel()
+            await asyncio.wait({self._listening}, timeout=QUIT_S)  # its last words
             self._listening.cancel()
             await asyncio.gather(drain, self._listening, return_exceptions=True)
 

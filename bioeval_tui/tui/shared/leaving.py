@@ -1,4 +1,4 @@
-"""Leaving the program: a run that goes on is cancelled, left running, or asked about."""
+"""Leaving the program: a live run is cancelled, left running, or asked about; what crashed a screen is kept."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Literal
 
 from textual.app import App
+from textual.worker import WorkerFailed
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.live.live import LiveScreen
@@ -37,6 +38,17 @@ class LeavingApp(App[None]):
     def leaving(self) -> bool:
         """Whether the program is on its way out."""
         return self._leaving
+
+    @property
+    def crash(self) -> BaseException | None:
+        """What ended the program, when that was an error in a screen."""
+        error = self._exception
+        return error.error if isinstance(error, WorkerFailed) else error
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Close without Textual's traceback on the terminal: the front end reports `crash` in one sentence."""
+        super()._handle_exception(error)
+        self._exit_renderables.clear()
 
     async def action_leave_app(self) -> None:
         """Quit; a run that goes on is cancelled, left or asked about. A second time, quit at once."""

@@ -1,0 +1,1 @@
+"""Every command that opens a screen, started in a real pseudo-terminal and driven by keys."""

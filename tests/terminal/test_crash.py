@@ -1,0 +1,94 @@
+"""A screen that crashes leaves one sentence and exit code 3, and the details in a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import ExitCode
+from tests.integration.program import recording_in, sample_agent
+
+from .screen import Screen
+from .world import REPOSITORY, RUN, graded, no_engine_left, recorded
+
+BROKEN = """
+from bioeval_tui.tui.shared.title_bar_widget import TitleBar
+def render(self):
+    secrets = "what a traceback with local variables would show"
+    raise BrokenPipeError("the title is broken\\nfor a test")
+TitleBar.render = render
+"""
+BROKEN_WORKER = """
+from bioeval_tui.tui.live.live import LiveScreen
+async def mount_talks(self):
+    raise ZeroDivisionError("the title is broken\\nfor a test")
+LiveScreen._mount_talks = mount_talks
+"""
+COMMANDS = {
+    "app": ["app"],
+    "demo": ["demo"],
+    "watch": ["watch", RUN],
+    "replay": ["runs", "replay", RUN],
+    "review": ["review", RUN],
+}
+
+
+def breaking(folder: Path, code: str = BROKEN) -> str:
+    """Make a folder whose `sitecustomize` breaks the screens of every Python; return what PYTHONPATH must be."""
+    (folder / "broken").mkdir()
+    (folder / "broken" / "sitecustomize.py").write_text(code, encoding="utf-8")
+    return os.pathsep.join(filter(None, [str(folder / "broken"), os.environ.get("PYTHONPATH")]))
+
+
+def crash_of(screen: Screen, data_dir: Path, error: str) -> str:
+    """Wait for the end, check what every crash leaves, and return the sentence."""
+    assert screen.left() == ExitCode.NOT_MEASURED
+    assert b"Traceback" not in screen.written
+    sentence, end, after = screen.printed.partition("error: ")[2].partition("\n")
+    assert end
+    assert "error" not in after
+    assert sentence.startswith(f"the screen crashed, a defect of bioeval-tui ({error}: the title is broken")
+    assert "~/logs/errors.log" in sentence
+    assert "bioeval-tui doctor" in sentence
+    log = (data_dir / "logs" / "errors.log").read_text(encoding="utf-8")
+    assert log.count(f"{error}: the title is broken") == 2, "the error itself, and what was made of it"
+    return sentence
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_crashed_screen_is_one_sentence_and_exit_code_3(tmp_path: Path, name: str) -> None:
+    path = breaking(recorded(tmp_path))
+    with (
+        no_engine_left(tmp_path),
+        Screen(*COMMANDS[name], data_dir=tmp_path, PYTHONPATH=path) as screen,
+    ):
+        crash_of(screen, tmp_path, "BrokenPipeError")
+        assert not [*tmp_path.glob("runs/*.live")], "a demo ends with its screen"
+
+
+def test_so_is_a_crashed_medal_table(tmp_path: Path) -> None:
+    reports = graded(tmp_path)
+    with Screen("medals", str(reports), data_dir=tmp_path, PYTHONPATH=breaking(tmp_path)) as screen:
+        crash_of(screen, tmp_path, "BrokenPipeError")
+
+
+def test_so_is_work_behind_a_screen_that_fails(tmp_path: Path) -> None:
+    path = breaking(recorded(tmp_path), BROKEN_WORKER)
+    with Screen("runs", "replay", RUN, data_dir=tmp_path, PYTHONPATH=path) as screen:
+        crash_of(screen, tmp_path, "ZeroDivisionError")
+
+
+def test_a_run_continues_without_its_crashed_screen_and_is_named(tmp_path: Path) -> None:
+    job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
+    path = breaking(tmp_path)
+    with (
+        no_engine_left(tmp_path),
+        sample_agent(tmp_path) as url,
+        Screen("run", job, "--rehearsal", "--agent-url", url, data_dir=tmp_path, PYTHONPATH=path) as screen,
+    ):
+        sentence = crash_of(screen, tmp_path, "BrokenPipeError")
+        recording = recording_in(tmp_path)
+        assert recording is not None
+        assert f"bioeval-tui watch {recording.stem}" in sentence

@@ -1,0 +1,150 @@
+"""Each command starts its screen, each dialog opens and closes by its keys, and leaving gives the right exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bioeval_tui.errors import ExitCode
+from tests.integration.program import recording_in, sample_agent, wait_for
+
+from .screen import Screen
+from .world import ANOTHER_RUN, REPOSITORY, RUN, graded, no_engine_left, recorded
+
+ESC, ENTER, TAB, CTRL_P, END = "\x1b", "\r", "\t", "\x10", "\x1b[F"
+
+
+def test_app_shows_each_screen_and_each_of_its_boxes(tmp_path: Path) -> None:
+    with Screen("app", str(REPOSITORY / "sample_jobs"), data_dir=recorded(tmp_path)) as screen:
+        screen.sees("› Jobs    4 jobs", "medication_reminder", "enter run")
+        screen.opens_box("?", "Evaluation jobs", "c change keys")
+        screen.types("c", "⌫")
+        screen.closes_box()
+        screen.opens_box(CTRL_P, "Search for commands")
+        screen.closes_box()
+        screen.types(END, "variant_triage.yml")
+        screen.opens_box(ENTER, "Run variant_triage", "enter start")
+        screen.closes_box()
+        screen.clicks("1…5 screens")
+        screen.opens_box("", "enter go")
+        screen.closes_box()
+        screen.types("3", "› Runs    2 runs", "✓ completed", "p replay")
+        screen.opens_box("p", "true to the recorded times", "enter play")
+        screen.closes_box()
+        screen.opens_box("mm=", "B against A", "too few to tell")
+        screen.closes_box()
+        screen.opens_box(ENTER, "FACTS WITHHELD", "mean (published formula)")
+        screen.closes_box()
+        screen.types("4", "› Benchmarks", "oncology/breast-cancer", "g grade")
+        screen.opens_box(ENTER, "esc close")
+        screen.closes_box()
+        screen.opens_box("g", "enter go on")
+        screen.closes_box()
+        screen.types("5", "› Medals")
+        screen.types("1", "› Jobs    4 jobs")
+        screen.press(b"q")
+        assert screen.left() == ExitCode.OK
+
+
+def test_a_job_is_run_from_the_dialog_of_app(tmp_path: Path) -> None:
+    with (
+        no_engine_left(tmp_path),
+        Screen("app", str(REPOSITORY / "sample_jobs"), data_dir=tmp_path) as screen,
+    ):
+        screen.sees("› Jobs    4 jobs", "✓ ready", "enter run")
+        screen.types(ENTER, "Run cohort_question", "enter start")
+        screen.types(ENTER, "› Live › cohort_question", "Socrates")
+        screen.types(" ", "PAUSED")
+        screen.opens_box("q", "leave it running", "stop it")
+        screen.press(b"x")
+        assert screen.left() == ExitCode.OK
+        recording = recording_in(tmp_path)
+        assert recording is not None
+        assert '"status":"cancelled"' in recording.read_text(encoding="utf-8").splitlines()[-1]
+
+
+def test_a_demo_that_is_left_early_is_cancelled_and_says_so(tmp_path: Path) -> None:
+    with no_engine_left(tmp_path), Screen("demo", data_dir=tmp_path) as screen:
+        screen.sees("› Live › medication_reminder", "Socrates")
+        screen.types(" ", "PAUSED")
+        screen.opens_box("?", "Both conversations", "c change keys")
+        screen.closes_box()
+        screen.types("m", "› Medals", "breast-cancer")
+        screen.types("2", "› Live", "PAUSED")
+        screen.press(b"q")
+        assert screen.left() == ExitCode.INTERRUPTED
+        recording = recording_in(tmp_path)
+        assert recording is not None
+        assert f"bioeval-tui runs resume {recording.stem}" in screen.printed
+
+
+def test_a_run_is_left_and_watched_and_cancelled_from_there(tmp_path: Path) -> None:
+    job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
+    with no_engine_left(tmp_path), sample_agent(tmp_path) as url:
+        with Screen("run", job, "--rehearsal", "--agent-url", url, data_dir=tmp_path) as screen:
+            screen.sees("› Live › medication_reminder", "Socrates")
+            screen.types(" ", "PAUSED")
+            screen.opens_box("q", "leave it running", "stop it")
+            screen.closes_box()
+            screen.opens_box("q", "leave it running", "stop it")
+            screen.press(b"l")
+            assert screen.left() == ExitCode.OK
+            recording = recording_in(tmp_path)
+            assert recording is not None
+            assert f"bioeval-tui watch {recording.stem}" in screen.printed
+        with Screen("watch", recording.stem, data_dir=tmp_path) as watching:
+            watching.sees("› Live › medication_reminder", "Socrates", "PAUSED")
+            watching.types("C", "CANCELLED")
+            wait_for(lambda: not recording.with_suffix(".live").exists(), "the engine to end")
+            watching.press(b"q")
+            assert watching.left() == ExitCode.OK
+
+
+def test_a_replay_is_stepped_through_its_evidence_and_its_card(tmp_path: Path) -> None:
+    with Screen("runs", "replay", RUN, "--speed", "32", data_dir=recorded(tmp_path)) as screen:
+        screen.sees("› Live › medication_reminder", "REPLAY", "Socrates")
+        screen.opens_box("E", "mean (published formula)", "uplift by facts")
+        screen.closes_box()
+        screen.clicks("1× nothing was deleted")
+        screen.sees("enter open")
+        screen.clicks("3× a reminder exists")
+        screen.opens_box(ENTER, "weight 3", "turn before")
+        screen.closes_box()
+        screen.types("/", "text in this conversation")
+        screen.types("warfarin" + ENTER, "13 fo")
+        screen.closes_box()
+        screen.types("p", "uplift")
+        screen.types(ESC, "enter open")
+        screen.press(b"q")
+        assert screen.left() == ExitCode.OK
+
+
+def test_a_run_is_reviewed(tmp_path: Path) -> None:
+    with Screen("review", RUN, ANOTHER_RUN, "--as", "ada", data_dir=recorded(tmp_path)) as screen:
+        screen.sees("› Review", "0 of 12 reviewed", "o override")
+        for key in "ofn":
+            screen.opens_box(key, "enter give")
+            screen.closes_box()
+        screen.types("a", "1 of 12 reviewed")
+        screen.types("u", "0 of 12 reviewed")
+        screen.press(b"q")
+        assert screen.left() == ExitCode.OK
+
+
+def test_graded_submissions_are_a_table_with_cards_and_an_export(tmp_path: Path) -> None:
+    with Screen("medals", str(graded(tmp_path)), data_dir=tmp_path) as screen:
+        screen.sees("› Medals    3 reports", "silver", "x export")
+        screen.opens_box(ENTER, "esc close")
+        screen.closes_box()
+        screen.opens_box("c", "✓ shown", "esc done")
+        screen.closes_box()
+        screen.types("v", "› Review", "0 of 3 reviewed", "o mark")
+        screen.opens_box("o", "enter give")
+        screen.closes_box()
+        screen.types(ESC, "› Medals    3 reports")
+        screen.types("g", "by agent")
+        screen.types("g", "enter card")
+        screen.opens_box("x", "3 rows as shown")
+        screen.types("c", "Saved")
+        assert list(tmp_path.glob("*.csv"))
+        screen.press(b"q")
+        assert screen.left() == ExitCode.OK
