@@ -110,7 +110,7 @@ def test_a_replay_is_stepped_through_its_evidence_and_its_card(tmp_path: Path) -
         screen.opens_box(ENTER, "weight 3", "turn before")
         screen.closes_box()
         screen.types("/", "text in this conversation")
-        screen.types("warfarin" + ENTER, "13 fo")
+        screen.types("warfarin" + ENTER, "find warfarin", " found")
         screen.closes_box()
         screen.types("p", "uplift")
         screen.types(ESC, "enter open")
