@@ -112,8 +112,9 @@ def test_a_replay_is_stepped_through_its_evidence_and_its_card(tmp_path: Path) -
         screen.types("/", "text in this conversation")
         screen.types("warfarin" + ENTER, "find warfarin", " found")
         screen.closes_box()
-        screen.types("p", "uplift")
-        screen.types(ESC, "enter open")
+        screen.types("p")
+        screen.sees("Socrates", without="ASSERTIONS")
+        screen.types(ESC, "ASSERTIONS")
         screen.press(b"q")
         assert screen.left() == ExitCode.OK
 
