@@ -94,7 +94,7 @@ async def _serve(
 
 
 def _say_what_is_served(url: str, graph: str) -> None:
-    job = "sample_jobs/medication_reminder.yml"
+    job = "medication_reminder"
     click.echo(f"the sample agent listens on {url}, its graph is {graph}; Ctrl-C stops it", err=True)
     click.echo(f"in another terminal: bioeval-tui run {job} --agent-url {url}", err=True)
 

@@ -10,9 +10,9 @@ from bioeval_tui.errors import ExitCode
 @click.command(epilog="\b\nExample:\n  bioeval-tui doctor --json")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def doctor(as_json: bool) -> int:
-    """Say for each part whether it works and, if not, the one thing to do.
+    """Say for each part whether it works and, if it is missing, the command that brings it to this installation.
 
-    Exit 0: everything that a demo and grading need works. 3: something of that does not.
+    Exit 0: everything that the demo, grading and the web view need works. 3: something of that does not.
     """
     from bioeval_tui.cli.doctor_checks import examine
 

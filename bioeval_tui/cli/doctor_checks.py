@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import platform
 import shutil
@@ -14,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bioeval_tui import __version__
+from bioeval_tui import __version__, installation
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluate.wiring.hosts import host_of
 from bioeval_tui.settings import Settings, env_file_hint, private_dir
@@ -43,12 +42,14 @@ def examine(settings: Settings | None = None) -> list[Finding]:
     settings = settings or Settings.from_environment()
     checks: list[tuple[str, Callable[[Settings], Finding]]] = [
         ("python", _python),
+        ("installation", _installation),
         ("terminal", _terminal),
         ("data folder", _data_folder),
         ("embedded graph", _embedded_graph),
         ("agent", _agent),
         ("openai endpoint", _openai),
         ("neo4j", _neo4j),
+        ("web view", _web_view),
         ("grading", _grading),
         ("optional extras", _extras),
         ("plug-ins", _plugins),
@@ -80,6 +81,28 @@ def _python(settings: Settings) -> Finding:
         f"{platform.python_version()} on {platform.system()} {platform.machine()}, bioeval-tui {__version__}"
     )
     return Finding("python", "works", said)
+
+
+def _installation(settings: Settings) -> Finding:
+    """Name what manages this environment, and the packages that everything needs."""
+    words = {
+        "clone": f"a clone in {home_relative(installation.clone() or Path())}, run by uv",
+        "uv tool": "a uv tool",
+        "pipx": "by pipx",
+        "conda": "in a conda environment",
+        "uv": "by uv pip",
+        "pip": "by pip",
+    }
+    said = f"{words[installation.kind()]}, in {home_relative(Path(sys.prefix))}"
+    absent = installation.missing(installation.required())
+    if absent:
+        return Finding(
+            "installation",
+            "broken",
+            f"{said}, without {', '.join(absent)}",
+            f"`{installation.install_command(absent)}`",
+        )
+    return Finding("installation", "works", said)
 
 
 def _terminal(settings: Settings) -> Finding:
@@ -119,7 +142,8 @@ def _embedded_graph(settings: Settings) -> Finding:
 
     why_not = available()
     if why_not is not None:
-        return Finding("embedded graph", "absent", why_not, "use Neo4j (NEO_URI) for Cypher assertions")
+        to_do = "without it, Cypher in the demo and in jobs is not measured, unless NEO_URI names a Neo4j"
+        return Finding("embedded graph", "broken", why_not, to_do)
 
     async def self_test(folder: str) -> int:
         graph = EmbeddedGraph(Path(folder) / "self-test.db")
@@ -136,7 +160,7 @@ def _embedded_graph(settings: Settings) -> Finding:
             "embedded graph",
             "broken",
             f"the self-test answered {answer}, not 42",
-            "reinstall graphqlite and apsw",
+            f"install them again: `{installation.install_command(['graphqlite', 'apsw'])}`",
         )
     return Finding("embedded graph", "works", "self-test passed")
 
@@ -217,7 +241,24 @@ def _neo4j(settings: Settings) -> Finding:
     return Finding("neo4j", "works", "answers a query")
 
 
+def _web_view(settings: Settings) -> Finding:
+    absent = installation.missing(["textual-serve"])
+    if absent:
+        return Finding(
+            "web view",
+            "broken",
+            "textual-serve is not installed",
+            f"`{installation.install_command(absent)}`",
+        )
+    return Finding("web view", "works", "`bioeval-tui serve` opens it")
+
+
 def _grading(settings: Settings) -> Finding:
+    absent = installation.missing(installation.GRADING)
+    if absent:
+        return Finding(
+            "grading", "broken", f"without {', '.join(absent)}", f"`{installation.install_command(absent)}`"
+        )
     from bioeval_tui.evaluate.assertions.medal import Grading
 
     entries = Grading(settings).registry().entries()
@@ -228,12 +269,19 @@ def _grading(settings: Settings) -> Finding:
     )
 
 
-EXTRAS = {"distributed": "grading on a Dask cluster"}
+EXTRAS = {
+    "distributed": ("grading on a Dask cluster", ["distributed"]),
+    "graders": ("what two published graders need", ["levenshtein", "pycocotools"]),
+    "kaggle": ("tasks from Kaggle", ["kaggle"]),
+}
 
 
 def _extras(settings: Settings) -> Finding:
-    present = [name for name in EXTRAS if importlib.util.find_spec(name) is not None]
-    absent = [f"{name} ({EXTRAS[name]})" for name in EXTRAS if name not in present]
-    said = f"installed: {', '.join(present) or 'none'}; not installed: {', '.join(absent) or 'none'}"
-    to_do = "install one with `pip install 'bioeval-tui[NAME]'`" if absent else ""
-    return Finding("optional extras", "works" if present else "absent", said, to_do)
+    absent = {
+        name: gone for name, (_, packages) in EXTRAS.items() if (gone := installation.missing(packages))
+    }
+    present = [name for name in EXTRAS if name not in absent]
+    wanted = [f"{name} ({EXTRAS[name][0]})" for name in absent]
+    said = f"installed: {', '.join(present) or 'none'}; not installed: {', '.join(wanted) or 'none'}"
+    commands = [f"`{installation.install_command(gone, name)}`" for name, gone in absent.items()]
+    return Finding("optional extras", "works" if present else "absent", said, " · ".join(commands))

@@ -109,7 +109,10 @@ def _ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
             continue  # grading will say what is wrong, for each submission
 
 
-@click.command(epilog="\b\nExample:\n  bioeval-tui grade submissions.jsonl --output-dir results")
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui grade submissions.jsonl --output-dir results"
+    "\n  bioeval-tui grade submissions --output-dir results   (a sample)"
+)
 @click.argument("submissions", type=click.Path(path_type=Path))
 @click.option(
     "--output-dir", type=click.Path(file_okay=False, path_type=Path), help="Where reports go.  [required]"
@@ -125,6 +128,9 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: 
 
     Exit 0: all graded and valid. 1: some are invalid. 2: wrong use. 3: some could not be graded.
     """
+    from bioeval_tui.sample.paths import find_list
+
+    submissions = find_list(submissions)
     _need_file(submissions, "a JSONL file with one submission a line")
     if output_dir is None:
         raise UsageError("say where the reports go: --output-dir DIR")
@@ -175,6 +181,9 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int
 
     Exit 0: valid. 1: invalid. 2: wrong use. 3: could not be graded.
     """
+    from bioeval_tui.sample.paths import find_submission
+
+    file = find_submission(file, task_id)
     _need_file(file, "a CSV or h5ad file")
     registry = _registry(options)
     task_id = registry.entry(task_id).id
@@ -198,7 +207,10 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int
     return ExitCode.BELOW if isinstance(outcome, Invalid) else ExitCode.OK
 
 
-@click.command(epilog="\b\nExample:\n  bioeval-tui validate submission.csv oncology/breast-cancer")
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui validate submission.csv oncology/breast-cancer"
+    "\n  bioeval-tui validate broken oncology/breast-cancer   (a sample)"
+)
 @_file
 @_task
 @_where
@@ -209,6 +221,9 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
 
     Exit 0: valid. 1: invalid. 2: wrong use. 3: the grader could not be run.
     """
+    from bioeval_tui.sample.paths import find_submission
+
+    file = find_submission(file, task_id)
     _need_file(file, "a CSV or h5ad file")
     registry = _registry(options)
     task_id = registry.entry(task_id).id

@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluate.assertions.expressions import Part
 
 
-@click.command(epilog="\b\nExample:\n  bioeval-tui check sample_jobs/*.yml")
+@click.command(epilog="\b\nExamples:\n  bioeval-tui check job.yml\n  bioeval-tui check medication_reminder")
 @click.argument("jobs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def check(jobs: tuple[Path, ...], as_json: bool) -> int:
     """Check job files before anything runs: keys, types, expressions and Cypher, every problem at once."""
     from bioeval_tui.evaluate.wiring.check_job import check_job
     from bioeval_tui.evaluate.wiring.graphs import is_embedded
+    from bioeval_tui.sample.paths import find_job
     from bioeval_tui.settings import Settings
 
     embedded = is_embedded(Settings.from_environment())
-    checked = [check_job(path, embedded=embedded) for path in jobs]
+    checked = [check_job(path, embedded=embedded) for path in map(find_job, jobs)]
     if as_json:
         found = [
             {

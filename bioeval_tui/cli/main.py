@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schema": ("jobs", "Print the JSON Schema of job files."),
     "guards": ("guards", "Check what a simulated user says in recorded conversations."),
     "assert": ("jobs", "Evaluate one assertion against a saved state or the graph."),
+    "samples": ("samples", "List the sample jobs and submissions, or copy them into a folder."),
     "agent": ("agent", "Serve the sample agent alone."),
     "grade": ("grade", "Grade submissions against leaderboards."),
     "grade-sample": ("grade", "Grade one file for one task."),
@@ -34,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tasks": ("grade", "List, show, prepare and check machine-learning tasks."),
     "medals": ("grade", "Show graded reports as a medal table."),
     "baseline": ("baseline", "Write baseline submissions for a task."),
-    "doctor": ("doctor", "Say what works here and, where it does not, the one thing to do."),
+    "doctor": ("doctor", "Say what works here and, where something is missing, what brings it."),
     "engine": ("run", ""),
     "tui": ("app", ""),
     "serve-tab": ("serve", ""),
@@ -138,12 +139,29 @@ def main() -> NoReturn:
         # Whoever read us is gone; keep Python from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
+    except ModuleNotFoundError as error:
+        if debug:
+            raise
+        _defect(error) if (sentence := _missing_package(error)) is None else _say(sentence)
+        sys.exit(ExitCode.NOT_MEASURED)
     except Exception as error:
         # The last stop of every defect: one sentence for the user, the whole traceback in the log file.
         if debug:
             raise
         _defect(error)
         sys.exit(ExitCode.NOT_MEASURED)
+
+
+def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
+    """Return what to say when a package that this program asks for is not installed; None for any other module."""
+    from bioeval_tui.errors import NotMeasuredError
+    from bioeval_tui.installation import install_command, package_of
+
+    package = package_of(error.name or "")
+    if package is None:
+        return None
+    command = install_command([package])
+    return NotMeasuredError(f"this needs {package}, which is not installed: install with `{command}`")
 
 
 def _say(error: BioevalError) -> None:

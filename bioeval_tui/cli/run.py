@@ -76,6 +76,7 @@ class JsonFileCommand(click.Command):
         "\b\nExamples:\n  bioeval-tui run job.yml --agent-url http://127.0.0.1:8081"
         "\n  bioeval-tui run job.yml --headless --fail-under supplied:0.85,withheld:0.5 --junit out.xml"
         "\n  bioeval-tui run a.yml b.yml --repeat 5 --model small --model large --concurrency 4 --headless"
+        "\n  bioeval-tui run medication_reminder --rehearsal --agent-url http://127.0.0.1:8081"
         "\n  bioeval-tui run --file data/eval/agent.yml --model gpt-4.1-mini --verbose"
     ),
 )
@@ -140,7 +141,8 @@ class JsonFileCommand(click.Command):
 def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
     """Evaluate an agent: hold a job's conversations, facts withheld and facts supplied, and score them.
 
-    Several jobs or models make a batch: a run for each job and model, --repeat trials in each.
+    JOB is a YAML file, or the name of a sample (`bioeval-tui samples` lists them). Several jobs or models make a
+    batch: a run for each job and model, --repeat trials in each.
     """
     from bioeval_tui.settings import Settings
 
@@ -148,8 +150,8 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
         raise UsageError("give the job once: as an argument or with --file")
     if not jobs and file is None and not Path(DEFAULT_JOB).exists():
         raise UsageError(
-            f"no job is given, and {DEFAULT_JOB} does not exist: give a job file, such as one of sample_jobs/, "
-            "or write one with `bioeval-tui new job.yml`"
+            f"no job is given, and {DEFAULT_JOB} does not exist: give a job file, or the name of a sample "
+            "such as medication_reminder, or write one with `bioeval-tui new job.yml`"
         )
     settings = Settings.from_environment()
     spec = _spec(jobs or (file or Path(DEFAULT_JOB),), settings, options)
@@ -165,8 +167,9 @@ def _spec(jobs: Sequence[Path], settings: Settings, options: dict[str, Any]) -> 
     from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
     from bioeval_tui.record.events import CONDITIONS
     from bioeval_tui.record.paths import new_run_ids
+    from bioeval_tui.sample.paths import find_job
 
-    wanted = [(str(job), model) for job in jobs for model in options["models"] or (None,)]
+    wanted = [(str(find_job(job)), model) for job in jobs for model in options["models"] or (None,)]
     ids = new_run_ids(len(wanted), settings.runs_dir)
     return EngineSpec(
         runs=tuple(RunSpec(run_id, *what) for run_id, what in zip(ids, wanted, strict=True)),

@@ -23,15 +23,15 @@ class LiveInfo:
 
     def alive(self) -> bool:
         """Say whether that very process still runs (a reused process id does not count)."""
-        if sys.platform == "win32":
-            return _listens(self.port)
+        if sys.platform == "win32" or not self.started:
+            return _listens(self.port)  # the process id alone may be somebody else's by now
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
             return False
         except PermissionError:
             pass
-        return self.started in ("", process_start(self.pid))
+        return self.started == process_start(self.pid)
 
 
 def write_live(recording: Path, info: LiveInfo) -> None:

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from bioeval_tui.errors import RecordingError
-from bioeval_tui.record.locks import lock
+from bioeval_tui.portable import BINARY, lock, read_at
 
 CHUNK = 1 << 20
 
@@ -25,16 +25,16 @@ def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
     try:
         if folder.resolve() == path.resolve().parent:
             raise RecordingError(f"{folder} is where the recording is")
-        copy = os.open(target, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+        copy = os.open(target, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     except FileExistsError:
         raise RecordingError(f"{target} exists; it is not written over") from None
     except OSError as error:
         raise RecordingError(f"{folder} cannot be written: {error.strerror}") from None
     file = io.FileIO(copy, "ab")
     try:
-        lock(copy, target)
+        lock(copy)
         at = 0
-        while data := os.pread(descriptor, CHUNK, at):
+        while data := read_at(descriptor, CHUNK, at):
             at += len(data)
             view = memoryview(data)
             while view:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bioeval_tui.errors import Problem, RecordingError
+from bioeval_tui.portable import BINARY, lock, read_at
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
-from bioeval_tui.record.locks import lock
 from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.record.reading import LineReader
@@ -72,13 +72,13 @@ def append_reviews(recording: Path, new: Sequence[events.Reviewed]) -> None:
 
 def _append(path: Path, make: Callable[[Path], Sequence[RunEvent]]) -> None:
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
-            lock(descriptor, path, wait=True)
+            lock(descriptor, wait=True)
             data = b"".join(map(write_event, make(path)))
             size = os.fstat(descriptor).st_size
             # A line that another writer left torn must not swallow ours.
-            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+            if size and read_at(descriptor, 1, size - 1) != b"\n":
                 data = b"\n" + data
             file.write(data)
             os.fsync(descriptor)

@@ -19,8 +19,8 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from bioeval_tui.errors import RecordingError
+from bioeval_tui.portable import BINARY, lock
 from bioeval_tui.record.events import RunEvent, write_event
-from bioeval_tui.record.locks import lock
 from bioeval_tui.record.moving import copy_to, link
 
 FLUSH_S = 0.01
@@ -218,13 +218,16 @@ def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]
 def _open_private(path: Path, resume: bool) -> io.FileIO:
     """Open `path` for appending, unbuffered, readable by its owner alone, locked against a second writer."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    flags = os.O_RDWR | os.O_APPEND | (0 if resume else os.O_CREAT)
+    flags = os.O_RDWR | os.O_APPEND | BINARY | (0 if resume else os.O_CREAT)
     try:
         descriptor = os.open(path, flags, 0o600)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
     try:
-        lock(descriptor, path)
+        try:
+            lock(descriptor)
+        except OSError:
+            raise RecordingError(f"{path.name}: another process writes it") from None
         if resume:
             _cut_torn_line(descriptor)
         elif os.fstat(descriptor).st_size:

@@ -1,10 +1,14 @@
-"""Where the sample jobs and submissions are: in a checkout, or inside the installed package."""
+"""The sample jobs and submissions: in a checkout, or inside the installed package, and found there by name."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import bioeval_tui
+from bioeval_tui.errors import UsageError
+from bioeval_tui.text import clean_line
 
 DEMO_JOB = "medication_reminder.yml"
 
@@ -17,6 +21,105 @@ def sample_jobs() -> Path:
 def sample_submissions() -> Path:
     """Return the folder of the sample submissions."""
     return _folder("sample_submissions")
+
+
+def job_names() -> list[str]:
+    """Return what the sample jobs are called on the command line."""
+    return sorted(path.stem for path in sample_jobs().glob("*.yml"))
+
+
+def list_names() -> list[str]:
+    """Return what the sample lists of submissions are called: the shortest first."""
+    return sorted((path.stem for path in sample_submissions().glob("*.jsonl")), key=len, reverse=True)
+
+
+def agent_names() -> list[str]:
+    """Return the agents that the sample submissions are from."""
+    return sorted(folder.name.rpartition("_")[2] for folder in sample_submissions().glob("*_run-group_*"))
+
+
+def find_job(path: Path) -> Path:
+    """Return the sample job that `path` names; `path` itself where it is a file, or is more than a name.
+
+    Raises:
+        UsageError: it is a name, and neither a file nor a sample.
+    """
+    if not _is_name(path):
+        return path
+    if path.name in job_names():
+        return sample_jobs() / f"{path.name}.yml"
+    raise _unknown(path, "sample job", job_names())
+
+
+def find_list(path: Path) -> Path:
+    """Return the sample list of submissions that `path` names; else as `find_job` does."""
+    if not _is_name(path):
+        return path
+    if path.name in list_names():
+        return sample_submissions() / f"{path.name}.jsonl"
+    raise _unknown(path, "sample list of submissions", list_names())
+
+
+def find_submission(path: Path, task_id: str) -> Path:
+    """Return what the sample agent that `path` names handed in for a task; else as `find_job` does."""
+    if not _is_name(path):
+        return path
+    if path.name in agent_names():
+        task = task_id.rpartition("/")[2]
+        found = sorted(sample_submissions().glob(f"*_run-group_{path.name}/{task}.*"))
+        if not found:
+            raise UsageError(f"the sample agent {path.name} handed in nothing for {clean_line(task_id, 80)}")
+        return found[0]
+    raise _unknown(path, "sample agent", agent_names())
+
+
+def copy_samples(folder: Path, *, force: bool = False) -> list[Path]:
+    """Copy the jobs and submissions into two folders below `folder`; return the files that were written.
+
+    A file that is there with the same content stays.
+
+    Raises:
+        UsageError: another file would be overwritten and `force` is not set, or a folder cannot be written. Of what
+            would be overwritten nothing is touched.
+    """
+    wanted = [(source, folder / target) for source, target in _files()]
+    try:
+        new = [
+            (source, target)
+            for source, target in wanted
+            if not target.is_file() or target.read_bytes() != source.read_bytes()
+        ]
+        taken = [target for _, target in new if target.exists() or target.is_symlink()]
+        if taken and not force:
+            others = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
+            shown = clean_line(str(taken[0]), 300)
+            raise UsageError(
+                f"{shown}{others} would be overwritten: choose another folder, or overwrite with --force"
+            )
+        for source, target in new:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target, follow_symlinks=False)
+    except OSError as error:
+        where = clean_line(str(error.filename or folder), 300)
+        raise UsageError(f"{where} cannot be written: {error.strerror}") from None
+    return [target for _, target in new]
+
+
+def _files() -> Iterator[tuple[Path, Path]]:
+    for folder in (sample_jobs(), sample_submissions()):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                yield path, Path(folder.name) / path.relative_to(folder)
+
+
+def _is_name(path: Path) -> bool:
+    """Whether it is a bare name that is no file: `job.yml`, `./job` and `folder/job` are paths, whatever is there."""
+    return path.name == str(path) and not path.suffix and not path.exists()
+
+
+def _unknown(path: Path, what: str, names: list[str]) -> UsageError:
+    shown = clean_line(path.name, 80)
+    return UsageError(f"{shown} is no file, and no {what} either; there are {', '.join(names)}")
 
 
 def _folder(name: str) -> Path:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from importlib import resources
-from importlib.util import find_spec
 from string import Template
 from typing import NamedTuple
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.installation import need
 
 
 class Asset(NamedTuple):
@@ -69,9 +68,8 @@ def read_asset(name: str) -> tuple[bytes, str] | None:
 
 
 def check_installed() -> None:
-    """Raise `UsageError` when the browser's terminal is not installed."""
-    if find_spec("textual_serve") is None:
-        raise UsageError("serving needs the extra `web`: pip install 'bioeval-tui[web]'")
+    """Raise `NotMeasuredError` when the browser's terminal is not installed."""
+    need("serving", ["textual-serve"])
 
 
 def _read(package: str, path: str) -> bytes:

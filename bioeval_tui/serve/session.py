@@ -22,6 +22,7 @@ READY = b"__GANGLION__\n"
 """What Textual's driver writes before its first packet."""
 
 START_S = 30.0
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has the one
 QUIT_S = 3.0
 MAX_PACKET = 16 << 20
 SMALLEST, LARGEST = (20, 8), (500, 200)
@@ -137,7 +138,7 @@ class Session:
             self._process.stdin.close()
         drain = asyncio.create_task(self._drop_output())
         try:
-            for stop in (None, signal.SIGTERM, signal.SIGKILL):
+            for stop in (None, signal.SIGTERM, KILL):
                 if stop is not None:
                     self._signal(stop)
                 with contextlib.suppress(TimeoutError):
@@ -145,7 +146,7 @@ class Session:
                         await self._process.wait()
                     break
         finally:
-            self._signal(signal.SIGKILL)  # what the process left behind in its group
+            self._signal(KILL)  # what the process left behind in its group
             drain.cancel()
             await asyncio.wait({self._listening}, timeout=QUIT_S)  # its last words
             self._listening.cancel()

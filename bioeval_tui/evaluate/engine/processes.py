@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bioeval_tui.errors import UnavailableError
 from bioeval_tui.isolation import program_command
+from bioeval_tui.portable import WITHOUT_CONSOLE
 from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
 
@@ -29,6 +30,7 @@ def spawn_engine(arguments: Sequence[str], log: Path, data_dir: Path) -> subproc
             stdout=output,
             stderr=output,
             start_new_session=True,
+            creationflags=WITHOUT_CONSOLE,
             env={**os.environ, "BIOEVAL_DATA_DIR": str(data_dir)},
         )
 

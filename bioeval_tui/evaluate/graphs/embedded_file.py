@@ -17,6 +17,7 @@ from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluate.graphs.digest import MAX_DIGESTED, ContentDigest
 from bioeval_tui.evaluate.graphs.embedded_errors import peer_error, query_error
 from bioeval_tui.evaluate.seams import GraphSnapshot, PeerError, Rows
+from bioeval_tui.installation import install_command
 
 MAX_RESULT_BYTES = 5_000_000
 """Longest value that SQLite may build; it bounds a result and what a query can take of memory."""
@@ -32,14 +33,17 @@ def available() -> str | None:
     missing = [name for name in ("apsw", "graphqlite") if importlib.util.find_spec(name) is None]
     if missing:
         return (
-            f"the embedded graph needs {' and '.join(missing)}: install bioeval-tui[graph] "
-            "(no wheels exist for macOS on Intel and for musl), or use Neo4j"
+            f"the embedded graph needs {' and '.join(missing)}: install with `{install_command(missing)}` "
+            "(graphqlite has no wheel for macOS on Intel), or use Neo4j"
         )
     if not _library().is_file():
-        return f"the embedded graph's library {_library().name} is missing: install graphqlite again"
+        return (
+            f"the embedded graph's library {_library().name} is missing: graphqlite has none for musl; elsewhere "
+            f"install it again with `{install_command(['graphqlite'])}`, or use Neo4j"
+        )
     version = importlib.metadata.version("apsw")
     if tuple(int(part) for part in version.split(".")[:3]) >= _TOO_NEW:
-        return f"apsw {version} loses JSON types: install apsw older than 3.54.1"
+        return f"apsw {version} loses JSON types: install an older one with `{install_command(['apsw'])}`"
     return None
 
 

@@ -202,7 +202,7 @@ def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     if spec.mode == "rehearsal" and (not job.evaluator.lines or not all(task.rules for task in job.tasks)):
         raise UsageError(
             "a rehearsal needs evaluator.lines to say and rules for every task, and the job file has not both; "
-            "the files in sample_jobs/ have them, and `bioeval-tui new JOB.yml --offline` writes some"
+            "the samples have them (`bioeval-tui samples DIR` copies them), and `bioeval-tui new JOB.yml --offline` writes some"
         )
     return job.model_copy(
         update={

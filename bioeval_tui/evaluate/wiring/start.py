@@ -114,9 +114,12 @@ async def run_prepared(
         stop.set()
         on_interrupt()
 
-    for name in ("SIGINT", "SIGTERM"):
-        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
-            loop.add_signal_handler(getattr(signal, name), interrupted)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(ValueError, RuntimeError):  # not the main thread
+            try:
+                loop.add_signal_handler(number, interrupted)
+            except NotImplementedError:  # Windows
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(interrupted))
     return await run_batch(prepared, settings.runs_dir, stop=stop, terms=terms_of(spec, settings))
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.tasks.task import Task
+from bioeval_tui.installation import GRADING, need
 from bioeval_tui.text import clean_line
 
 KINDS = ("simple", "majority", "random", "ridge")
@@ -48,6 +49,7 @@ def run_baselines(
     Raises:
         InputError: the task is not prepared, has no training data to learn from, or a kind is unknown.
     """
+    need("a baseline", GRADING)
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S-GMT")
     name = task.id.replace("/", "-")
     written = []
@@ -80,8 +82,9 @@ def write_baseline(task: Task, kind: str, *, seed: int, path: Path) -> Path:
     generator = np.random.default_rng([seed, zlib.crc32(kind.encode())])
     if task.sample_submission.suffix == ".h5ad":
         from bioeval_tui.grade.baselines.h5ad import predict_h5ad
+        from bioeval_tui.sample.tasks.common import write_h5ad
 
-        predict_h5ad(task, kind, generator).write_h5ad(path, compression="gzip")
+        write_h5ad(predict_h5ad(task, kind, generator), path)
     else:
         from bioeval_tui.grade.baselines.csv import predict_csv
 

@@ -16,6 +16,7 @@ from bioeval_tui.errors import NotMeasuredError, UnavailableError
 from bioeval_tui.grade.batch.feeding import Item, Result, not_graded_text
 from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.tasks.registry import Registry
+from bioeval_tui.installation import install_command
 from bioeval_tui.text import clean_line
 
 CONNECT_TIMEOUT_S = 10
@@ -41,9 +42,8 @@ class ClusterBackend:
         try:
             distributed: Any = importlib.import_module("distributed")
         except ImportError:
-            raise NotMeasuredError(
-                "--scheduler needs the package distributed: install bioeval-tui[distributed]"
-            ) from None
+            command = install_command(["distributed"], "distributed")
+            raise NotMeasuredError(f"--scheduler needs distributed: install with `{command}`") from None
         self._distributed = distributed
         self._setup = (
             tuple(str(root.resolve()) for root in registry.tasks_dirs),

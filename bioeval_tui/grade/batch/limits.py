@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ _own_process = False
 def own_process() -> None:
     """Let `at_most` bound this process: it only grades. In a program that grades among other things it does not."""
     global _own_process
-    _own_process = sys.platform.startswith("linux")
+    _own_process = not needs_sampling()
 
 
 @contextlib.contextmanager
@@ -61,7 +62,7 @@ def not_counted() -> Iterator[None]:
 
 def limit_memory(megabytes: int | None) -> None:
     """Let this process take at most `megabytes` more address space than it has now (Linux only)."""
-    if not megabytes or not sys.platform.startswith("linux"):
+    if not megabytes or needs_sampling():
         return
     import resource
 
@@ -81,7 +82,7 @@ def _in_use() -> int:
 
 def needs_sampling() -> bool:
     """Whether `limit_memory` does nothing here, so that the parent has to look."""
-    return not sys.platform.startswith("linux")
+    return not sys.platform.startswith("linux") or importlib.util.find_spec("resource") is None
 
 
 def resident_megabytes(pid: int) -> float:

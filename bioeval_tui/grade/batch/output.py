@@ -22,6 +22,7 @@ from bioeval_tui.grade.batch.submissions import Submission, SubmissionList
 from bioeval_tui.grade.outcomes import report_text
 from bioeval_tui.grade.reports import Totals
 from bioeval_tui.grade.rounding import numpy_round
+from bioeval_tui.portable import lock
 
 JOURNAL = "_grading.jsonl"
 _SYNC_EVERY_S = 1.0
@@ -266,10 +267,6 @@ def _latest(folder: Path, listed: SubmissionList) -> Path | None:
 
 def _lock(file: IO[bytes]) -> None:
     try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(file.fileno())
     except BlockingIOError:
         raise UsageError("this batch is being graded by another process") from None

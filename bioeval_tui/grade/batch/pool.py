@@ -18,9 +18,10 @@ from typing import Self
 
 from bioeval_tui.errors import NotMeasuredError, Problem
 from bioeval_tui.grade.batch.feeding import Batch, Feed, Item, Limits, Result, not_graded_text
-from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
+from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON, WorkerDied, WorkerProcess
 from bioeval_tui.grade.outcomes import NotGraded, Outcome, outcome_from_dict, problem_from_dict
 from bioeval_tui.grade.tasks.registry import Registry
+from bioeval_tui.installation import GRADING, need
 
 DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
@@ -47,6 +48,8 @@ class GraderPool:
         time_limit_s: float = DEFAULT_TIME_LIMIT_S,
         memory_limit_mb: int | None = DEFAULT_MEMORY_LIMIT_MB,
     ) -> None:
+        if WORKER_PYTHON not in os.environ:
+            need("grading", GRADING)
         registry = registry or Registry()
         self.workers = workers or _cores()
         self.time_limit_s = time_limit_s

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bioeval_tui.grade.files.tables import read_exactly
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -39,7 +41,7 @@ def read_csv(*args: Any, **kwargs: Any) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        return pd.read_csv(*args, **{"float_precision": "round_trip", **kwargs})
+        return read_exactly(*args, **kwargs)
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv as csv_module
 import io
 import json
+import math
 import re
 from itertools import islice
 from pathlib import Path
@@ -32,6 +33,9 @@ HUGE_EXPONENT = r"[eE][+-]?[0-9]{6,}"
 """No float has an exponent of six digits; one of eleven crashes pandas' own parser, and other numbers come of some."""
 
 _EXACT_INTEGER = 2.0**53
+_NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
+_DIGITS = 17
+_GREATEST = 308
 # Arrow reads hexadecimal and signed numbers in other types than pandas does.
 _ARROW_DIFFERS = (b"0x", b"0X", b",+", b"\n+", b'"+', b" +", b"\t+")
 
@@ -51,22 +55,38 @@ def read_frame(path: Path) -> pd.DataFrame:
     if frame is not None:
         return frame
     try:
-        return pd.read_csv(io.BytesIO(data), float_precision="round_trip")
+        return read_exactly(io.BytesIO(data))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InvalidSubmissionError(
-            f"{path.name} is not UTF-8 text: byte {error.start + 1:,}, line {line:,}"
-        ) from None
+    except UnicodeDecodeError:
+        raise InvalidSubmissionError(f"{path.name} is not UTF-8 text{_where_not_utf8(data)}") from None
     except (pd.errors.ParserError, ValueError, OverflowError) as error:
         raise InvalidSubmissionError(
             f"{path.name} is not a CSV file: {clean_line(str(error), 200)}"
         ) from None
 
 
+def _where_not_utf8(data: bytes) -> str:
+    # The error of pandas 3 counts from the cell's beginning.
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return f": byte {error.start + 1:,}, line {line:,}"
+    return ""
+
+
+def read_exactly(source: Any, **options: Any) -> pd.DataFrame:
+    """Call `pandas.read_csv` so that numbers are correctly rounded, with the option that this pandas has for it."""
+    import pandas as pd
+
+    if _pandas_version() < (3, 1):  # later ones know no other way, and warn of the option
+        options = {"float_precision": "round_trip", **options}
+    return pd.read_csv(source, **options)
+
+
 def read_as_published(path: Path) -> pd.DataFrame:
-    """Read a task's table with pandas' default parser, whose last digit the published thresholds rest on.
+    """Read a task's table with the default parser of pandas 2, whose last digit the published thresholds rest on.
 
     Raises:
         ValueError: it is no CSV, as pandas says (`EmptyDataError`, `ParserError`, `UnicodeDecodeError`).
@@ -78,7 +98,58 @@ def read_as_published(path: Path) -> pd.DataFrame:
     if found := re.search(HUGE_EXPONENT.encode(), data):
         line = data.count(b"\n", 0, found.start()) + 1
         raise pd.errors.ParserError(f"line {line:,} has a number with an exponent of six digits or more")
-    return pd.read_csv(io.BytesIO(data))
+    frame = pd.read_csv(io.BytesIO(data))
+    if _pandas_version() < (3,) or not any(kind.kind == "f" for kind in frame.dtypes):
+        return frame
+    texts = pd.read_csv(io.BytesIO(data), dtype=str)
+    columns = {
+        place: _column_of_pandas_2(texts.iloc[:, place]) if kind.kind == "f" else frame.iloc[:, place]
+        for place, kind in enumerate(frame.dtypes)
+    }
+    return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
+
+
+def _column_of_pandas_2(texts: pd.Series) -> list[Any]:
+    numbers = [float_of_pandas_2(text) if isinstance(text, str) else text for text in texts]
+    overflown = any(
+        math.isinf(number) and "n" not in str(text).lower()  # "inf" is meant
+        for number, text in zip(numbers, texts, strict=True)
+    )
+    return texts.tolist() if overflown else numbers
+
+
+def float_of_pandas_2(text: str) -> float:
+    """Return the number that the default parser of pandas 2 made of `text`: up to 17 digits, scaled by one power of ten.
+
+    Source: `precise_xstrtod` in pandas 2.3, pandas/_libs/src/parser/tokenizer.c.
+    """
+    found = _NUMBER.fullmatch(text.strip())
+    if found is None:
+        return float(text)  # inf and its kin
+    sign, whole, decimals, power = found.groups(default="")
+    digits = whole + decimals
+    number = 0.0
+    for digit in digits[:_DIGITS]:
+        number = number * 10.0 + int(digit)
+    exponent = (
+        int(power or 0) + max(0, len(whole) - _DIGITS) - min(len(decimals), max(0, _DIGITS - len(whole)))
+    )
+    if exponent > _GREATEST:
+        number = math.inf
+    elif exponent > 0:
+        number *= float(f"1e{exponent}")
+    elif exponent < -_GREATEST:
+        smaller = -exponent - _GREATEST
+        number = number / float(f"1e{smaller}") / float(f"1e{_GREATEST}") if smaller <= _GREATEST else 0.0
+    else:
+        number /= float(f"1e{-exponent}")
+    return -number if sign == "-" else number
+
+
+def _pandas_version() -> tuple[int, ...]:
+    import pandas as pd
+
+    return tuple(int(part) for part in pd.__version__.split(".")[:2])
 
 
 def _refuse_columns(path: Path, data: bytes) -> None:

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from bioeval_tui.errors import InputError, NotMeasuredError
+from bioeval_tui.installation import install_command
 from bioeval_tui.text import clean_line
 
 NEEDS_POLARIS = (
@@ -77,7 +78,8 @@ def _import_sentence(error: ImportError, where: Path | str) -> str:
     if missing == "polaris":
         return f"{where} needs polaris: {NEEDS_POLARIS}"
     if missing in ("Levenshtein", "pycocotools"):
-        return f"{where} needs the package {missing}: install bioeval-tui[graders]"
+        command = install_command([missing.lower()], "graders")
+        return f"{where} needs the package {missing}: install with `{command}`"
     if missing and isinstance(error, ModuleNotFoundError):
         return f"{where} needs the package {missing}, which is not installed"
     return f"{where} cannot be imported: {clean_line(str(error))}"

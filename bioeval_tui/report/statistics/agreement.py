@@ -3,14 +3,18 @@
 Scores lie in [0, 1]. Kappa looks at passed or not passed (Cohen 1960); weighted kappa at the scores rounded to
 tenths, with quadratic weights (Cohen 1968; Fleiss and Cohen 1973); alpha at the scores themselves, on an interval
 scale, with any number of raters and with gaps (Krippendorff 2011). A value is None where the formula divides by
-zero: too few ratings, or nobody ever says anything else. scikit-learn and NLTK do the sums; both load late.
-(PyPI's `krippendorff` is under the GPL, which this program is not.)
+zero: too few ratings, or nobody ever says anything else.
+
+The formulas are written out here: reports and screens then need no scikit-learn, and PyPI's `krippendorff` is under
+the GPL, which this program is not.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 from statistics import fmean
 from typing import Any, Literal
 
@@ -45,39 +49,41 @@ def agreement(a: Sequence[tuple[float, bool]], b: Sequence[tuple[float, bool]]) 
     return Agreement(
         n=len(a),
         kappa=cohen_kappa([passed for _, passed in a], [passed for _, passed in b]),
-        weighted_kappa=cohen_kappa(
-            [_grade(x) for x in first], [_grade(y) for y in second], quadratic=True, categories=GRADES + 1
-        ),
+        weighted_kappa=cohen_kappa([_grade(x) for x in first], [_grade(y) for y in second], quadratic=True),
         alpha=krippendorff_alpha({"a": dict(enumerate(first)), "b": dict(enumerate(second))}),
         mean_absolute_difference=fmean(map(abs, gaps)) if gaps else None,
         bias=fmean(gaps) if gaps else None,
     )
 
 
-def cohen_kappa(
-    a: Sequence[int], b: Sequence[int], *, quadratic: bool = False, categories: int | None = None
-) -> float | None:
+def cohen_kappa(a: Sequence[int], b: Sequence[int], *, quadratic: bool = False) -> float | None:
     """Return Cohen's kappa of two raters' categories; None when both only ever use the same one.
+
+    1 − observed / expected disagreement (Cohen 1968, formula 4). Expected is the mean over every rating of the first
+    with every rating of the second, whatever the unit.
 
     Args:
         a: the first rater's categories, as integers; with `quadratic` their distances count.
         b: the second rater's, of the same units.
         quadratic: weigh a disagreement by the square of its distance.
-        categories: how many there are, from 0, used or not; those that occur by default.
     """
     if len(a) < 2 or len({*a, *b}) < 2:
         return None
-    from sklearn.metrics import cohen_kappa_score
 
-    labels = list(range(categories)) if categories else sorted({int(x) for x in (*a, *b)})
-    value = cohen_kappa_score(
-        [int(x) for x in a], [int(x) for x in b], labels=labels, weights="quadratic" if quadratic else None
-    )
-    return float(value)
+    def weight(x: int, y: int) -> int:
+        return (x - y) ** 2 if quadratic else int(x != y)
+
+    observed = sum(map(weight, a, b)) / len(a)
+    counted_a, counted_b = Counter(a), Counter(b)
+    expected = sum(weight(x, y) * m * n for x, m in counted_a.items() for y, n in counted_b.items())
+    return 1 - observed * len(a) ** 2 / expected
 
 
 def krippendorff_alpha(ratings: Mapping[str, Mapping[Any, float]], level: Level = "interval") -> float | None:
     """Return Krippendorff's alpha over all raters; units that fewer than two rated say nothing.
+
+    1 − observed / expected disagreement (Krippendorff 2011, section E): within each unit its m values are compared
+    pair by pair and count 1 / (m − 1) each; expected compares all n values of shared units, whatever the unit.
 
     Args:
         ratings: rater to unit to value; a unit that a rater left out is simply missing.
@@ -87,20 +93,21 @@ def krippendorff_alpha(ratings: Mapping[str, Mapping[Any, float]], level: Level 
     for rated in ratings.values():
         for unit, value in rated.items():
             by_unit.setdefault(unit, []).append(value)
-    shared = {unit for unit, values in by_unit.items() if len(values) > 1}
-    if len(shared) < 2 or len({value for unit in shared for value in by_unit[unit]}) < 2:
+    shared = [values for values in by_unit.values() if len(values) > 1]
+    everything = [value for values in shared for value in values]
+    if len(shared) < 2 or len(set(everything)) < 2:
         return None
-    from nltk.metrics.agreement import AnnotationTask
-    from nltk.metrics.distance import binary_distance, interval_distance
+    observed = fsum(_disagreement(values, level) / (len(values) - 1) for values in shared)
+    return 1 - (len(everything) - 1) * observed / _disagreement(everything, level)
 
-    data = [
-        (rater, unit, value)
-        for rater, rated in ratings.items()
-        for unit, value in rated.items()
-        if unit in shared
-    ]
-    task = AnnotationTask(data, distance=interval_distance if level == "interval" else binary_distance)
-    return float(task.alpha())
+
+def _disagreement(values: Sequence[float], level: Level) -> float:
+    """Return the sum of the distances over all ordered pairs of values, without forming the pairs."""
+    n = len(values)
+    if level == "nominal":
+        return n**2 - sum(count**2 for count in Counter(values).values())
+    mean = fmean(values)
+    return 2 * n * fsum((value - mean) ** 2 for value in values)
 
 
 def _grade(score: float) -> int:

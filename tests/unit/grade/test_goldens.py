@@ -18,7 +18,7 @@ from bioeval_tui.grade import (
     calculate_human_performance_metrics,
     extract_agent_from_submission_path,
 )
-from bioeval_tui.grade.files.tables import read_frame
+from bioeval_tui.grade.files.tables import read_as_published, read_frame
 from bioeval_tui.grade.rounding import to_score
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -111,7 +111,7 @@ def test_a_score_rounds_by_the_type_that_the_grader_returned(case: dict[str, Any
 
 
 def parsed(column: pd.Series) -> Any:
-    if column.dtype == object:
+    if column.dtype.kind == "O":
         return f"text:{column.iloc[0]}"
     value = column.iloc[0]
     if isinstance(value, np.integer):
@@ -123,11 +123,15 @@ def parsed(column: pd.Series) -> Any:
 def test_numbers_in_csv_files_are_parsed_as_published(case: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text(f"score,other\n{case['text']},x\n0.5,y\n", encoding="utf-8")
-    for frame, key in ((pd.read_csv(file), "leaderboard_value"), (read_frame(file), "submission_value")):
+    for frame, key in (
+        (read_as_published(file), "leaderboard_value"),
+        (read_frame(file), "submission_value"),
+    ):
         expected = case[key]
         got = parsed(frame["score"])
         if isinstance(expected, str) and expected.startswith("text:"):
-            assert got == expected
+            # What is too large for a float is text to pandas 2 and infinite to pandas 3: invalid to both.
+            assert got == expected or (key == "submission_value" and got == math.inf)
         elif expected is None:
             assert math.isnan(got)
         else:

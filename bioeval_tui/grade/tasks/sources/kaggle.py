@@ -14,6 +14,7 @@ from typing import Any
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.tasks.sources.base import BoardRow, HumanRow, SourceError, required
+from bioeval_tui.installation import install_command
 from bioeval_tui.text import clean_line
 
 
@@ -69,7 +70,7 @@ def _client(by_hand: str) -> Any:
             module.api.authenticate()
     except ModuleNotFoundError:
         raise SourceError(
-            f"Kaggle's client is not installed: pip install 'bioeval-tui[kaggle]', {by_hand}"
+            f"Kaggle's client is not installed: `{install_command(['kaggle'], 'kaggle')}`, {by_hand}"
         ) from None
     except (SystemExit, OSError, ValueError, AttributeError):
         raise SourceError(

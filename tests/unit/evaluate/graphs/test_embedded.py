@@ -185,7 +185,7 @@ def test_where_no_wheel_exists_the_sentence_says_what_to_do(monkeypatch: pytest.
     monkeypatch.setattr(
         embedded_file.importlib.util, "find_spec", lambda name: None if name == "graphqlite" else find(name)
     )
-    assert "install bioeval-tui[graph]" in str(available())
+    assert "needs graphqlite: install with `" in str(available())
 
 
 def test_a_version_that_loses_types_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

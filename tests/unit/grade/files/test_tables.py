@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from bioeval_tui.errors import InvalidSubmissionError
 from bioeval_tui.grade.files import quick_csv
-from bioeval_tui.grade.files.tables import read_frame
+from bioeval_tui.grade.files.tables import float_of_pandas_2, read_exactly, read_frame
 from bioeval_tui.grade.grader import MetricSpec
 from bioeval_tui.grade.metrics import METRICS
 from bioeval_tui.grade.scorers import CsvScorer
@@ -72,12 +73,27 @@ def test_a_frame_is_what_pandas_reads(tmp_path: Path, data: st.DataObject) -> No
         "\n".join([",".join("abc"[:width]), *(",".join(row) for row in rows)]) + end, encoding="utf-8"
     )
     try:
-        expected = pd.read_csv(path, float_precision="round_trip")
+        expected = read_exactly(path)
     except (pd.errors.ParserError, ValueError):
         with pytest.raises(InvalidSubmissionError):
             read_frame(path)
         return
     pd.testing.assert_frame_equal(read_frame(path), expected, check_exact=True)
+
+
+@pytest.mark.skipif(int(pd.__version__.split(".")[0]) > 2, reason="pandas 3 has another parser")
+@given(
+    st.one_of(
+        st.floats(allow_nan=False, allow_infinity=False).map(repr),
+        st.from_regex(r"[+-]?[0-9]{0,25}(\.[0-9]{0,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True),
+    )
+)
+@settings(max_examples=500, deadline=None)
+def test_a_leaderboard_reads_as_pandas_2_reads_it(text: str) -> None:
+    with io.StringIO(f"score\n{text}\n0.5\n") as file:
+        column = pd.read_csv(file, skip_blank_lines=False)["score"]
+    if column.dtype.kind == "f" and not np.isnan(column[0]):
+        assert float_of_pandas_2(text) == column[0]
 
 
 SPEC = MetricSpec(METRICS["mean_absolute_error"], "id", ("y",), ("y",))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval_tui.report.statistics.agreement import agreement, cohen_kappa, krippendorff_alpha
+
+ALPHAS = Path(__file__).parents[3] / "golden" / "krippendorff_alpha.json"
 
 COHEN_1960 = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
 """Cohen 1960, table 1: 200 cases, three categories; the paper gives κ = .492."""
@@ -35,8 +41,12 @@ def test_kappa_is_cohens() -> None:
 def test_weighted_kappa_is_that_of_irr() -> None:
     assert cohen_kappa(*ANXIETY, quadratic=True) == pytest.approx(0.297, abs=0.0005)
     assert cohen_kappa(*ANXIETY) == pytest.approx(0.119, abs=0.0006)
-    # Categories that nobody used change nothing where distances are equal steps.
-    assert cohen_kappa(*ANXIETY, quadratic=True, categories=11) == pytest.approx(0.297, abs=0.0005)
+
+
+def test_weighted_kappa_goes_by_distance_also_where_categories_between_were_never_used() -> None:
+    a, b = [0, 0, 10, 10, 0], [0, 10, 10, 9, 1]
+    # By hand: observed (0 + 100 + 0 + 1 + 1) / 5; expected: 3 × (0+100+100+81+1), 2 × (100+0+0+1+81), over 25.
+    assert cohen_kappa(a, b, quadratic=True) == pytest.approx(1 - 102 / 5 / ((3 * 282 + 2 * 182) / 25))
 
 
 def test_alpha_is_krippendorffs_with_gaps() -> None:
@@ -46,6 +56,16 @@ def test_alpha_is_krippendorffs_with_gaps() -> None:
     }
     assert krippendorff_alpha(ratings, "nominal") == pytest.approx(0.743, abs=0.0005)
     assert krippendorff_alpha(ratings) == pytest.approx(0.849, abs=0.0005)
+
+
+@pytest.mark.parametrize("case", json.loads(ALPHAS.read_text("utf-8"))["cases"])
+def test_alpha_is_that_of_nltk(case: dict[str, Any]) -> None:
+    ratings = {
+        str(rater): {unit: value for unit, value in enumerate(row) if value is not None}
+        for rater, row in enumerate(case["ratings"])
+    }
+    assert krippendorff_alpha(ratings) == pytest.approx(case["interval"], abs=1e-9)
+    assert krippendorff_alpha(ratings, "nominal") == pytest.approx(case["nominal"], abs=1e-9)
 
 
 @given(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bioeval_tui.grade.files.tables import read_exactly
 from bioeval_tui.sample.tasks.common import publish_csv_task
 
 DATA = Path(__file__).parents[1] / "nhefs.csv"
@@ -13,9 +14,7 @@ FOLLOW_UP_MONTHS = 120
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
     """Write the split; 30 % of the living and of the dead are held out. `raw` is not used."""
-    import pandas as pd
-
-    frame = pd.read_csv(DATA, float_precision="round_trip")
+    frame = read_exactly(DATA)
     died = frame["death"] == 1
     months = (frame["yrdth"] - 83) * 12 + frame["modth"]
     frame["months"] = months.where(died, FOLLOW_UP_MONTHS).astype(int)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bioeval_tui.grade.files.tables import read_exactly
 from bioeval_tui.sample.tasks.common import publish_csv_task
 
 DATA = Path(__file__).parents[1] / "nhefs.csv"
@@ -13,9 +14,7 @@ LATER = ["death", "yrdth", "modth", "sbp", "dbp"]
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
     """Write the split; 30 % of those weighed twice are held out. `raw` is not used."""
-    import pandas as pd
-
-    frame = pd.read_csv(DATA, float_precision="round_trip").drop(columns=LATER)
+    frame = read_exactly(DATA).drop(columns=LATER)
     frame = frame.dropna(subset=["wt82_71"]).rename(columns={"wt82_71": "weight_change"})
     columns = [name for name in frame.columns if name != "weight_change"]
     return publish_csv_task(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bioeval_tui.grade.files.tables import read_exactly
 from bioeval_tui.sample.tasks.common import publish_csv_task
 
 DATA = Path(__file__).parent / "actg175.csv"
@@ -11,9 +12,7 @@ DATA = Path(__file__).parent / "actg175.csv"
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
     """Write the split; 30 % of those with and without an event are held out. `raw` is not used."""
-    import pandas as pd
-
-    frame = pd.read_csv(DATA, float_precision="round_trip").rename(columns={"cens": "event"})
+    frame = read_exactly(DATA).rename(columns={"cens": "event"})
     columns = [name for name in frame.columns if name not in ("days", "event")]
     return publish_csv_task(
         frame[[*columns, "days", "event"]],

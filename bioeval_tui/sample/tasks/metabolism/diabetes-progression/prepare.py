@@ -17,7 +17,8 @@ def prepare(raw: Path, public: Path, private: Path) -> Path:
     from sklearn.datasets import load_diabetes
 
     data = load_diabetes(as_frame=True, scaled=False)
-    frame = data.data.rename(columns=NAMES).assign(progression=data.target)
+    # Its source has four decimals; scikit-learn before 1.8 parses some of them to a neighbouring float.
+    frame = data.data.round(4).rename(columns=NAMES).assign(progression=data.target)
     return publish_csv_task(
         frame,
         answers=["progression"],

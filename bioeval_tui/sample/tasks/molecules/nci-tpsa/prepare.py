@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bioeval_tui.grade.files.tables import read_exactly
 from bioeval_tui.sample.tasks.common import publish_csv_task
 
 DATA = Path(__file__).parent / "nci_tpsa.csv"
@@ -11,9 +12,7 @@ DATA = Path(__file__).parent / "nci_tpsa.csv"
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
     """Write the split; 30 % of the molecules are held out, each SMILES once. `raw` is not used."""
-    import pandas as pd
-
-    frame = pd.read_csv(DATA, float_precision="round_trip").drop_duplicates("smiles")
+    frame = read_exactly(DATA).drop_duplicates("smiles")
     return publish_csv_task(
         frame,
         answers=["tpsa"],

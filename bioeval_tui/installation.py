@@ -1,0 +1,135 @@
+"""How this copy of the program is installed, and the command that brings it a package."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import bioeval_tui
+from bioeval_tui.errors import NotMeasuredError
+
+NAME = "bioeval-tui"
+GRADING = ("pandas", "anndata", "scikit-learn", "scipy", "pyarrow", "h5py")
+"""What grading needs and nothing else does."""
+
+Kind = Literal["clone", "uv tool", "pipx", "conda", "uv", "pip"]
+_MODULES = {
+    "levenshtein": "Levenshtein",
+    "markdown-it-py": "markdown_it",
+    "python-dotenv": "dotenv",
+    "pyyaml": "yaml",
+    "scikit-learn": "sklearn",
+    "textual-serve": "textual_serve",
+}
+"""Modules that are not named as their package is."""
+
+
+def kind() -> Kind:
+    """Return what manages the environment that this program runs in."""
+    prefix = Path(sys.prefix)
+    if (prefix / "uv-receipt.toml").is_file():
+        return "uv tool"
+    if (prefix / "pipx_metadata.json").is_file():
+        return "pipx"
+    if (prefix / "conda-meta").is_dir():
+        return "conda"
+    if not _made_by_uv(prefix):
+        return "pip"
+    return "clone" if clone() is not None and prefix.is_relative_to(clone() or prefix) else "uv"
+
+
+def clone() -> Path | None:
+    """Return the checkout that this program is imported from; None for an installed package."""
+    root = Path(bioeval_tui.__file__).resolve().parents[1]
+    return root if (root / "pyproject.toml").is_file() else None
+
+
+def missing(packages: Sequence[str]) -> list[str]:
+    """Return those of the packages that cannot be imported here."""
+    return [name for name in packages if importlib.util.find_spec(_MODULES.get(name, name)) is None]
+
+
+def required() -> list[str]:
+    """Return the packages that every part needs: those of the metadata that are no extra and for no single part."""
+    one_part = {*GRADING, "apsw", "graphqlite", "textual-serve", "tzdata"}
+    return [name for name, (_, marker) in _requirements().items() if not marker and name not in one_part]
+
+
+def package_of(module: str) -> str | None:
+    """Return which of this program's requirements brings a module; None for a module of anybody else."""
+    top = module.partition(".")[0]
+    name = next((package for package, found in _MODULES.items() if found == top), top)
+    return name if name in _requirements() else None
+
+
+def need(what: str, packages: Sequence[str], extra: str = "") -> None:
+    """Raise `NotMeasuredError` naming the packages that `what` lacks, and the command that installs them."""
+    absent = missing(packages)
+    if absent:
+        named = " and ".join(filter(None, (", ".join(absent[:-1]), absent[-1])))
+        raise NotMeasuredError(f"{what} needs {named}: install with `{install_command(absent, extra)}`")
+
+
+def install_command(packages: Sequence[str], extra: str = "") -> str:
+    """Return the command that installs packages where this program can import them.
+
+    Args:
+        packages: names on PyPI; the versions are those that this program allows.
+        extra: the optional part of this program that brings them; none for what it needs by default.
+    """
+    wanted = shlex.join(_allowed(name) for name in packages)
+    match kind():
+        case "clone":
+            root = shlex.quote(str(clone()))
+            return f"uv sync --project {root}" + (f" --extra {extra}" if extra else "")
+        case "uv tool":
+            more = "".join(f" --with {shlex.quote(_allowed(name))}" for name in packages)
+            return f"uv tool install --reinstall {shlex.quote(_source())}{more}"
+        case "pipx":
+            return f"pipx inject {NAME} {wanted}"
+        case "uv":
+            return f"uv pip install --python {shlex.quote(sys.prefix)} {wanted}"
+        case "conda" | "pip":
+            return f"{shlex.quote(sys.executable)} -m pip install {wanted}"
+
+
+def _allowed(name: str) -> str:
+    return name + _requirements().get(name, ("", ""))[0]
+
+
+def _requirements() -> dict[str, tuple[str, str]]:
+    """Return the packages that this program's metadata asks for, extras too, with their versions and markers."""
+    try:
+        asked = importlib.metadata.requires(NAME) or []
+    except importlib.metadata.PackageNotFoundError:
+        return {}
+    found = (re.match(r"([A-Za-z0-9._-]+)\s*([^;]*);?(.*)", requirement) for requirement in asked)
+    return {
+        match[1].lower().replace("_", "-"): (match[2].strip(), match[3].strip()) for match in found if match
+    }
+
+
+def _source() -> str:
+    """Return what this program was installed from: a path, or its name on PyPI."""
+    try:
+        text = importlib.metadata.distribution(NAME).read_text("direct_url.json")
+        url = urlsplit(str(json.loads(text or "{}").get("url", "")))
+    except (importlib.metadata.PackageNotFoundError, ValueError, AttributeError):
+        return NAME
+    return url2pathname(url.path) if url.scheme == "file" else NAME
+
+
+def _made_by_uv(prefix: Path) -> bool:
+    try:
+        return "\nuv = " in "\n" + (prefix / "pyvenv.cfg").read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False

@@ -1,0 +1,69 @@
+"""What systems do differently: locking a file, reading at a place in it, a process with a life of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import subprocess
+from typing import Any
+
+LOCKED_AT = 2**31 - 2
+"""Where Windows locks one byte: a lock there is also a bar to readers, and no line of a file is at this place."""
+
+BINARY: int = getattr(os, "O_BINARY", 0)
+"""A flag for `os.open`: Windows would translate ends of lines."""
+
+WITHOUT_CONSOLE: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
+    subprocess, "CREATE_NO_WINDOW", 0
+)
+"""`creationflags` that do on Windows what `start_new_session` does elsewhere: outlive the terminal, get none of its keys."""
+
+
+def lock(descriptor: int, *, wait: bool = False) -> None:
+    """Lock an open file against other processes of this program until it is closed; readers are not kept out.
+
+    Raises:
+        BlockingIOError: it is locked already, and `wait` is not set.
+    """
+    fcntl = _module("fcntl")
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        return
+    msvcrt = _module("msvcrt")
+    if msvcrt is None:
+        return  # a system with neither starts no processes either
+    with _kept_place(descriptor):
+        while True:
+            os.lseek(descriptor, LOCKED_AT, os.SEEK_SET)
+            try:
+                msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+                return
+            except OSError as error:
+                if not wait:
+                    raise BlockingIOError(error.errno, "the file is locked") from None
+
+
+def read_at(descriptor: int, size: int, offset: int) -> bytes:
+    """Return up to `size` bytes from `offset`; where the file is being read or written next does not change."""
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, size, offset)
+    with _kept_place(descriptor):
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        return os.read(descriptor, size)
+
+
+@contextlib.contextmanager
+def _kept_place(descriptor: int) -> Any:
+    place = os.lseek(descriptor, 0, os.SEEK_CUR)
+    try:
+        yield
+    finally:
+        os.lseek(descriptor, place, os.SEEK_SET)
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None

@@ -1,0 +1,86 @@
+"""Samples are found by name wherever the program is installed, and copied without overwriting anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bioeval_tui.cli.jobs import check
+from bioeval_tui.cli.samples import samples
+from bioeval_tui.errors import UsageError
+from bioeval_tui.sample.paths import (
+    copy_samples,
+    find_job,
+    find_list,
+    find_submission,
+    sample_jobs,
+    sample_submissions,
+)
+
+TASK = "oncology/breast-cancer"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_bare_name_is_a_sample() -> None:
+    assert find_job(Path("medication_reminder")) == sample_jobs() / "medication_reminder.yml"
+    assert find_list(Path("submissions")) == sample_submissions() / "submissions.jsonl"
+    (broken,) = sample_submissions().glob("*_broken/breast-cancer.csv")
+    assert find_submission(Path("broken"), TASK) == broken
+
+
+def test_a_file_of_that_very_name_comes_first(here: Path) -> None:
+    (here / "medication_reminder").write_text("target: {}\n", "utf-8")
+    assert find_job(Path("medication_reminder")) == Path("medication_reminder")
+
+
+@pytest.mark.parametrize(
+    "text", ["medication_reminder.yml", "./medication_reminder", "jobs/medication_reminder", "../x"]
+)
+def test_a_path_is_never_a_sample(text: str) -> None:
+    # `Path` drops the dot of "./name": the command line says such a name as its folder.
+    path = Path(text) if not text.startswith("./") else Path.cwd() / text[2:]
+    assert find_job(path) == path
+
+
+def test_an_unknown_name_lists_those_there_are() -> None:
+    with pytest.raises(UsageError, match="no file, and no sample job either; there are cohort_question, "):
+        find_job(Path("medication_remindr"))
+    with pytest.raises(UsageError, match="no sample agent either; there are broken, careful, hasty"):
+        find_submission(Path("best"), TASK)
+    with pytest.raises(UsageError, match="hasty handed in nothing for molecules/nci-tpsa"):
+        find_submission(Path("hasty"), "molecules/nci-tpsa")
+
+
+def test_a_copy_is_whole_and_a_second_one_changes_nothing(here: Path) -> None:
+    written = copy_samples(here / "try")
+    assert (here / "try" / "sample_jobs" / "medication_reminder.yml") in written
+    listed = (here / "try" / "sample_submissions" / "submissions.jsonl").read_text("utf-8").splitlines()
+    for line in listed:
+        assert (here / "try" / "sample_submissions" / json.loads(line)["submission_path"]).is_file()
+    assert copy_samples(here / "try") == []
+
+
+def test_a_changed_copy_is_overwritten_only_by_force(here: Path) -> None:
+    copy_samples(here)
+    changed, gone = here / "sample_jobs" / "drug_interaction.yml", here / "sample_jobs" / "variant_triage.yml"
+    changed.write_text("mine\n", "utf-8")
+    gone.unlink()
+    with pytest.raises(UsageError, match=r"drug_interaction\.yml would be overwritten: .* --force"):
+        copy_samples(here)
+    assert changed.read_text("utf-8") == "mine\n"
+    assert not gone.exists()
+    assert sorted(copy_samples(here, force=True)) == [changed, gone]
+
+
+def test_the_commands_take_the_names_that_samples_lists() -> None:
+    listed = json.loads(CliRunner().invoke(samples, ["--json"]).stdout)
+    result = CliRunner().invoke(check, listed["jobs"], standalone_mode=False)
+    assert result.return_value == 0, result.output

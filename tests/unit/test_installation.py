@@ -1,0 +1,96 @@
+"""A hint names a command that works for the way this program was installed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui import installation
+from bioeval_tui.errors import NotMeasuredError
+
+
+@pytest.fixture
+def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An environment of somebody else, with this program in it and none of its checkouts."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setattr(installation, "clone", lambda: None)
+    monkeypatch.setattr(
+        installation, "_requirements", lambda: {"pandas": (">=2.2", ""), "kaggle": ("", "extra == 'kaggle'")}
+    )
+    return tmp_path
+
+
+def made_by_uv(prefix: Path) -> None:
+    (prefix / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.13.9\n", "utf-8")
+
+
+def test_plain_pip_gets_its_own_python_and_the_versions_that_are_allowed(prefix: Path) -> None:
+    (prefix / "pyvenv.cfg").write_text("home = /usr/bin\n", "utf-8")
+    assert installation.kind() == "pip"
+    assert installation.install_command(["pandas"]) == f"{prefix}/bin/python -m pip install 'pandas>=2.2'"
+
+
+def test_a_conda_environment_gets_pip(prefix: Path) -> None:
+    (prefix / "conda-meta").mkdir()
+    assert installation.kind() == "conda"
+    assert installation.install_command(["kaggle"]) == f"{prefix}/bin/python -m pip install kaggle"
+
+
+def test_an_environment_of_uv_has_no_pip(prefix: Path) -> None:
+    made_by_uv(prefix)
+    assert installation.install_command(["pandas"]) == f"uv pip install --python {prefix} 'pandas>=2.2'"
+
+
+def test_pipx_injects(prefix: Path) -> None:
+    made_by_uv(prefix)
+    (prefix / "pipx_metadata.json").write_text("{}", "utf-8")
+    assert installation.install_command(["pandas"]) == "pipx inject bioeval-tui 'pandas>=2.2'"
+
+
+def test_a_uv_tool_is_installed_again_from_where_it_came(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_by_uv(prefix)
+    (prefix / "uv-receipt.toml").write_text("[tool]\n", "utf-8")
+
+    class Installed:
+        def read_text(self, name: str) -> str:
+            return json.dumps({"url": "file:///home/ada/my%20clone", "dir_info": {}})
+
+    monkeypatch.setattr(installation.importlib.metadata, "distribution", lambda name: Installed())
+    assert (
+        installation.install_command(["pandas"])
+        == "uv tool install --reinstall '/home/ada/my clone' --with 'pandas>=2.2'"
+    )
+
+
+def test_a_clone_is_synchronized_with_the_extra_that_brings_it(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_by_uv(prefix)
+    monkeypatch.setattr(installation, "clone", lambda: prefix)
+    assert installation.install_command(["pandas"]) == f"uv sync --project {prefix}"
+    assert installation.install_command(["kaggle"], "kaggle") == f"uv sync --project {prefix} --extra kaggle"
+
+
+def test_what_is_needed_and_missing_is_one_sentence(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "missing", lambda packages: list(packages))
+    with pytest.raises(NotMeasuredError, match=r"^grading needs pandas and kaggle: install with `.*`$"):
+        installation.need("grading", ["pandas", "kaggle"])
+    monkeypatch.setattr(installation, "missing", lambda packages: [])
+    installation.need("grading", ["pandas", "kaggle"])
+
+
+def test_a_module_is_ours_to_explain_only_if_we_ask_for_its_package() -> None:
+    assert installation.package_of("yaml.constructor") == "pyyaml"
+    assert installation.package_of("sklearn") == "scikit-learn"
+    assert installation.package_of("textual_serve") == "textual-serve"
+    assert installation.package_of("somebody_elses") is None
+
+
+def test_every_requirement_is_found_under_its_module() -> None:
+    assert installation.missing([*installation.required(), *installation.GRADING, "textual-serve"]) == []
