@@ -1,0 +1,1 @@
+"""Simulations behind docs/validation.md: `scripts/validate-statistics` runs them whole, the tests a small part."""
