@@ -1,0 +1,117 @@
+"""A judge against people: published worked examples, other programs' numbers, and intervals that hold the truth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from bioeval_tui.report.statistics.alpha import krippendorff_alpha, units_of
+from bioeval_tui.report.statistics.bootstrap import bootstrap_interval
+from bioeval_tui.report.statistics.estimates import proportion
+from bioeval_tui.report.statistics.judge_agreement import Confusion, RatedTwice, confusion, judge_agreement
+from bioeval_tui.report.statistics.kappa import Weights, weighted_kappa
+from tests.simulations.agreeing import agreement_coverage, rated
+
+KRIPPENDORFF_2011 = (
+    "1 2 3 3 2 1 4 1 2 . . .",
+    "1 2 3 3 2 2 4 1 2 5 . 3",
+    ". 3 3 3 2 3 4 2 2 5 1 .",
+    "1 2 3 3 2 4 4 1 2 5 1 .",
+)
+"""Computing Krippendorff's Alpha-Reliability (2011), sections C to E: nominal .743, ordinal .815, interval .849."""
+
+GAPS = (
+    ".7 .4 .9 .4 1 .7 .8 . .9 .5 . . .5 1",
+    ".8 .4 .9 . 1 .7 1 .9 1 1 .3 1 . 1",
+    ".8 . .9 . 1 1 1 .7 1 .5 . . .5 .",
+)
+"""NLTK 3.10.4 (on units that two rated) and PyPI's krippendorff 0.9.0 both print .483077 and .648; the latter .543574
+for the ordinal scale."""
+
+
+def units(table: tuple[str, ...]) -> Counter[tuple[float, ...]]:
+    """Return the units of a table with a row per rater; "." is missing."""
+    rows = {str(i): dict(enumerate(row.split())) for i, row in enumerate(table)}
+    return units_of({r: {u: float(v) for u, v in row.items() if v != "."} for r, row in rows.items()})
+
+
+@pytest.mark.parametrize(
+    ("table", "nominal", "ordinal", "interval", "digits"),
+    [
+        (KRIPPENDORFF_2011, 0.743, 0.815, 0.849, 5e-4),
+        (GAPS, 0.48307692307692307, 0.5435736677115988, 0.648, 1e-12),
+    ],
+)
+def test_alpha_is_that_of_the_paper_and_of_other_programs(
+    table: tuple[str, ...], nominal: float, ordinal: float, interval: float, digits: float
+) -> None:
+    found = units(table)
+    assert krippendorff_alpha(found, "nominal") == pytest.approx(nominal, abs=digits)
+    assert krippendorff_alpha(found, "ordinal") == pytest.approx(ordinal, abs=digits)
+    assert krippendorff_alpha(found, "interval") == pytest.approx(interval, abs=digits)
+
+
+def test_alpha_and_kappa_are_undefined_where_nothing_varies() -> None:
+    assert krippendorff_alpha({(1.0, 1.0): 9}) is None
+    assert krippendorff_alpha({(1.0, 0.0): 1}) is None  # one unit
+    assert krippendorff_alpha({(1.0,): 4, (0.0,): 3}) is None  # nobody rated the same
+    assert weighted_kappa({(1, 1): 9}) is None
+    assert weighted_kappa({}) is None
+    assert krippendorff_alpha({(1.0, 1.0): 5, (0.0, 0.0): 5}) == weighted_kappa({(1, 1): 5, (0, 0): 5}) == 1
+
+
+@pytest.mark.parametrize(("weights", "expected"), [("none", 0.5), ("linear", 12 / 19), ("quadratic", 0.75)])
+def test_weighted_kappa_is_that_of_scikit_learn(weights: Weights, expected: float) -> None:
+    a = [0, 1, 2, 2, 1, 0, 3, 3, 2, 1, 0, 1, 2, 3, 3, 0]
+    b = [0, 1, 1, 2, 2, 0, 3, 2, 2, 1, 1, 1, 3, 3, 3, 2]
+    assert weighted_kappa(Counter(zip(a, b, strict=True)), weights) == pytest.approx(expected, abs=1e-12)
+
+
+def test_kappa_is_cohens() -> None:
+    table = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]  # Cohen 1960, table 1: κ = .492
+    pairs = {(i, j): n for i, row in enumerate(table) for j, n in enumerate(row)}
+    assert weighted_kappa(pairs) == pytest.approx(0.492, abs=5e-4)
+
+
+def test_sensitivity_and_specificity_have_wilsons_interval_where_nothing_is_clustered() -> None:
+    said = [(True, True)] * 40 + [(False, True)] * 10 + [(True, False)] * 5 + [(False, False)] * 45
+    ratings = [RatedTwice(f"c{i}", float(j), j, float(p), p) for i, (j, p) in enumerate(said)]
+    found = judge_agreement(ratings, draws=20)
+    assert found.confusion == confusion(said) == Confusion(40, 5, 10, 45)
+    assert found.confusion.total == found.clusters == 100
+    assert (found.sensitivity.value, found.sensitivity.interval) == (0.8, proportion(40, 50).interval)
+    assert (found.specificity.value, found.specificity.interval) == (0.9, proportion(45, 50).interval)
+    assert found.kappa.value == pytest.approx(0.7)
+
+
+def test_verdicts_of_few_conversations_give_wider_intervals() -> None:
+    apart = rated(60, Random(3), verdicts=1)
+    # The same verdicts, each given five times in its conversation: nothing more is known.
+    repeated = judge_agreement([one for one in apart for _ in range(5)], draws=300)
+    once = judge_agreement(apart, draws=300)
+    taken_for_300 = judge_agreement(
+        [replace(one, cluster=f"{one.cluster} {i}") for one in apart for i in range(5)], draws=300
+    )
+    for name in ("sensitivity", "kappa", "kappa_quadratic"):
+        widths = [
+            getattr(x, name).interval.high - getattr(x, name).interval.low
+            for x in (once, repeated, taken_for_300)
+        ]
+        assert widths[1] == pytest.approx(widths[0], rel=0.15), name
+        assert widths[1] > 1.8 * widths[2], name
+
+
+def test_the_same_seed_draws_the_same_interval_and_few_clusters_none() -> None:
+    clusters = [{(float(i % 3), float(i % 2)): 2} for i in range(12)]
+    first = bootstrap_interval(clusters, krippendorff_alpha, seed=4, draws=100)
+    assert first == bootstrap_interval(clusters, krippendorff_alpha, seed=4, draws=100)
+    assert first != bootstrap_interval(clusters, krippendorff_alpha, seed=5, draws=100)
+    assert bootstrap_interval(clusters[:9], krippendorff_alpha) is None
+
+
+def test_intervals_of_clustered_verdicts_hold_the_truth() -> None:
+    for name, share in agreement_coverage(20, conversations=40, everything=1500, resampled=100).items():
+        assert share >= 0.8, (name, share)  # 16 of 20; docs/validation.md has the long run
