@@ -1,0 +1,135 @@
+"""Corrected scores: ppi-python's numbers, refusals, and coverage on a published table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bioeval_tui.report.statistics.prediction_powered import JudgedItem, NotCorrectable, corrected_mean
+from bioeval_tui.report.statistics.review_sampling import draw_reviews
+from tests.simulations.corrected import cluster_coverage, published_table, table_coverage
+
+PEOPLE = [float(i % 3 == 0 or i % 5 == 1) for i in range(40)]
+JUDGE = [round(y * 0.5 + (i * 7 % 11) / 20, 2) for i, y in enumerate(PEOPLE)]
+REST = [round((i * 13 % 29) / 29 * 0.9 + 0.05, 2) for i in range(160)]
+
+
+def items(clusters: int = 0) -> list[JudgedItem]:
+    """Return 40 reviewed and 160 other verdicts, in so many clusters."""
+    pairs: list[tuple[float, float | None]] = [*zip(JUDGE, PEOPLE, strict=True), *((f, None) for f in REST)]
+    return [JudgedItem(f, y, f"c{i % clusters}" if clusters else "") for i, (f, y) in enumerate(pairs)]
+
+
+def test_the_independent_case_is_ppi_pythons() -> None:
+    found = corrected_mean(items(), "random")
+    # ppi-python 0.2.3: ppi_mean_pointestimate, and ppi_mean_ci with alpha=0.05
+    assert found.estimate == pytest.approx(0.4684375, abs=1e-9)
+    assert found.interval.low == pytest.approx(0.3685559201820928, abs=1e-9)
+    assert found.interval.high == pytest.approx(0.5683190798179071, abs=1e-9)
+    assert found.clusters is None
+
+
+@pytest.mark.parametrize(
+    ("n", "n_rest", "binary", "sign"), [(30, 70, False, 1), (100, 1900, True, 1), (60, 61, True, -1)]
+)
+def test_the_independent_case_is_that_of_ppi_python_itself(
+    n: int, n_rest: int, binary: bool, sign: int
+) -> None:
+    ppi_py = pytest.importorskip("ppi_py", reason="`uv run --group validation` brings ppi-python")
+    np = pytest.importorskip("numpy")
+    rng = np.random.default_rng(n)
+    truth = rng.beta(2, 2, n + n_rest)
+    people = (rng.random(n + n_rest) < truth).astype(float) if binary else truth
+    judge = np.clip(0.5 + sign * (truth - 0.5) + 0.1 * rng.normal(size=n + n_rest), 0, 1)
+    low, high = ppi_py.ppi_mean_ci(people[:n], judge[:n], judge[n:], alpha=0.05)
+    found = corrected_mean(
+        [
+            JudgedItem(f, y if i < n else None)
+            for i, (f, y) in enumerate(zip(judge.tolist(), people.tolist(), strict=True))
+        ],
+        "random",
+    )
+    assert (found.interval.low, found.interval.high) == pytest.approx((low[0], high[0]), abs=1e-9)
+
+
+def test_what_cannot_be_corrected_is_refused_with_the_reason() -> None:
+    few = [replace(item, people=None) if i < 11 else item for i, item in enumerate(items())]
+    with pytest.raises(NotCorrectable, match="29 reviews: at least 30"):
+        corrected_mean(few, "random")
+    with pytest.raises(NotCorrectable, match="not drawn at random"):
+        corrected_mean(items(), "chosen")
+    with pytest.raises(NotCorrectable, match="everything was reviewed"):
+        corrected_mean(items()[:40], "random")
+    with pytest.raises(NotCorrectable, match="9 clusters: at least 10"):
+        corrected_mean(items(clusters=9), "random")
+    with pytest.raises(NotCorrectable, match="4 reviews in stratum 'b'"):
+        corrected_mean(
+            [replace(x, stratum="a" if i % 10 else "b") for i, x in enumerate(items())], "stratified"
+        )
+    shared = [replace(x, stratum=str(i % 2)) for i, x in enumerate(items(clusters=25))]
+    with pytest.raises(NotCorrectable, match="several strata"):
+        corrected_mean(shared, "stratified")
+
+
+def test_clusters_of_one_item_are_the_independent_case() -> None:
+    assert corrected_mean(items(clusters=200), "random") == corrected_mean(items(), "random")
+
+
+def test_few_reviewed_clusters_leave_the_judge_out() -> None:
+    few = corrected_mean(items(clusters=15), "random")
+    assert (few.power_tuning, few.clusters) == (0, 15)
+    assert few.estimate == pytest.approx(sum(PEOPLE) / 40)
+    assert corrected_mean(items(clusters=25), "random").power_tuning > 0
+
+
+def test_a_judge_that_knows_nothing_is_ignored_and_a_perfect_one_trusted() -> None:
+    useless = [JudgedItem(0.5 if item.people is not None else 0.9, item.people) for item in items()]
+    found = corrected_mean(useless, "random")
+    assert found.power_tuning == 0
+    assert found.interval == found.reviews_only
+    perfect = [JudgedItem(float(i % 2), float(i % 2) if i < 100 else None) for i in range(4000)]
+    found = corrected_mean(perfect, "random")
+    assert found.power_tuning == pytest.approx(0.975, abs=0.01)
+    assert found.width < 0.25 * (found.reviews_only.high - found.reviews_only.low)
+
+
+def test_ten_more_reviews_are_worth_what_they_then_turn_out_to_be_worth() -> None:
+    """The same mix of verdicts, once with 100 reviews and once with 110."""
+    table = published_table(scale=10)[::3]
+    now, later = ([JudgedItem(j, p if i % len(table) in picked else None) for i, (j, p) in enumerate(table)]
+                  for picked in (set(range(0, 980, 10)[:98]), set(range(0, 980, 9)[:108])))  # fmt: skip
+    found, then = corrected_mean(now, "random"), corrected_mean(later, "random")
+    assert found.width_after_ten_more < found.width
+    assert found.width_after_ten_more == pytest.approx(then.width, rel=0.06)
+
+
+def test_strata_are_weighted_by_their_size() -> None:
+    big = [JudgedItem(1.0, 1.0 if i < 20 else None, stratum="big") for i in range(300)]
+    small = [JudgedItem(0.0, float(i % 2) if i < 20 else None, stratum="small") for i in range(100)]
+    assert corrected_mean(big + small, "stratified").estimate == pytest.approx(0.75 * 1 + 0.25 * 0.5)
+
+
+def test_reviews_are_drawn_the_same_way_from_the_same_seed_and_in_proportion() -> None:
+    strata = {f"i{n:03}": "ab"[n % 4 == 0] for n in range(400)}
+    drawn = draw_reviews(strata, 100, seed=7)
+    assert drawn == draw_reviews(dict(reversed(strata.items())), 100, seed=7)
+    assert drawn != draw_reviews(strata, 100, seed=8)
+    assert len(set(drawn)) == 100
+    assert sum(strata[item] == "b" for item in drawn) == 25
+    assert len(draw_reviews(strata, 1000, seed=1)) == 400
+    with pytest.raises(ValueError, match="0 reviews"):
+        draw_reviews(strata, 0, seed=1)
+
+
+def test_the_interval_holds_what_physicians_said_and_the_judges_own_does_not() -> None:
+    for stratified in (False, True):
+        found = table_coverage(300, scale=20, stratified=stratified)
+        assert 0.91 <= found.corrected <= 0.98
+        assert found.judge_alone == 0
+
+
+def test_clustered_verdicts_are_covered_only_by_the_clustered_interval() -> None:
+    found = cluster_coverage(80, conversations=100, verdicts=6, reviewed=25)
+    assert found.clustered >= 0.88
+    assert found.as_if_independent < 0.85
