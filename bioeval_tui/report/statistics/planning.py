@@ -1,0 +1,179 @@
+"""How many cases and trials: for telling a difference, or for an interval of a given width.
+
+A mean over n cases with m trials each has the variance (between + within / m) / n; the same holds for a
+difference of two agents with the components of the difference (`VarianceComponents.of_difference`,
+`paired_components`). The tests and intervals are those of docs/statistics.md: clustered by case, with
+cases − 1 degrees of freedom; with one case over its trials alone, which says nothing of other cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from bioeval_tui.report.statistics.power import t_test_power
+from bioeval_tui.report.statistics.quantiles import LEVEL, t_quantile
+from bioeval_tui.report.statistics.variance_components import VarianceComponents
+
+MOST = 100_000
+"""More cases (or trials) than this are not planned."""
+
+TRIALS = (1, 2, 3, 5, 10, 20)
+"""The trials per case that the table of alternatives shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What one conversation takes; None where it is not known. `arms` is 2 when both agents are still to be run."""
+
+    calls: float | None = None
+    cost: float | None = None
+    seconds: float | None = None
+    concurrency: int = 1
+    arms: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A design that is enough, with what it reaches and takes.
+
+    `reached` is the power, or the expected width of the interval.
+    """
+
+    cases: int
+    trials: int
+    reached: float
+    conversations: int
+    calls: float | None
+    cost: float | None
+    hours: float | None
+
+
+def standard_error(components: VarianceComponents, cases: int, trials: int) -> float:
+    """Return the standard error of the mean over `cases` with `trials` each; one case: over its trials."""
+    between = components.between if cases > 1 else 0.0
+    return sqrt((between + components.within / trials) / cases)
+
+
+def design_power(components: VarianceComponents, effect: float, cases: int, trials: int) -> float:
+    """Return the chance that a true difference of `effect` is told from 0 at 5 %, two-sided."""
+    degrees = _degrees(cases, trials)
+    if degrees < 1:
+        return 0.0
+    error = standard_error(components, cases, trials)
+    return t_test_power(round(abs(effect) / error, 9), degrees) if error else 1.0
+
+
+def design_width(components: VarianceComponents, cases: int, trials: int) -> float | None:
+    """Return the expected width of the 95 % interval; None for a single value."""
+    degrees = _degrees(cases, trials)
+    if degrees < 1:
+        return None
+    return 2 * t_quantile((1 + LEVEL) / 2, degrees) * standard_error(components, cases, trials)
+
+
+def plans_for_difference(
+    components: VarianceComponents,
+    effect: float,
+    *,
+    power: float = 0.8,
+    trials: Sequence[int] = TRIALS,
+    costs: Costs | None = None,
+) -> list[Plan]:
+    """Return for each number of trials the fewest cases (two or more) that tell `effect` with that power.
+
+    `components` are those of the difference. Numbers of trials with which 100,000 cases are not enough are left out.
+
+    Raises:
+        ValueError: the effect is not above 0, or the power not between 0.05 and 1.
+    """
+    if effect <= 0 or not 0.05 < power < 1:
+        raise ValueError(f"no design tells a difference of {effect} with a power of {power}")
+    return _plans(trials, costs, lambda n, m: design_power(components, effect, n, m), lambda x: x >= power)
+
+
+def plans_for_width(
+    components: VarianceComponents,
+    width: float,
+    *,
+    trials: Sequence[int] = TRIALS,
+    costs: Costs | None = None,
+) -> list[Plan]:
+    """Return for each number of trials the fewest cases whose interval is expected to be at most `width` wide.
+
+    Raises:
+        ValueError: the width is not above 0.
+    """
+    if width <= 0:
+        raise ValueError(f"an interval cannot be {width} wide")
+    return _plans(trials, costs, lambda n, m: design_width(components, n, m) or 0.0, lambda x: x <= width)
+
+
+def trials_for_difference(
+    components: VarianceComponents, effect: float, cases: int, power: float = 0.8
+) -> int | None:
+    """Return how many trials of each of these cases tell `effect`; None when no number does.
+
+    The variance between cases stays however often each is repeated.
+    """
+    return _fewest(1, lambda trials: design_power(components, effect, cases, trials) >= power)
+
+
+def trials_for_width(components: VarianceComponents, width: float, cases: int) -> int | None:
+    """Return how many trials of each of these cases give an interval of `width`; None when no number does."""
+
+    def narrow(trials: int) -> bool:
+        found = design_width(components, cases, trials)
+        return found is not None and found <= width
+
+    return _fewest(1, narrow)
+
+
+def _plans(
+    trials: Sequence[int],
+    costs: Costs | None,
+    reached: Callable[[int, int], float],
+    enough: Callable[[float], bool],
+) -> list[Plan]:
+    found = []
+    for m in trials:
+        cases = _fewest(2, lambda n, m=m: enough(reached(n, m)))  # type: ignore[misc]
+        if cases is not None:
+            found.append(_plan(cases, m, reached(cases, m), costs or Costs()))
+    return found
+
+
+def _plan(cases: int, trials: int, reached: float, costs: Costs) -> Plan:
+    conversations = cases * trials * costs.arms
+    seconds = costs.seconds
+    return Plan(
+        cases=cases,
+        trials=trials,
+        reached=reached,
+        conversations=conversations,
+        calls=None if costs.calls is None else conversations * costs.calls,
+        cost=None if costs.cost is None else conversations * costs.cost,
+        hours=None if seconds is None else conversations * seconds / costs.concurrency / 3600,
+    )
+
+
+def _fewest(least: int, enough: Callable[[int], bool]) -> int | None:
+    """Return the smallest number from `least` to `MOST` that is enough; what is enough stays so for more."""
+    high = least
+    while not enough(high):
+        if high >= MOST:
+            return None
+        high = min(MOST, 2 * high)
+    low = least
+    while low < high:
+        middle = (low + high) // 2
+        if enough(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _degrees(cases: int, trials: int) -> int:
+    return cases - 1 if cases > 1 else trials - 1

@@ -1,0 +1,58 @@
+"""Whether a plan keeps its promise: how often the planned design tells the difference, and how wide intervals get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+from random import Random
+from statistics import fmean
+
+from bioeval_tui.report.statistics.quantiles import t_quantile
+from bioeval_tui.report.statistics.variance_components import VarianceComponents
+
+Noise = Callable[[Random], float]
+
+
+def gaussian(random: Random) -> float:
+    """Return noise of variance 1."""
+    return random.gauss(0, 1)
+
+
+def skewed(random: Random) -> float:
+    """Return noise of variance 1 with a long tail."""
+    return random.expovariate(1) - 1
+
+
+def realised(
+    components: VarianceComponents,
+    effect: float,
+    cases: int,
+    trials: int,
+    batches: int,
+    noise: Noise = gaussian,
+    seed: int = 1,
+) -> tuple[float, float]:
+    """Return (share of batches whose interval leaves out 0, mean width of the interval)."""
+    random = Random(seed)
+    critical = t_quantile(0.975, cases - 1)
+    between, within = sqrt(components.between), sqrt(components.within / trials)
+    told, widths = 0, []
+    for _ in range(batches):
+        means = [effect + between * noise(random) + within * random.gauss(0, 1) for _ in range(cases)]
+        mean = fmean(means)
+        half = critical * sqrt(sum((x - mean) ** 2 for x in means) / (cases - 1) / cases)
+        told += abs(mean) > half
+        widths.append(2 * half)
+    return told / batches, fmean(widths)
+
+
+def unbalanced(
+    components: VarianceComponents, cases: int, random: Random, most: int = 6
+) -> dict[str, list[float]]:
+    """Return scores by case, with one to `most` trials each."""
+    found = {}
+    for case in range(cases):
+        level = random.gauss(0.5, sqrt(components.between))
+        trials = random.randint(1, most)
+        found[f"c{case}"] = [random.gauss(level, sqrt(components.within)) for _ in range(trials)]
+    return found
