@@ -1,0 +1,124 @@
+"""When to stop: a confidence sequence for a mean of bounded values, valid at every look.
+
+Two gamblers bet, round by round, that the mean is above or below each candidate m; their fortunes are
+Π (1 + λ (x − m)) and Π (1 − λ (x − m)). At the true mean a fortune is not expected to grow, so the chance that it
+ever reaches 2 / α is at most α / 2 (Ville's inequality): every m at which one does is excluded for good. The
+stakes λ are the predictable plug-in of Waudby-Smith and Ramdas, Estimating means of bounded random variables by
+betting (2023), and depend on earlier rounds only; they do not depend on m except for their limit, so what is
+left is an interval.
+
+A round holds one value of every case. Its values must be independent of each other given earlier rounds; they need
+not have the same mean: with the same stake for all, Π (1 + λ (μᵢ − m)) is at most (1 + λ (μ − m))ⁿ for
+their mean μ (the inequality of arithmetic and geometric means). The interval is then for the mean over exactly these
+cases. For a statement about cases in general, draw them at random and give one case per round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, log, log1p, sqrt
+from typing import Literal
+
+from bioeval_tui.report.statistics.estimates import Interval
+from bioeval_tui.report.statistics.quantiles import LEVEL
+
+LIMIT = 0.75
+"""A gambler never bets so much that one round could leave less than a quarter of the fortune."""
+
+Decision = Literal["above", "below", "undecided"]
+
+
+class ConfidenceSequence:
+    """Watches a mean of values in [low, high] against a threshold; look after every round, stop at any."""
+
+    def __init__(
+        self, threshold: float, *, low: float = 0.0, high: float = 1.0, level: float = LEVEL
+    ) -> None:
+        """Start without a value.
+
+        Args:
+            threshold: the mean that is to be excluded: a pass mark, or 0 for a difference.
+            low: the least value there can be; −1 for a difference of scores.
+            high: the greatest value there can be.
+            level: the chance that the true mean is never excluded, over all looks together.
+
+        Raises:
+            ValueError: the threshold does not lie between `low` and `high`.
+        """
+        if not low < threshold < high:
+            raise ValueError(f"a threshold of {threshold} does not lie between {low} and {high}")
+        self.low, self.high, self.level = low, high, level
+        self.rounds = 0
+        self.decision: Decision = "undecided"
+        """Where the mean lies by the threshold. Once decided it stays so."""
+
+        self._threshold = self._scaled(threshold)
+        self._needed = log(2 / (1 - level))
+        self._stakes: list[tuple[float, tuple[float, ...]]] = []
+        self._wealth = [0.0, 0.0]
+        # A first guess of mean 1/2 and variance 1/4, as one value's worth.
+        self._count, self._sum, self._squares = 1, 0.5, 0.25
+
+    def observe(self, values: Sequence[float]) -> Decision:
+        """Take one round: one value of every case.
+
+        Raises:
+            ValueError: there is no value, or one is not in [low, high].
+        """
+        if not values or not all(self.low <= value <= self.high for value in values):
+            raise ValueError(f"a round holds values from {self.low} to {self.high}, not {list(values)}")
+        scaled = tuple(self._scaled(value) for value in values)
+        stake = self._stake()
+        self.rounds += 1
+        self._stakes.append((stake, scaled))
+        for side, upwards in enumerate((True, False)):
+            self._wealth[side] += _growth(stake, scaled, self._threshold, upwards)
+            if self.decision == "undecided" and self._wealth[side] >= self._needed:
+                self.decision = "above" if upwards else "below"
+        self._count += len(scaled)
+        self._sum += sum(scaled)
+        mean = self._sum / self._count
+        self._squares += sum((value - mean) ** 2 for value in scaled)
+        return self.decision
+
+    def interval(self) -> Interval:
+        """Return what no look up to now has excluded."""
+        scope = f"valid at every look, {self.rounds} rounds"
+        low, high = self._end(upwards=True), self._end(upwards=False)
+        if low > high:  # has a chance of at most 1 − level; say the nearest thing that is an interval
+            low = high = (low + high) / 2
+        return Interval(self._unscaled(low), self._unscaled(high), scope)
+
+    def _stake(self) -> float:
+        variance = self._squares / self._count
+        return sqrt(2 * self._needed / (variance * self._count * log(self._count + 1))) if variance else inf
+
+    def _end(self, *, upwards: bool) -> float:
+        """Return the end of the interval: the last m at which the gambler's best fortune is enough."""
+        excluded, kept = (0.0, 1.0) if upwards else (1.0, 0.0)
+        for _ in range(40):
+            middle = (excluded + kept) / 2
+            wealth = best = 0.0
+            for stake, values in self._stakes:
+                wealth += _growth(stake, values, middle, upwards)
+                best = max(best, wealth)
+            if best >= self._needed:
+                excluded = middle
+            else:
+                kept = middle
+        return excluded
+
+    def _scaled(self, value: float) -> float:
+        return (value - self.low) / (self.high - self.low)
+
+    def _unscaled(self, value: float) -> float:
+        return self.low + value * (self.high - self.low)
+
+
+def _growth(stake: float, values: Sequence[float], m: float, upwards: bool) -> float:
+    """Return by how much the logarithm of the fortune grows in a round, for a candidate m in (0, 1)."""
+    if upwards:
+        bet = min(stake, LIMIT / m)
+        return sum(log1p(bet * (value - m)) for value in values)
+    bet = min(stake, LIMIT / (1 - m))
+    return sum(log1p(bet * (m - value)) for value in values)
