@@ -1,0 +1,71 @@
+"""Rank intervals: leaders are told from the rest, ties stay ties, and all true ranks lie in their intervals."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from bioeval_tui.report.statistics.multiple import holm
+from bioeval_tui.report.statistics.ranks import Rank, rank
+from tests.simulations.ranking import AGENTS, rank_coverage, scores_of
+
+
+def test_leaders_are_told_from_the_rest_and_ties_stay_ties() -> None:
+    found = rank_coverage(60, draws=400)
+    assert found.covered >= 0.93
+    assert found.leaders_told >= 0.9
+    assert found.ties_told_apart <= 0.05
+
+
+def test_when_all_are_tied_all_ranks_stay_possible() -> None:
+    assert rank_coverage(60, dict.fromkeys(AGENTS, 0.5), draws=400).covered >= 0.87  # nominally 0.95
+
+
+def test_one_table_in_full() -> None:
+    found = rank(scores_of(AGENTS, Random(3)))
+    assert found.cases == 50
+    assert {one.name for one in found.ranks[:2]} == {"A", "B"}
+    assert [one.words for one in found.ranks[:2]] == ["rank 1–2", "rank 1–2"]
+    assert found.ranks[-1].words == "rank 7"
+    assert [one.place for one in found.ranks] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_lower_may_be_better_and_the_same_seed_gives_the_same() -> None:
+    table = scores_of(AGENTS, Random(3))
+    errors = {a: {t: [1 - x for x in xs] for t, xs in cases.items()} for a, cases in table.items()}
+    down = rank(errors, higher_is_better=False)
+    assert [(one.name, one.best, one.worst) for one in down.ranks] == [
+        (one.name, one.best, one.worst) for one in rank(table).ranks
+    ]
+    assert rank(table) == rank(table)
+
+
+def test_cases_that_somebody_lacks_are_left_out_and_few_cases_say_nothing() -> None:
+    table = {"a": {str(i): [1.0] for i in range(12)}, "b": {str(i): [0.0] for i in range(3, 15)}}
+    found = rank(table)
+    assert (found.cases, found.left_out) == (9, 6)
+    assert [one.words for one in found.ranks] == ["rank 1–2", "rank 1–2"]
+
+
+def test_a_difference_that_is_the_same_in_every_case_is_beyond_doubt() -> None:
+    table = {"a": {str(i): [i / 20 + 0.1] for i in range(12)}, "b": {str(i): [i / 20] for i in range(12)}}
+    assert rank(table).ranks[0] == Rank("a", pytest.approx(0.375), 1, 1, 1)
+    assert [one.words for one in rank({"a": table["a"], "b": table["a"]}).ranks] == ["rank 1–2"] * 2
+    assert [one.place for one in rank({"a": table["a"], "b": table["a"]}).ranks] == [1, 1]
+
+
+def test_one_agent_is_first_and_none_is_no_ranking() -> None:
+    assert rank({"a": {"1": [0.5]}}).ranks[0].words == "rank 1"
+    assert rank({}).ranks == ()
+
+
+def test_holm_is_holms() -> None:
+    # R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") gives 0.03 0.06 0.06 0.02
+    found = holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005})
+    assert list(found) == ["a", "b", "c", "d"]
+    assert list(found.values()) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm({"a": 0.9, "b": 0.8}) == {"a": 1.0, "b": 1.0}
+    assert holm({}) == {}
+    with pytest.raises(ValueError, match="p-value of a"):
+        holm({"a": 1.1})
