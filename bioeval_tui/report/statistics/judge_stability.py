@@ -1,0 +1,144 @@
+"""Does a judge change its mind when nothing that matters has changed?
+
+Verdicts before and after harmless changes, and of the same transcript asked twice (`REPEAT`). A judge that is
+merely noisy gives exchangeable verdicts before and after, so two signed-rank tests per change are exact: does the
+score shift, and does the change disagree with the first verdict more than the repeat does (which finds changes
+that raise some scores and lower others)? The repeat itself is held against a tolerated share of flips. Holm's
+correction over all of these keeps the chance of accusing a sound judge of anything at 1 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import comb, floor, fsum
+
+from bioeval_tui.report.statistics.clustered import clustered_mean
+from bioeval_tui.report.statistics.estimates import Interval
+from bioeval_tui.report.statistics.multiple import holm
+from bioeval_tui.report.statistics.signed_rank import signed_rank_p
+
+REPEAT = "repeat"
+"""The change that changes nothing."""
+
+ACCUSED_AT = 0.01
+"""The chance that a sound judge is accused of anything."""
+
+TOLERATED_FLIPS = 0.10
+"""A judge may turn so many passes into fails and back when asked the same thing twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAgain:
+    """One item judged before and after a change; scores lie in [0, 1]. `cluster` is the item's conversation."""
+
+    change: str
+    cluster: str
+    item: str
+    before: float
+    after: float
+    passed_before: bool
+    passed_after: bool
+
+    @property
+    def shift(self) -> float:
+        """After − before."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """What one change did. Intervals are clustered by conversation; p-values are corrected (Holm).
+
+    `p_disagreement` is None for the repeat, and where the repeat lacks the items; `p_shift` is None for the repeat.
+    `p_flips` is the repeat's alone.
+    """
+
+    change: str
+    items: int
+    clusters: int
+    flip_rate: float
+    flip_interval: Interval | None
+    shift: float
+    shift_interval: Interval | None
+    p_shift: float | None = None
+    p_disagreement: float | None = None
+    p_flips: float | None = None
+
+    @property
+    def accused(self) -> bool:
+        """Whether the change moves the judge beyond doubt (for the repeat: it is not reproducible)."""
+        p_values = (self.p_shift, self.p_disagreement, self.p_flips)
+        return any(p is not None and p <= ACCUSED_AT for p in p_values)
+
+
+def judge_stability(
+    asked: Iterable[AskedAgain], tolerated_flips: float = TOLERATED_FLIPS
+) -> dict[str, Stability]:
+    """Return for each change what it did to the judge's verdicts."""
+    by_change: dict[str, list[AskedAgain]] = {}
+    for one in asked:
+        by_change.setdefault(one.change, []).append(one)
+    repeats = {(one.cluster, one.item): one for one in by_change.get(REPEAT, ())}
+    raw: dict[str, float] = {}
+    for change, answers in by_change.items():
+        if change == REPEAT:
+            raw[f"flips {change}"] = _p_of_flips(answers, tolerated_flips)
+            continue
+        raw[f"shift {change}"] = _p_by_cluster((one.cluster, one.shift) for one in answers)
+        more = [
+            (one.cluster, abs(one.shift) - abs(repeat.shift))
+            for one in answers
+            if (repeat := repeats.get((one.cluster, one.item)))
+        ]
+        if more:
+            raw[f"disagreement {change}"] = _p_by_cluster(more)
+    corrected = holm(raw)
+    return {change: _stability(change, answers, corrected) for change, answers in by_change.items()}
+
+
+def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str, float]) -> Stability:
+    flips = clustered_mean(_by_cluster((one.cluster, float(_flipped(one))) for one in answers))
+    shifts = clustered_mean(_by_cluster((one.cluster, one.shift) for one in answers))
+    assert flips is not None
+    assert shifts is not None
+    return Stability(
+        change=change,
+        items=flips.values,
+        clusters=flips.clusters,
+        flip_rate=flips.mean,
+        flip_interval=flips.wilson_interval(),
+        shift=shifts.mean,
+        shift_interval=shifts.t_interval(-1.0, 1.0),
+        p_shift=p_values.get(f"shift {change}"),
+        p_disagreement=p_values.get(f"disagreement {change}"),
+        p_flips=p_values.get(f"flips {change}"),
+    )
+
+
+def _p_of_flips(answers: Sequence[AskedAgain], tolerated: float) -> float:
+    """Return the one-sided binomial p-value of the flips with the effective number of items, rounded cautiously."""
+    found = clustered_mean(_by_cluster((one.cluster, float(_flipped(one))) for one in answers))
+    assert found is not None
+    if not found.mean or found.standard_error is None:
+        return 1.0
+    spread = found.mean * (1 - found.mean) / found.standard_error**2 if found.standard_error else 0.0
+    n = min(found.values, floor(spread)) if spread else found.clusters
+    flips = floor(found.mean * n)
+    below = fsum(comb(n, k) * tolerated**k * (1 - tolerated) ** (n - k) for k in range(flips))
+    return min(1.0, max(0.0, 1 - below))
+
+
+def _p_by_cluster(shifts: Iterable[tuple[str, float]]) -> float:
+    return signed_rank_p([fsum(values) for values in _by_cluster(shifts).values()])
+
+
+def _by_cluster(values: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for cluster, value in values:
+        found.setdefault(cluster, []).append(value)
+    return found
+
+
+def _flipped(one: AskedAgain) -> bool:
+    return one.passed_before != one.passed_after
