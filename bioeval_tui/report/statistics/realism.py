@@ -1,0 +1,155 @@
+"""Is the simulated user like a person? Figures of its manner, without a model.
+
+Every figure is a mean with a 95 % interval that is clustered by conversation. They describe; what is like people
+follows from reference figures of human conversations (`realism_reference`), measured in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from bioeval_tui.report.statistics.clustered import clustered_mean
+from bioeval_tui.report.statistics.estimates import Interval
+from bioeval_tui.report.statistics.realism_phrases import HEDGE, OUT_OF_ROLE, STOP_WORDS
+
+TOLD = 0.5
+"""A fact counts as told when at least this share of its content words was said."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_LABEL = re.compile(r"^\s*[*_]{0,2}([^\W\d_][^:\n*]{0,30}?)[*_]{0,2}:[*_]{0,2}\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One conversation: (role, text) in order, the facts that the user was to tell, and names that occur.
+
+    `names` are counted as one word each, whatever they are.
+    """
+
+    messages: Sequence[tuple[str, str]]
+    facts: Sequence[str] = ()
+    names: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One figure over all conversations; None where nothing could be measured."""
+
+    value: float | None
+    interval: Interval | None
+    conversations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Realism:
+    """How the simulated user speaks."""
+
+    words_per_turn: Measure
+    facts_in_first_answer: Measure
+    """The share of the facts that the first message tells."""
+
+    questions: Measure
+    """The share of turns that ask something."""
+
+    hedges: Measure
+    """Hedges per 100 words."""
+
+    repetition: Measure
+    """The share of three-word phrases that the user has used before in the same conversation."""
+
+    out_of_role: Measure
+    """The share of turns in which the user speaks as a model, or of its script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """The figures of one conversation: one value per turn, or one at all; empty where nothing can be said."""
+
+    words: tuple[float, ...] = ()
+    facts_in_first_answer: tuple[float, ...] = ()
+    questions: tuple[float, ...] = ()
+    hedges: tuple[float, ...] = ()
+    repetition: tuple[float, ...] = ()
+    out_of_role: tuple[float, ...] = ()
+
+
+def realism(transcripts: Iterable[Transcript], role: str = "user") -> Realism:
+    """Return how the speaker of this role speaks. Other roles, and what the speakers are called, do not matter."""
+    manners = [manner_of(transcript, role) for transcript in transcripts]
+    return Realism(
+        words_per_turn=_measure([one.words for one in manners], share=False),
+        facts_in_first_answer=_measure([one.facts_in_first_answer for one in manners]),
+        questions=_measure([one.questions for one in manners]),
+        hedges=_measure([one.hedges for one in manners], share=False),
+        repetition=_measure([one.repetition for one in manners]),
+        out_of_role=_measure([one.out_of_role for one in manners]),
+    )
+
+
+def manner_of(transcript: Transcript, role: str = "user") -> Manner:
+    """Return the figures of one conversation."""
+    said = [text for speaker, text in transcript.messages if speaker == role]
+    turns = [_plain(text, transcript.names) for text in _without_label(said) if text.strip()]
+    words = [_WORD.findall(turn) for turn in turns]
+    total = sum(map(len, words))
+    if not total:
+        return Manner()
+    trigrams = [[tuple(each[i : i + 3]) for i in range(len(each) - 2)] for each in words]
+    facts = [_content(_plain(fact, transcript.names)) for fact in transcript.facts]
+    facts = [fact for fact in facts if fact]
+    first = _content(turns[0])
+    return Manner(
+        words=tuple(float(len(each)) for each in words),
+        facts_in_first_answer=(
+            (sum(len(fact & first) >= TOLD * len(fact) for fact in facts) / len(facts),) if facts else ()
+        ),
+        questions=tuple(float("?" in turn) for turn in turns),
+        hedges=(100 * sum(len(HEDGE.findall(turn)) for turn in turns) / total,),
+        repetition=tuple(_repetition(trigrams)),
+        out_of_role=tuple(float(bool(OUT_OF_ROLE.search(turn))) for turn in turns),
+    )
+
+
+def _repetition(turns: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[float]:
+    """Yield the share of phrases after the first turn that stand in an earlier turn."""
+    seen: set[tuple[str, ...]] = set(turns[0])
+    again = total = 0
+    for phrases in turns[1:]:
+        again += sum(phrase in seen for phrase in phrases)
+        total += len(phrases)
+        seen.update(phrases)
+    if total:
+        yield again / total
+
+
+def _without_label(turns: Sequence[str]) -> Iterator[str]:
+    """Yield the turns without the speaker's name, where most of them begin with the same `Name:`."""
+    labels = [found.group(1) if (found := _LABEL.match(turn)) else "" for turn in turns]
+    usual = max(set(labels), key=labels.count, default="")
+    strip = bool(usual) and 2 * labels.count(usual) > len(labels)
+    for turn, label in zip(turns, labels, strict=True):
+        yield _LABEL.sub("", turn, count=1) if strip and label == usual else turn
+
+
+def _plain(text: str, names: Sequence[str]) -> str:
+    for name in sorted(filter(None, names), key=len, reverse=True):
+        text = re.sub(rf"\b{re.escape(name)}\b", "somebody", text, flags=re.IGNORECASE)
+    return text.lower().replace("’", "'")
+
+
+def _content(text: str) -> frozenset[str]:
+    """Return the words that carry meaning, without common endings."""
+    words = (word for word in _WORD.findall(text) if word not in STOP_WORDS)
+    return frozenset(re.sub(r"(?:'s|ing|ed|es|s)$", "", word) if len(word) > 4 else word for word in words)
+
+
+def _measure(values: Sequence[tuple[float, ...]], *, share: bool = True) -> Measure:
+    groups = {str(place): each for place, each in enumerate(values) if each}
+    found = clustered_mean(groups)
+    if found is None:
+        return Measure(None, None, 0)
+    interval = found.wilson_interval() if share else found.t_interval(0.0, inf)
+    return Measure(found.mean, interval, found.clusters)

@@ -1,0 +1,67 @@
+"""How people speak: reference bands, measured by `realism.manner_of` on published human conversations.
+
+Figures alone are shipped, no text. `scripts/realism-reference` measures them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import fmean
+
+from bioeval_tui.report.statistics.latency import percentile
+from bioeval_tui.report.statistics.realism import Transcript, manner_of
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The mean over conversations, and what the middle 90 % of the conversations lie between."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Bands of one published set, by the names of `Realism`'s fields. What it cannot tell is missing."""
+
+    name: str
+    source: str
+    licence: str
+    conversations: int
+    about: str
+    bands: dict[str, Band]
+
+
+REFERENCES = (
+    Reference(
+        name="PriMock57",
+        source="Papadopoulos Korfiatis et al., PriMock57: A Dataset Of Primary Care Mock Consultations, ACL 2022;"
+        " github.com/babylonhealth/primock57 at cd2ac70",
+        licence="CC BY 4.0",
+        conversations=57,
+        about="people playing patients, with clinicians, over a video call: spoken, so with many short turns",
+        bands={
+            "words_per_turn": Band(12.7229, 5.3878, 26.9038),
+            "questions": Band(0.0599, 0.0, 0.1667),
+            "hedges": Band(2.8001, 0.8333, 5.0388),
+            "repetition": Band(0.0388, 0.0116, 0.0927),
+            "out_of_role": Band(0.0, 0.0, 0.0),
+        },
+    ),
+)
+"""What a conversation of people looks like. It has no list of facts: the first answer cannot be compared."""
+
+
+def bands(transcripts: Iterable[Transcript], role: str = "user") -> dict[str, Band]:
+    """Return the bands of conversations: each gives the mean of its turns."""
+    manners = [manner_of(transcript, role) for transcript in transcripts]
+    found = {}
+    for name in ("words", "facts_in_first_answer", "questions", "hedges", "repetition", "out_of_role"):
+        values = [fmean(each) for manner in manners if (each := getattr(manner, name))]
+        low, high = percentile(values, 0.05), percentile(values, 0.95)
+        if low is not None and high is not None:
+            field = "words_per_turn" if name == "words" else name
+            found[field] = Band(round(fmean(values), 4), round(low, 4), round(high, 4))
+    return found

@@ -1,0 +1,107 @@
+"""The simulated user's manner: unchanged by names, and told apart where it differs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.report.statistics.realism import Transcript, realism
+from bioeval_tui.report.statistics.realism_reference import REFERENCES, bands
+
+PUBLISHED = Path(__file__).parents[3] / "golden" / "published"
+
+
+def published() -> list[Transcript]:
+    """Return 25 conversations of GPT-4 as a patient; the vignette's sentences are the facts."""
+    rows = [json.loads(line) for line in (PUBLISHED / "craft-md-25.jsonl").read_text("utf-8").splitlines()]
+    return [
+        Transcript(
+            [(message["role"], message["content"]) for message in row["messages"]],
+            facts=[fact for fact in re.split(r"(?<=[.!?])\s+", row["vignette"]) if fact.strip()],
+        )
+        for row in rows
+    ]
+
+
+def user(*turns: str, facts: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> Transcript:
+    """Return a conversation in which the user says these."""
+    messages = [message for turn in turns for message in (("assistant", "And? Maybe."), ("user", turn))]
+    return Transcript(messages, facts, names)
+
+
+def test_each_figure_by_hand() -> None:
+    talk = user(
+        "I have had a cough for three weeks, I think.",
+        "I have had a cough at night too. Is it bad?",
+        "As an AI, I cannot say.",
+        facts=("Cough for three weeks", "Smokes twenty cigarettes a day"),
+    )
+    found = realism([talk])
+    assert found.words_per_turn.value == pytest.approx((10 + 11 + 6) / 3)
+    assert found.facts_in_first_answer.value == 0.5
+    assert found.questions.value == pytest.approx(1 / 3)
+    assert found.hedges.value == pytest.approx(100 / 27)
+    assert found.repetition.value == pytest.approx(3 / 13)  # "i have had", "have had a", "had a cough"
+    assert found.out_of_role.value == pytest.approx(1 / 3)
+    assert found.words_per_turn.interval is None  # one conversation
+
+
+def test_a_patient_model_that_speaks_of_its_vignette_is_seen() -> None:
+    found = realism(published())
+    assert found.out_of_role.value is not None
+    assert found.out_of_role.interval is not None
+    assert found.out_of_role.value > 0.01
+    assert found.out_of_role.interval.low > 0
+    assert found.questions.value == 0
+    human = REFERENCES[0].bands
+    assert found.hedges.interval is not None
+    assert found.hedges.interval.high < human["hedges"].mean
+    assert found.facts_in_first_answer.conversations == 25
+
+
+@pytest.mark.parametrize(
+    "rename",
+    [
+        lambda role, text: (role, f"Patient: {text}" if role == "user" else f"Dr. Ada: {text}"),
+        lambda role, text: (role, f"**Fatima O'Neil**: {text}" if role == "user" else text),
+        lambda role, text: ({"user": "user"}.get(role, "physician"), text),
+    ],
+)
+def test_what_speakers_are_called_changes_nothing(rename) -> None:  # type: ignore[no-untyped-def]
+    plain = published()
+    renamed = [Transcript([rename(*message) for message in one.messages], one.facts) for one in plain]
+    assert realism(renamed) == realism(plain)
+
+
+def test_names_in_the_text_change_nothing_when_they_are_told() -> None:
+    short = user("I am Jo.", "Jo is my name, maybe.", facts=("The name is Jo",), names=("Jo",))
+    long_ = user(
+        "I am Maria de la Cruz.", "Maria de la Cruz is my name, maybe.",
+        facts=("The name is Maria de la Cruz",), names=("Maria de la Cruz",),
+    )  # fmt: skip
+    assert realism([short]) == realism([long_])
+
+
+def test_a_time_or_list_at_the_start_is_not_taken_for_a_name() -> None:
+    assert realism([user("At 10:30: pain", "Note: one two", "no more")]).words_per_turn.value == 3
+
+
+def test_intervals_are_by_conversation() -> None:
+    talks = [user(*["yes maybe"] * 10) if i % 2 else user(*["word " * 12] * 10) for i in range(8)]
+    found = realism(talks).words_per_turn
+    assert found.interval is not None
+    assert found.interval.high - found.interval.low > 5  # eight conversations, not eighty turns
+
+
+def test_nothing_said_is_nothing_measured() -> None:
+    found = realism([Transcript([("assistant", "Hello?")]), Transcript([("user", "  ")])])
+    assert (found.words_per_turn.value, found.out_of_role.interval) == (None, None)
+
+
+def test_bands_are_measured_in_the_same_way() -> None:
+    found = bands(published())
+    assert set(REFERENCES[0].bands) == set(found) - {"facts_in_first_answer"}
+    assert found["words_per_turn"].low < found["words_per_turn"].mean < found["words_per_turn"].high
