@@ -2,10 +2,12 @@
 
 Two gamblers bet, round by round, that the mean is above or below each candidate m; their fortunes are
 Π (1 + λ (x − m)) and Π (1 − λ (x − m)). At the true mean a fortune is not expected to grow, so the chance that it
-ever reaches 2 / α is at most α / 2 (Ville's inequality): every m at which one does is excluded for good. The
-stakes λ are the predictable plug-in of Waudby-Smith and Ramdas, Estimating means of bounded random variables by
-betting (2023), and depend on earlier rounds only; they do not depend on m except for their limit, so what is
-left is an interval.
+ever reaches 2 / α is at most α / 2 (Ville's inequality): every m at which one does is excluded for good. Source:
+Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting (2023).
+
+Each gambler spreads the fortune over three stakes, sqrt(2 log(2 / α) / (σ² h)): the best for about h = 15, 60 and 240
+values of variance σ², which is estimated from earlier rounds only. Stakes do not depend on m except for their
+limit, so that a fortune falls (or rises) with m and what is left is an interval.
 
 A round holds one value of every case. Its values must be independent of each other given earlier rounds; they need
 not have the same mean: with the same stake for all, Π (1 + λ (μᵢ − m)) is at most (1 + λ (μ − m))ⁿ for
@@ -16,11 +18,14 @@ cases. For a statement about cases in general, draw them at random and give one 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, log, log1p, sqrt
+from math import exp, log, log1p, sqrt
 from typing import Literal
 
 from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.quantiles import LEVEL
+
+HORIZONS = (15, 60, 240)
+"""How many values each stake is the best for."""
 
 LIMIT = 0.75
 """A gambler never bets so much that one round could leave less than a quarter of the fortune."""
@@ -54,8 +59,8 @@ class ConfidenceSequence:
 
         self._threshold = self._scaled(threshold)
         self._needed = log(2 / (1 - level))
-        self._stakes: list[tuple[float, tuple[float, ...]]] = []
-        self._wealth = [0.0, 0.0]
+        self._rounds: list[tuple[float, tuple[float, ...]]] = []
+        self._above, self._below = _Fortune(self._threshold, True), _Fortune(self._threshold, False)
         # A first guess of mean 1/2 and variance 1/4, as one value's worth.
         self._count, self._sum, self._squares = 1, 0.5, 0.25
 
@@ -70,11 +75,10 @@ class ConfidenceSequence:
         scaled = tuple(self._scaled(value) for value in values)
         stake = self._stake()
         self.rounds += 1
-        self._stakes.append((stake, scaled))
-        for side, upwards in enumerate((True, False)):
-            self._wealth[side] += _growth(stake, scaled, self._threshold, upwards)
-            if self.decision == "undecided" and self._wealth[side] >= self._needed:
-                self.decision = "above" if upwards else "below"
+        self._rounds.append((stake, scaled))
+        above, below = self._above.bet(stake, scaled), self._below.bet(stake, scaled)
+        if self.decision == "undecided" and max(above, below) >= self._needed:
+            self.decision = "above" if above > below else "below"
         self._count += len(scaled)
         self._sum += sum(scaled)
         mean = self._sum / self._count
@@ -90,19 +94,16 @@ class ConfidenceSequence:
         return Interval(self._unscaled(low), self._unscaled(high), scope)
 
     def _stake(self) -> float:
-        variance = self._squares / self._count
-        return sqrt(2 * self._needed / (variance * self._count * log(self._count + 1))) if variance else inf
+        """Return the stake for one value; that for h values is sqrt(h) times smaller."""
+        return sqrt(2 * self._needed * self._count / self._squares)
 
     def _end(self, *, upwards: bool) -> float:
         """Return the end of the interval: the last m at which the gambler's best fortune is enough."""
         excluded, kept = (0.0, 1.0) if upwards else (1.0, 0.0)
         for _ in range(40):
             middle = (excluded + kept) / 2
-            wealth = best = 0.0
-            for stake, values in self._stakes:
-                wealth += _growth(stake, values, middle, upwards)
-                best = max(best, wealth)
-            if best >= self._needed:
+            fortune = _Fortune(middle, upwards)
+            if any(fortune.bet(stake, values) >= self._needed for stake, values in self._rounds):
                 excluded = middle
             else:
                 kept = middle
@@ -115,10 +116,20 @@ class ConfidenceSequence:
         return self.low + value * (self.high - self.low)
 
 
-def _growth(stake: float, values: Sequence[float], m: float, upwards: bool) -> float:
-    """Return by how much the logarithm of the fortune grows in a round, for a candidate m in (0, 1)."""
-    if upwards:
-        bet = min(stake, LIMIT / m)
-        return sum(log1p(bet * (value - m)) for value in values)
-    bet = min(stake, LIMIT / (1 - m))
-    return sum(log1p(bet * (m - value)) for value in values)
+class _Fortune:
+    """The logarithm of what a gambler has who bets that the mean is above m, or below."""
+
+    def __init__(self, m: float, upwards: bool) -> None:
+        self._m = m
+        self._sign = 1 if upwards else -1
+        self._limit = LIMIT / (m if upwards else 1 - m)
+        self._parts = [0.0] * len(HORIZONS)
+
+    def bet(self, stake: float, values: Sequence[float]) -> float:
+        """Play one round and return the logarithm of the fortune."""
+        gains = [self._sign * (value - self._m) for value in values]
+        for place, horizon in enumerate(HORIZONS):
+            part = min(stake / sqrt(horizon), self._limit)
+            self._parts[place] += sum(log1p(part * gain) for gain in gains)
+        most = max(self._parts)
+        return most + log(sum(exp(part - most) for part in self._parts) / len(self._parts))

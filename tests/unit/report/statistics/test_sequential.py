@@ -38,7 +38,7 @@ def test_the_interval_and_the_decision_agree_at_every_look() -> None:
 def test_the_interval_never_widens_and_holds_the_mean() -> None:
     random = Random(1)
     held = 0
-    for _ in range(30):
+    for _ in range(12):
         sequence, before, ok = ConfidenceSequence(0, low=-1, high=1), (-1.0, 1.0), True
         for _ in range(25):
             sequence.observe([random.choice((-0.2, 0.3, 0.5))])
@@ -47,7 +47,7 @@ def test_the_interval_never_widens_and_holds_the_mean() -> None:
             before = interval.low, interval.high
             ok &= interval.low <= 0.2 <= interval.high
         held += ok
-    assert held >= 27
+    assert held >= 11
 
 
 def test_a_decision_stays() -> None:
