@@ -1,7 +1,7 @@
 """Ranks with intervals: "rank 2–7", for all agents together.
 
-Agents are compared on the same cases. All pairwise differences are tested at once (a studentised multiplier
-bootstrap over cases, stepped down as Romano and Wolf 2005); an agent's best rank is one more than the number of
+Agents are compared on the same cases. All pairwise differences are tested at once (a studentised wild
+bootstrap that flips the signs of whole cases, stepped down as Romano and Wolf 2005); an agent's best rank is one more than the number of
 agents that are better than it beyond doubt, its worst leaves out those that are worse beyond doubt (Mogstad,
 Romano, Shaikh and Wilhelm, Inference for Ranks, 2024). With a chance of at least 95 % all true ranks lie in
 their intervals. Two agents whose intervals overlap may be tied.
@@ -16,12 +16,12 @@ from itertools import permutations
 from math import ceil, fsum, inf, sqrt
 from operator import mul
 from random import Random
-from statistics import NormalDist, fmean
+from statistics import fmean
 
-from bioeval_tui.report.statistics.quantiles import LEVEL, t_quantile
+from bioeval_tui.report.statistics.quantiles import LEVEL
 
 DRAWS = 1000
-"""How many times the multipliers are drawn."""
+"""How many times signs are drawn."""
 
 FEWEST_CASES = 10
 """With fewer common cases nothing can be said: every agent's ranks are 1 to the number of agents."""
@@ -66,7 +66,7 @@ def rank(
             an agent lacks are left out for all.
         higher_is_better: False ranks the smallest mean first.
         seed: the same seed gives the same intervals.
-        draws: how many times the multipliers are drawn.
+        draws: how many times signs are drawn.
     """
     names = list(scores)
     everywhere = {case for cases in scores.values() for case in cases}
@@ -103,8 +103,8 @@ def _better_beyond_doubt(means: Mapping[str, Sequence[float]], seed: int, draws:
         # Differences that are the same in every case leave no doubt, except for a rest of rounding.
         statistics[a, b] = gap / error if error > 1e-12 else (inf if gap > 1e-9 else 0.0)
     noise = [
-        {name: sum(map(mul, multipliers, values)) for name, values in centred.items()}
-        for multipliers in _multipliers(cases, draws, seed)
+        {name: sum(map(mul, signs, values)) for name, values in centred.items()}
+        for signs in _signs(cases, draws, seed)
     ]
     rejected: set[tuple[str, str]] = set()
     while True:
@@ -122,18 +122,19 @@ def _critical(
     errors: Mapping[tuple[str, str], float],
     cases: int,
 ) -> float:
-    """Return the critical value of the largest statistic, widened as Student's t is for so many cases."""
+    """Return the critical value of the largest of these statistics."""
     if not pairs:
         return 0.0
     scaled = [(a, b, 1 / errors[a, b]) for a, b in pairs]
     largest = sorted(max((drawn[a] - drawn[b]) * scale for a, b, scale in scaled) for drawn in noise)
-    # The quantile's own upper limit: a thousand draws know it only so far, and must not narrow anything.
-    upper = LEVEL * len(noise) + 1.645 * sqrt(LEVEL * (1 - LEVEL) * len(noise))
-    normal = largest[min(len(largest) - 1, ceil(upper))]
-    return t_quantile(NormalDist().cdf(normal), cases - 1)
+    # The quantile's own 99 % limit: a thousand draws know it only so far, and must not narrow anything.
+    upper = LEVEL * len(noise) + 2.326 * sqrt(LEVEL * (1 - LEVEL) * len(noise))
+    z = largest[min(len(largest) - 1, ceil(upper))]
+    # The statistic's error is estimated anew after the flips; flips keep the sum of squares, so t grows with z.
+    return z * sqrt((cases - 1) / cases) / sqrt(max(1e-12, 1 - z * z / cases))
 
 
 @lru_cache(maxsize=8)
-def _multipliers(cases: int, draws: int, seed: int) -> tuple[tuple[float, ...], ...]:
+def _signs(cases: int, draws: int, seed: int) -> tuple[tuple[float, ...], ...]:
     random = Random(seed)  # noqa: S311 - resampling, nothing secret
-    return tuple(tuple(random.gauss(0, 1) for _ in range(cases)) for _ in range(draws))
+    return tuple(tuple(random.choices((-1.0, 1.0), k=cases)) for _ in range(draws))
