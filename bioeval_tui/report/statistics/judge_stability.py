@@ -4,7 +4,7 @@ Verdicts before and after harmless changes, and of the same transcript asked twi
 merely noisy gives exchangeable verdicts before and after, so two signed-rank tests per change are exact: does the
 score shift, and does the change disagree with the first verdict more than the repeat does (which finds changes
 that raise some scores and lower others)? The repeat itself is held against a tolerated share of flips. Holm's
-correction over all of these keeps the chance of accusing a sound judge of anything at 1 %.
+correction over all of these keeps the chance of accusing a sound judge of anything at 0.5 %.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from bioeval_tui.report.statistics.signed_rank import signed_rank_p
 REPEAT = "repeat"
 """The change that changes nothing."""
 
-ACCUSED_AT = 0.01
-"""The chance that a sound judge is accused of anything."""
+ACCUSED_AT = 0.005
+"""The chance that a sound judge is accused of anything is at most this."""
 
 TOLERATED_FLIPS = 0.10
 """A judge may turn so many passes into fails and back when asked the same thing twice."""
