@@ -24,7 +24,7 @@ def rated(conversations: int, random: Random, verdicts: int = 5) -> list[RatedTw
 
 
 def agreement_coverage(
-    draws: int, conversations: int = 60, everything: int = 20_000, resampled: int = 300, seed: int = 1
+    draws: int, conversations: int = 60, everything: int = 20_000, resampled: int = 1000, seed: int = 1
 ) -> dict[str, float]:
     """Return the share of draws in which each interval holds the value of `everything` conversations."""
     random = Random(seed)

@@ -36,7 +36,7 @@ def test_the_independent_case_is_ppi_pythons() -> None:
 def test_the_independent_case_is_that_of_ppi_python_itself(
     n: int, n_rest: int, binary: bool, sign: int
 ) -> None:
-    ppi_py = pytest.importorskip("ppi_py", reason="`uv run --group validation` brings ppi-python")
+    ppi_py = pytest.importorskip("ppi_py", reason="`uv run --with ppi-python==0.2.3 pytest` brings it")
     np = pytest.importorskip("numpy")
     rng = np.random.default_rng(n)
     truth = rng.beta(2, 2, n + n_rest)
