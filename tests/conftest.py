@@ -3,6 +3,9 @@
 Hypothesis tries the same examples in every run, so that a red run means a change and not luck, and sets no
 deadline, as time is measured in benchmarks/ only. `HYPOTHESIS_PROFILE=search` looks for new examples.
 
+`pytest` runs what proves the main things, in about five minutes on two cores; `pytest --all` runs everything. A test
+that you name on the command line always runs.
+
 With BIOEVAL_REQUIRE_REAL=1 a skipped test is a failed one: nothing goes unproved because a server, a browser or a
 package was not there.
 """
@@ -21,20 +24,49 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
+hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=5_000)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
-
 REQUIRED = os.environ.get("BIOEVAL_REQUIRE_REAL") == "1"
+
+ONLY_WITH_ALL = (
+    "tests/faults/",
+    "tests/fuzz/",
+    "tests/hostile/",
+    "tests/integration/grading/test_grading_cluster.py",
+    "tests/integration/neo4j/",
+    "tests/integration/reports/test_report_in_chromium.py",
+    "tests/integration/test_masking_screens.py",
+    "tests/integration/test_other_systems.py",
+    "tests/integration/test_runs_ci.py",
+    "tests/integration/test_runs_resume.py",
+    "tests/integration/test_working_folder.py",
+    "tests/tui/test_every_key.py",
+    "tests/tui/test_hostile.py",
+    "tests/tui/test_in_terminal.py",
+)
+"""Where every case of something is tried, or a server is needed that most machines do not have."""
+LONG = {"long", "real_server"}
 
 SHARED_SERVERS = {"tests/integration/neo4j/": "neo4j", "tests/contract/test_knowledge_graph.py": "neo4j"}
 
 
-def pytest_configure() -> None:
-    """Take SIGINT and SIGHUP as a terminal's programs do, though whoever started the tests ignores them (`&`, `nohup`).
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--all`."""
+    parser.addoption(
+        "--all", action="store_true", dest="everything", help="run every test, the long ones too"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples property tests try, and make signals arrive.
+
+    Take SIGINT and SIGHUP as a terminal's programs do, though whoever started the tests ignores them (`&`, `nohup`).
 
     What is ignored stays ignored in every program that a test starts and then interrupts.
     """
+    profile = "fixed" if config.getoption("everything") else "quick"
+    hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -66,8 +98,16 @@ def tasks_start_as_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(App, "run_test", run_eagerly)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Name the group of each test that shares a server."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the long tests unless they were asked for; name the group of each test that shares a server."""
+    if not config.getoption("everything") and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        long = [
+            item
+            for item in items
+            if item.nodeid.startswith(ONLY_WITH_ALL) or LONG & {mark.name for mark in item.iter_markers()}
+        ]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in set(long)]
     for item in items:
         for path, group in SHARED_SERVERS.items():
             if item.nodeid.startswith(path):

@@ -30,29 +30,6 @@ def test_the_independent_case_is_ppi_pythons() -> None:
     assert found.clusters is None
 
 
-@pytest.mark.parametrize(
-    ("n", "n_rest", "binary", "sign"), [(30, 70, False, 1), (100, 1900, True, 1), (60, 61, True, -1)]
-)
-def test_the_independent_case_is_that_of_ppi_python_itself(
-    n: int, n_rest: int, binary: bool, sign: int
-) -> None:
-    ppi_py = pytest.importorskip("ppi_py", reason="`uv run --with ppi-python==0.2.3 pytest` brings it")
-    np = pytest.importorskip("numpy")
-    rng = np.random.default_rng(n)
-    truth = rng.beta(2, 2, n + n_rest)
-    people = (rng.random(n + n_rest) < truth).astype(float) if binary else truth
-    judge = np.clip(0.5 + sign * (truth - 0.5) + 0.1 * rng.normal(size=n + n_rest), 0, 1)
-    low, high = ppi_py.ppi_mean_ci(people[:n], judge[:n], judge[n:], alpha=0.05)
-    found = corrected_mean(
-        [
-            JudgedItem(f, y if i < n else None)
-            for i, (f, y) in enumerate(zip(judge.tolist(), people.tolist(), strict=True))
-        ],
-        "random",
-    )
-    assert (found.interval.low, found.interval.high) == pytest.approx((low[0], high[0]), abs=1e-9)
-
-
 def test_what_cannot_be_corrected_is_refused_with_the_reason() -> None:
     few = [replace(item, people=None) if i < 11 else item for i, item in enumerate(items())]
     with pytest.raises(NotCorrectable, match="29 reviews: at least 30"):

@@ -1,0 +1,35 @@
+"""Corrected scores beside ppi-python itself, which is too large to come with every clone.
+
+    uv run --with ppi-python==0.2.3 pytest tests/peers/test_ppi_python.py
+
+Without the package, `conftest.py` leaves this file out; `.ci/run` brings it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import ppi_py
+import pytest
+
+from bioeval_tui.report.statistics.prediction_powered import JudgedItem, corrected_mean
+
+
+@pytest.mark.parametrize(
+    ("n", "n_rest", "binary", "sign"), [(30, 70, False, 1), (100, 1900, True, 1), (60, 61, True, -1)]
+)
+def test_the_independent_case_equals_ppi_python(
+    n: int, n_rest: int, binary: bool, sign: int
+) -> None:
+    rng = np.random.default_rng(n)
+    truth = rng.beta(2, 2, n + n_rest)
+    people = (rng.random(n + n_rest) < truth).astype(float) if binary else truth
+    judge = np.clip(0.5 + sign * (truth - 0.5) + 0.1 * rng.normal(size=n + n_rest), 0, 1)
+    low, high = ppi_py.ppi_mean_ci(people[:n], judge[:n], judge[n:], alpha=0.05)
+    found = corrected_mean(
+        [
+            JudgedItem(f, y if i < n else None)
+            for i, (f, y) in enumerate(zip(judge.tolist(), people.tolist(), strict=True))
+        ],
+        "random",
+    )
+    assert (found.interval.low, found.interval.high) == pytest.approx((low[0], high[0]), abs=1e-9)
