@@ -40,16 +40,14 @@ __all__ = [
 ]
 
 
-def parse(text: str, limits: Limits | None = None) -> Expression:
-    """Return `text` parsed and checked.
+def parse(text: str, limits: Limits | None = None, *, published: bool = False) -> Expression:
+    """Return `text` parsed and checked. With `published`, what the published system would not take is refused.
 
     Raises:
         ExpressionError: the text is no expression, or names what does not exist; `column` counts from 1.
     """
     limits = limits or Limits()
-    expression = parse_tree(text, limits)
-    check(expression, limits)
-    return expression
+    return check(parse_tree(text, limits), limits, published=published)
 
 
 def evaluate(expression: Expression, names: Mapping[str, Any], limits: Limits | None = None) -> Any:

@@ -16,6 +16,7 @@ from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Char,
     Entry,
+    EnumValue,
     Found,
     Indexed,
     Interval,
@@ -24,7 +25,7 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
     OrderedSet,
     Pair,
     Record,
-    RegexOption,
+    Triple,
     Value,
     type_name,
     value_of,
@@ -32,51 +33,41 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
 
 _PARTS: dict[type, tuple[str, ...]] = {
     Pair: ("first", "second"),
+    Triple: ("first", "second", "third"),
     Entry: ("key", "value"),
     Indexed: ("index", "value"),
     Interval: ("start", "end"),
 }
 
 
-def alike(left: Value, right: Value) -> bool:
-    """Say whether two values may be compared: of one type, Int and Long counting as one, or one is null."""
-    if left is None or right is None:
-        return True
-    if type(left) is Record and type(right) is Record:
-        return bool(left.kind == right.kind)
-    return _family(left) is _family(right)
-
-
-def require_alike(left: Value, right: Value) -> None:
-    """Raise `ExpressionError` for values of unlike types, as Kotlin refuses to compare them."""
-    if alike(left, right):
-        return
-    hint = ""
-    if {type(left), type(right)} <= {int, Long, float}:
-        hint = "; write .toDouble() after the whole number"
-    elif {type(left), type(right)} == {str, Char}:
-        hint = "; write .toString() after the Char"
-    raise ExpressionError(f"cannot compare {type_name(left)} with {type_name(right)}{hint}")
-
-
 def equal(left: Value, right: Value, budget: Budget) -> bool:
-    """Return whether two values are equal, part by part; parts of unlike types are not."""
+    """Return whether two values are equal as `Any?`, part by part. Those of unlike types are not."""
     budget.step()
     if left is None or right is None:
         return left is right
-    if _family(left) is not _family(right):
-        return False
     kind = type(left)
-    if kind in (str, Char):
+    if kind is EnumValue or type(right) is EnumValue:
+        return isinstance(left, str) and isinstance(right, str) and str(left) == str(right)
+    if kind is not type(right):
+        return False
+    if kind is str:
         budget.read_text(len(left))
-        return str.__eq__(left, right)
+        return bool(left == right)
+    if kind is float:  # as objects: NaN is equal to itself, 0.0 is not -0.0
+        return (left != left and right != right) or (
+            left == right and math.copysign(1, left) == math.copysign(1, right)
+        )
     if kind is list:
         return len(left) == len(right) and all(equal(a, b, budget) for a, b in zip(left, right, strict=True))
     if kind is OrderedSet:
         return _same_keys(left.keys, right.keys, budget)
-    if kind is dict or kind is Record:
+    if kind is dict:
         return _same_keys(left, right, budget) and all(
             equal(item, right[key], budget) for key, item in left.items()
+        )
+    if kind is Record:
+        return bool(left.kind == right.kind and left.components == right.components) and all(
+            equal(left[name], right[name], budget) for name in left.components
         )
     if kind in _PARTS:
         return all(
@@ -97,7 +88,9 @@ def order(left: Value, right: Value, budget: Budget) -> int:
     if kinds <= {int, Long, float}:
         if left != left or right != right:
             return int(left != left) - int(right != right)
-    elif kinds in ({str}, {Char}):
+    elif kinds == {EnumValue}:
+        return int(left.ordinal > right.ordinal) - int(left.ordinal < right.ordinal)
+    elif kinds <= {str, EnumValue} or kinds == {Char}:
         budget.read_text(min(len(left), len(right)))
     elif kinds != {bool}:
         if None in (left, right):
@@ -112,7 +105,6 @@ def ordered(pairs: Iterable[tuple[Value, Value]], budget: Budget, *, descending:
     def by_key(left: tuple[Value, Value], right: tuple[Value, Value]) -> int:
         if left[0] is None or right[0] is None:
             return (left[0] is not None) - (right[0] is not None)
-        require_alike(left[0], right[0])
         return order(left[0], right[0], budget)
 
     rows = budget.collect(pairs)
@@ -122,8 +114,8 @@ def ordered(pairs: Iterable[tuple[Value, Value]], budget: Budget, *, descending:
 
 
 def key_of(value: Value, budget: Budget) -> str | Key:
-    """Return `value` as a key of a map or set: 1, 1.0, true and "1" stay different, 1 and 1L are one."""
-    if type(value) is str:
+    """Return `value` as a key of a map or set: 1, 1L, 1.0, true and "1" stay different."""
+    if type(value) in (str, EnumValue):
         budget.read_text(len(value))
         return value
     return Key(_frozen(value, budget), value)
@@ -142,7 +134,7 @@ def to_text(value: Value, budget: Budget) -> str:
     """Return what Kotlin's `toString()` gives."""
     kind = type(value)
     budget.step()
-    if kind is str or kind is Char:
+    if kind in (str, Char, EnumValue):
         return str(value)
     if kind is float:
         return _double_text(value)
@@ -154,10 +146,10 @@ def to_text(value: Value, budget: Budget) -> str:
         parts = (f"{to_text(value_of(key), budget)}={to_text(item, budget)}" for key, item in value.items())
         return join(parts, budget, ends="{}")
     if kind is Record:
-        parts = (f"{key}={to_text(item, budget)}" for key, item in value.items())
+        parts = (f"{key}={to_text(value[key], budget)}" for key in value.components)
         return str(value.kind) + join(parts, budget, ends="()")
-    if kind is Pair:
-        return join((to_text(value.first, budget), to_text(value.second, budget)), budget, ends="()")
+    if kind in (Pair, Triple):
+        return join((to_text(getattr(value, part), budget) for part in _PARTS[kind]), budget, ends="()")
     if kind is Entry:
         return join((to_text(value.key, budget), to_text(value.value, budget)), budget, "=", ends="")
     if kind is Interval:
@@ -185,8 +177,8 @@ def _plain_text(value: Value, budget: Budget) -> str:
             return "true" if value else "false"
         case Indexed():
             return f"IndexedValue(index={value.index}, value={to_text(value.value, budget)})"
-        case Found() | RegexOption():
-            return str(value.value if isinstance(value, Found) else value.name)
+        case Found():
+            return value.value
         case int():
             return str(int(value))
     return type_name(value)
@@ -222,11 +214,6 @@ def _digits(value: float) -> tuple[str, str, int]:
     return "-" if value < 0 else "", digits.rstrip("0") or "0", power
 
 
-def _family(value: Value) -> type:
-    kind = type(value)
-    return int if kind is Long else kind
-
-
 def _same_keys(left: dict[Any, Any], right: dict[Any, Any], budget: Budget) -> bool:
     budget.step(len(left))
     return len(left) == len(right) and all(key in right for key in left)
@@ -237,21 +224,23 @@ def _frozen(value: Value, budget: Budget) -> tuple[Any, ...]:
     budget.hold(CELL)
     kind = type(value)
     if kind is int or kind is Long:
-        return ("int", int(value))
+        return (kind.__name__, int(value))
     if kind is float:
-        return ("float", "NaN" if value != value else value)
-    if kind is str or kind is Char:
+        return ("float", "NaN" if value != value else value, math.copysign(1, value))
+    if kind in (str, Char, EnumValue):
         budget.read_text(len(value))
-        return (kind.__name__, str(value))
+        return ("Char" if kind is Char else "str", str(value))
     if kind is list:
         return ("list", tuple(_frozen(item, budget) for item in value))
     if kind is OrderedSet:
         return ("set", frozenset(_frozen(item, budget) for item in value))
-    if kind is dict or kind is Record:
+    if kind is dict:
         return (
             "map",
             frozenset((_frozen(value_of(key), budget), _frozen(item, budget)) for key, item in value.items()),
         )
+    if kind is Record:
+        return (value.kind, *((name, _frozen(value[name], budget)) for name in value.components))
     if kind in _PARTS:
         return (kind.__name__, *(_frozen(getattr(value, part), budget) for part in _PARTS[kind]))
     return (kind.__name__, value if kind in (bool, range, type(None)) else id(value))

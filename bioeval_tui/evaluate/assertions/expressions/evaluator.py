@@ -9,6 +9,7 @@ from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions import operators
 from bioeval_tui.evaluate.assertions.expressions.comparison import key_of, to_text
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget, Limits
+from bioeval_tui.evaluate.assertions.expressions.names import CONSTANTS
 from bioeval_tui.evaluate.assertions.expressions.signatures import (
     FUNCTIONS,
     METHODS,
@@ -17,9 +18,13 @@ from bioeval_tui.evaluate.assertions.expressions.signatures import (
     bind,
     describe,
     nearest,
+    runtime_types,
 )
 from bioeval_tui.evaluate.assertions.expressions.tree import (
+    SUBJECT,
+    Argument,
     Binary,
+    Block,
     Call,
     Condition,
     Expression,
@@ -30,21 +35,23 @@ from bioeval_tui.evaluate.assertions.expressions.tree import (
     Name,
     Node,
     Pattern,
+    Reference,
+    Return,
     Template,
+    TypeOperation,
     Unary,
+    When,
 )
+from bioeval_tui.evaluate.assertions.expressions.types import PUBLISHED, Type
 from bioeval_tui.evaluate.assertions.expressions.values import (
-    INT_MAX,
-    INT_MIN,
-    LONG_MAX,
-    LONG_MIN,
     Char,
     Entry,
+    EnumValue,
     Indexed,
     Long,
     Pair,
     Record,
-    RegexOption,
+    Triple,
     Value,
     type_name,
 )
@@ -52,42 +59,34 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
 Environment = Mapping[str, Value]
 Candidate = tuple[Signature, list[int]]
 
-
-CONSTANTS: dict[str, Value] = {
-    "Int.MAX_VALUE": INT_MAX,
-    "Int.MIN_VALUE": INT_MIN,
-    "Long.MAX_VALUE": Long(LONG_MAX),
-    "Long.MIN_VALUE": Long(LONG_MIN),
-    "Double.NaN": float("nan"),
-    "Double.POSITIVE_INFINITY": float("inf"),
-    "Double.NEGATIVE_INFINITY": float("-inf"),
-    **{f"RegexOption.{name}": RegexOption(name) for name in ("IGNORE_CASE", "MULTILINE", "DOT_MATCHES_ALL")},
-}
-"""What can be written of a type, such as `Int.MAX_VALUE`."""
+_RECEIVERS = "<receivers>"
+"""The name of the values that `this` stands for, innermost first."""
 
 
 class Closure:
     """A lambda with the names around it. Calling it evaluates its body."""
 
-    __slots__ = ("_environment", "_evaluation", "_node")
+    __slots__ = ("_environment", "_evaluation", "_label", "_node", "_receiver")
 
-    def __init__(self, evaluation: Evaluation, node: Lambda, environment: Environment) -> None:
+    def __init__(
+        self, evaluation: Evaluation, node: Lambda | Reference, environment: Environment, label: str
+    ) -> None:
         self._evaluation = evaluation
         self._node = node
         self._environment = environment
+        self._label = label
+        self._receiver = False
 
     def __call__(self, *values: Value) -> Value:
         """Return the body's value with `values` for the parameters."""
-        node, budget = self._node, self._evaluation.budget
-        names = dict(self._environment)
-        parameters: tuple[Pattern, ...] = node.parameters or ("it",)
-        for pattern, value in zip(parameters, values, strict=False):
-            if isinstance(pattern, str):
-                names[pattern] = value
-            else:
-                names.update(zip(pattern, _components(value, len(pattern), node.column), strict=True))
+        budget = self._evaluation.budget
         held = budget.memory
-        result = self._evaluation.walk(node.body, names)
+        try:
+            result = self._result(values)
+        except _Returned as returned:
+            if returned.label != self._label:
+                raise
+            result = returned.value
         if result is None or type(result) in (bool, int, float):
             budget.memory = held  # nothing that the body built can still be reached
         return result
@@ -97,9 +96,37 @@ class Closure:
         result = self(*values)
         if type(result) is not bool:
             raise ExpressionError(
-                f"this lambda must give a Boolean, not {type_name(result)}", column=self._node.body.column
+                f"this lambda must give a Boolean, not {type_name(result)}", column=self._node.column
             )
         return result
+
+    def with_receiver(self) -> Closure:
+        """Return the lambda as one whose first value is `this`."""
+        self._receiver = True
+        return self
+
+    def _result(self, values: tuple[Value, ...]) -> Value:
+        node = self._node
+        if isinstance(node, Reference):
+            return self._evaluation.referred(node, values)
+        names = dict(self._environment)
+        if self._receiver:
+            names["this"] = values[0]
+            names[_RECEIVERS] = (values[0], *names.get(_RECEIVERS, ()))
+        elif not node.parameters and values:
+            names["it"] = values[0]
+        for pattern, value in zip(node.parameters, values, strict=False):
+            names.update(_named(pattern, value, node.column))
+        return self._evaluation.walk(node.body, names)
+
+
+class _Returned(Exception):  # noqa: N818 - it is no error
+    """`return@label value` on its way to the lambda of that label."""
+
+    def __init__(self, label: str, value: Value) -> None:
+        super().__init__(label)
+        self.label = label
+        self.value = value
 
 
 class Evaluation:
@@ -109,9 +136,10 @@ class Evaluation:
         self.expression = expression
         self.scope = scope
         self.budget = Budget(limits)
-        self._candidates: dict[int, list[Candidate]] = {}
+        self._candidates: dict[tuple[int, bool], list[Candidate]] = {}
+        self._references: dict[tuple[int, int], Call] = {}
         self._walks: dict[type, Callable[[Any, Environment], Value]] = {
-            Literal: self.literal,
+            Literal: lambda node, _: node.value,
             Template: self.template,
             Name: self.name,
             Member: self.member,
@@ -119,8 +147,11 @@ class Evaluation:
             Call: self.call,
             Unary: self.unary,
             Binary: self.binary,
+            TypeOperation: self.type_operation,
             Condition: self.condition,
-            Lambda: self.function,
+            When: self.when,
+            Block: self.block,
+            Return: self.returned,
         }
 
     def run(self, finish: Callable[[Value], Value]) -> Value:
@@ -142,13 +173,12 @@ class Evaluation:
         """Return the value of one node; an error without a column gets the node's."""
         self.budget.step()
         try:
-            return self._walks[type(node)](node, names)
+            value = self._walks[type(node)](node, names)
         except ExpressionError as error:
             error.column = error.column or node.column
             raise
-
-    def literal(self, node: Literal, _: Environment) -> Value:
-        return node.value
+        number = self.expression.numbers.get(id(node))
+        return number(value) if number is not None and type(value) in operators.NUMBERS else value
 
     def template(self, node: Template, names: Environment) -> str:
         parts = [to_text(self.walk(part, names), self.budget) for part in node.parts]
@@ -158,14 +188,44 @@ class Evaluation:
     def name(self, node: Name, names: Environment) -> Value:
         if node.name in names:
             return names[node.name]
+        for receiver in names.get(_RECEIVERS, ()):
+            if (found := self.property(receiver, node.name)) is not None:
+                return found[0]
         raise ExpressionError(f"unknown name {node.name}{nearest(node.name, names)}")
-
-    def function(self, node: Lambda, names: Environment) -> Closure:
-        return Closure(self, node, names)
 
     def condition(self, node: Condition, names: Environment) -> Value:
         chosen = node.then if self.truth(node.condition, names) else node.otherwise
         return self.walk(chosen, names)
+
+    def when(self, node: When, names: Environment) -> Value:
+        if node.subject is not None:
+            subject = self.walk(node.subject, names)
+            names = {**names, SUBJECT: subject, **({node.name: subject} if node.name else {})}
+        for branch in node.branches:
+            if not branch.conditions or any(self.truth(test, names) for test in branch.conditions):
+                return self.walk(branch.value, names)
+        raise ExpressionError("no branch of this `when` fits")
+
+    def block(self, node: Block, names: Environment) -> Value:
+        for pattern, _, part in node.statements:
+            value = self.walk(part, names)
+            if pattern is not None:
+                names = {**names, **_named(pattern, value, part.column)}
+        return self.walk(node.result, names)
+
+    def returned(self, node: Return, names: Environment) -> Value:
+        raise _Returned(node.label, self.walk(node.value, names))
+
+    def type_operation(self, node: TypeOperation, names: Environment) -> Value:
+        value = self.walk(node.operand, names)
+        fits = is_a(value, node.type)
+        if node.operator in ("is", "!is"):
+            return fits == (node.operator == "is")
+        if fits:
+            return value
+        if node.operator == "as?":
+            return None
+        raise ExpressionError(f"{type_name(value)} is no {node.type}; `as?` gives null instead")
 
     def index(self, node: Index, names: Environment) -> Value:
         return element(self.walk(node.target, names), self.walk(node.place, names), self.budget)
@@ -185,17 +245,34 @@ class Evaluation:
         return value
 
     def binary(self, node: Binary, names: Environment) -> Value:
+        spine = [node]
+        while isinstance(spine[-1].left, Binary):
+            spine.append(spine[-1].left)
+        left = self.walk(spine[-1].left, names)
+        for step in reversed(spine):  # a chain of any length, without recursion
+            self.budget.step()
+            try:
+                left = self.joined(step, left, names)
+            except ExpressionError as error:
+                error.column = error.column or step.column
+                raise
+        return left
+
+    def joined(self, node: Binary, left: Value, names: Environment) -> Value:
         symbol = node.operator
-        if symbol == "&&":
-            return self.truth(node.left, names) and self.truth(node.right, names)
-        if symbol == "||":
-            return self.truth(node.left, names) or self.truth(node.right, names)
-        left = self.walk(node.left, names)
+        if symbol in ("&&", "||"):
+            if type(left) is not bool:
+                raise ExpressionError(
+                    f"a Boolean is needed here, not {type_name(left)}", column=node.left.column
+                )
+            return left if left == (symbol == "||") else self.truth(node.right, names)
         if symbol == "?:":
             return self.walk(node.right, names) if left is None else left
         right = self.walk(node.right, names)
         if symbol in ("==", "!="):
             return operators.equals(left, right, self.budget) == (symbol == "==")
+        if symbol in ("===", "!=="):
+            return operators.same(left, right, self.budget) == (symbol == "===")
         if symbol in ("<", ">", "<=", ">="):
             return operators.compare(symbol, left, right, self.budget)
         if symbol in ("in", "!in"):
@@ -212,44 +289,107 @@ class Evaluation:
         return value
 
     def member(self, node: Member, names: Environment) -> Value:
-        if isinstance(node.target, Name) and node.target.name not in names:
-            return self.constant(node, node.target.name)
+        target = node.target
+        if isinstance(target, Name) and target.name not in names:
+            if (constant := CONSTANTS.get(f"{target.name}.{node.name}")) is not None:
+                return constant[1]
+        value = self.walk(target, names)
+        if value is None and node.safe:
+            return None
+        found = self.property(value, node.name)
+        if found is None:
+            raise _no_member(value, node.name)
+        return found[0]
+
+    def property(self, target: Value, name: str) -> tuple[Value] | None:
+        """Return the value of a property, or None if there is no such property."""
+        if type(target) is Record and name in target:
+            return (target[name],)
+        for signature in PROPERTIES.get(name, ()):
+            if type(target) in signature.receivers:
+                return (signature.compute(self.budget, target),)
+        return None
+
+    def call(self, node: Call, names: Environment) -> Value:
+        if node.target is None:
+            return self.plain_call(node, names)
         target = self.walk(node.target, names)
         if target is None and node.safe:
             return None
-        if type(target) is Record and node.name in target:
-            return target[node.name]
-        for signature in PROPERTIES.get(node.name, ()):
-            if type(target) in signature.receiver:
-                return signature.compute(self.budget, target)
-        raise _no_member(target, node.name)
+        if node.types and node.name == "filterIsInstance":
+            return METHODS[node.name][0].compute(self.budget, target, _InstanceOf(node.types[0]))
+        candidates = self.candidates(node, METHODS, target)
+        if not candidates:
+            raise _no_method(target, node.name)
+        return self.chosen(node, candidates, (target,), names)
 
-    def constant(self, node: Member, owner: str) -> Value:
-        """Return `Int.MAX_VALUE` and its like."""
-        if (constant := f"{owner}.{node.name}") in CONSTANTS:
-            return CONSTANTS[constant]
-        raise ExpressionError(f"unknown name {constant}")
+    def plain_call(self, node: Call, names: Environment) -> Value:
+        for receiver in names.get(_RECEIVERS, ()):
+            if candidates := self.candidates(node, METHODS, receiver):
+                return self.chosen(node, candidates, (receiver,), names)
+        return self.chosen(node, self.candidates(node, FUNCTIONS, None), (), names)
 
-    def call(self, node: Call, names: Environment) -> Value:
-        candidates = self._candidates.get(id(node))
-        if candidates is None:
-            candidates = self._candidates[id(node)] = list(candidates_of(node))
-        receiver: tuple[Value, ...] = ()
-        if node.target is not None:
-            target = self.walk(node.target, names)
-            if target is None and node.safe:
-                return None
-            candidates = [pair for pair in candidates if type(target) in pair[0].receiver]
-            if not candidates:
-                raise _no_method(target, node.name)
-            receiver = (target,)
-        given = [self.walk(argument.value, names) for argument in node.arguments]
+    def candidates(self, node: Call, known: Mapping[str, list[Signature]], target: Value) -> list[Candidate]:
+        """Return the signatures that a call fits by name, number and kind of arguments, and its receiver."""
+        key = (id(node), known is METHODS)
+        found = self._candidates.get(key)
+        if found is None:
+            bound = ((signature, bind(signature, node.arguments)) for signature in known.get(node.name, ()))
+            found = self._candidates[key] = [(part, places) for part, places in bound if places is not None]
+        return found if known is FUNCTIONS else [pair for pair in found if type(target) in pair[0].receivers]
+
+    def chosen(
+        self, node: Call, candidates: list[Candidate], receiver: tuple[Value, ...], names: Environment
+    ) -> Value:
+        """Return the result of the first signature that takes the arguments' values."""
+        given = [self.argument(node, argument, names) for argument in node.arguments]
         for signature, places in candidates:
             if _accepts(signature, places, given):
                 return signature.compute(self.budget, *receiver, *_in_order(signature, places, given))
         shown = ", ".join(type_name(value) for value in given if type(value) is not Closure)
         wanted = " or ".join(dict.fromkeys(describe(signature, types=True) for signature, _ in candidates))
         raise ExpressionError(f"{node.name} was given {shown or 'nothing'}; it is written {wanted}")
+
+    def argument(self, node: Call, argument: Argument, names: Environment) -> Value:
+        value = argument.value
+        if isinstance(value, Lambda | Reference):
+            return Closure(self, value, names, node.name)
+        return self.walk(value, names)
+
+    def referred(self, node: Reference, values: tuple[Value, ...]) -> Value:
+        """Return the value of `Owner::name` for these values."""
+        if node.owner and len(values) == 1 and (found := self.property(values[0], node.name)) is not None:
+            return found[0]
+        names = {f"<{place}>": value for place, value in enumerate(values)}
+        call = self._references.get((id(node), len(values)))
+        if call is None:
+            places = [Name(node.column, name) for name in names]
+            target = places.pop(0) if node.owner else None
+            call = Call(node.column, target, node.name, tuple(map(Argument, places)))
+            self._references[id(node), len(values)] = call
+        return self.walk(call, names)
+
+
+class _InstanceOf:
+    """What `filterIsInstance<T>()` filters by."""
+
+    def __init__(self, kind: Type) -> None:
+        self.kind = kind
+
+    def test(self, value: Value) -> bool:
+        """Return whether a value is of the type."""
+        return is_a(value, self.kind)
+
+
+def is_a(value: Value, kind: Type) -> bool:
+    """Return whether `value` is of a type; of collections the elements are not looked at, as in Kotlin."""
+    if value is None:
+        return kind.nullable
+    if kind.name == "Any":
+        return True
+    if type(value) in (Record, EnumValue):
+        return PUBLISHED.as_a(Type(value.kind), kind.name) is not None
+    return type(value) in runtime_types(kind)
 
 
 def element(target: Value, place: Value, budget: Budget) -> Value:
@@ -266,13 +406,6 @@ def element(target: Value, place: Value, budget: Budget) -> Value:
         raise ExpressionError("null has no elements; use ?.get(…)")
     hint = "; its properties are read with a dot" if type(target) is Record else ""
     raise ExpressionError(f"{type_name(target)} has no elements by index{hint}")
-
-
-def candidates_of(node: Call) -> list[Candidate]:
-    """Return the signatures that a call fits by name, number and kind of arguments."""
-    known = METHODS if node.target is not None else FUNCTIONS
-    bound = ((signature, bind(signature, node.arguments)) for signature in known.get(node.name, ()))
-    return [(signature, places) for signature, places in bound if places is not None]
 
 
 def _accepts(signature: Signature, places: list[int], given: list[Value]) -> bool:
@@ -292,6 +425,8 @@ def _in_order(signature: Signature, places: list[int], given: list[Value]) -> li
     values: list[Value] = []
     for place, parameter in enumerate(parameters):
         found = [value for at, value in zip(places, given, strict=True) if at == place]
+        if parameter.type.name == "fun.":
+            found = [closure.with_receiver() for closure in found]
         if parameter.repeated:
             values.append(tuple(found))
         else:
@@ -299,19 +434,27 @@ def _in_order(signature: Signature, places: list[int], given: list[Value]) -> li
     return values
 
 
-def _components(value: Value, count: int, column: int) -> list[Value]:
-    """Take a value apart for `(a, b) ->`."""
-    parts: list[Value] = []
+def _named(pattern: Pattern, value: Value, column: int) -> dict[str, Value]:
+    """Return the names of a pattern with their values."""
+    if isinstance(pattern, str):
+        return {pattern: value}
+    parts: tuple[Value, ...] | list[Value] = ()
     match value:
         case Pair(first, second):
-            parts = [first, second]
+            parts = (first, second)
+        case Triple(first, second, third):
+            parts = (first, second, third)
         case Entry(key, item) | Indexed(key, item):
-            parts = [key, item]
+            parts = (key, item)
+        case Record():
+            parts = [value[name] for name in value.components]
         case list():
             parts = value
-    if len(parts) < count:
-        raise ExpressionError(f"{type_name(value)} cannot be taken apart into {count} values", column=column)
-    return parts[:count]
+    if len(parts) < len(pattern):
+        raise ExpressionError(
+            f"{type_name(value)} cannot be taken apart into {len(pattern)} values", column=column
+        )
+    return dict(zip(pattern, parts, strict=False))
 
 
 def _no_member(target: Value, name: str) -> ExpressionError:
@@ -321,7 +464,7 @@ def _no_member(target: Value, name: str) -> ExpressionError:
         return ExpressionError(f'a map has no property {name}; write ["{name}"] instead of .{name}')
     if type(target) is Record:
         return ExpressionError(f"{target.kind} has no property {name}{nearest(name, target)}")
-    owners = sorted({signature.shown_receiver for signature in PROPERTIES.get(name, ())})
+    owners = sorted({str(signature.receiver) for signature in PROPERTIES.get(name, ())})
     hint = f" (it is one of {' and '.join(owners)})" if owners else ""
     return ExpressionError(f"{type_name(target)} has no property {name}{hint}")
 
@@ -329,6 +472,6 @@ def _no_member(target: Value, name: str) -> ExpressionError:
 def _no_method(target: Value, name: str) -> ExpressionError:
     if target is None:
         return ExpressionError(f"null has no {name}; use ?.{name} or test for null first")
-    owners = sorted({signature.shown_receiver for signature in METHODS.get(name, ())})
-    shown = " and ".join(owners).replace("|", ", ")
+    owners = sorted({str(signature.receiver) for signature in METHODS.get(name, ())})
+    shown = " and ".join(owners)
     return ExpressionError(f"{type_name(target)} has no {name}; it works on {shown}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,9 @@ def explain(expression: Expression, names: Mapping[str, Any], limits: Limits | N
     """
 
     def value_of(node: Node) -> Any:
-        evaluation = Evaluation(Expression(expression.text, node), known, limits or Limits())
+        evaluation = Evaluation(
+            Expression(expression.text, node, expression.numbers), known, limits or Limits()
+        )
 
         def finish(value: Value) -> Value:
             return to_json(value, evaluation.budget)
@@ -63,14 +65,18 @@ def explain(expression: Expression, names: Mapping[str, Any], limits: Limits | N
     return parts
 
 
-def _conditions(node: Node, start: int, end: int) -> Iterator[tuple[Node, int, int]]:
-    """Yield the joined conditions, each with where its text begins and ends."""
-    if isinstance(node, Binary) and node.operator in JOINED:
-        at = node.column - 1
-        yield from _conditions(node.left, start, at)
-        yield from _conditions(node.right, at + len(node.operator), end)
-    else:
-        yield node, start, end
+def _conditions(node: Node, start: int, end: int) -> list[tuple[Node, int, int]]:
+    """Return the joined conditions, each with where its text begins and ends."""
+    found: list[tuple[Node, int, int]] = []
+    pending = [(node, start, end)]
+    while pending:
+        node, start, end = pending.pop()
+        if isinstance(node, Binary) and node.operator in JOINED:
+            at = node.column - 1
+            pending += [(node.left, start, at), (node.right, at + len(node.operator), end)]
+        else:
+            found.append((node, start, end))
+    return sorted(found, key=lambda part: part[1])
 
 
 def _sides(node: Node, start: int, end: int, text: str) -> list[tuple[Node, int, int]]:

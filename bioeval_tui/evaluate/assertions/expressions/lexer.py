@@ -9,33 +9,28 @@ from typing import Any
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.values import INT_MAX, LONG_MAX, Char, Long, to_units
 
-KEYWORDS_NOT_SUPPORTED = frozenset(
-    [
-        "as",
-        "break",
-        "class",
-        "continue",
-        "do",
-        "for",
-        "fun",
-        "interface",
-        "is",
-        "object",
-        "package",
-        "return",
-        "super",
-        "this",
-        "throw",
-        "try",
-        "typealias",
-        "typeof",
-        "val",
-        "var",
-        "when",
-        "while",
-        "import",
-    ]
-)
+KEYWORDS_NOT_SUPPORTED = {
+    "break": "loops are not supported; use any, all, filter, map and their like",
+    "class": "classes cannot be declared",
+    "continue": "loops are not supported; use any, all, filter, map and their like",
+    "do": "loops are not supported; use any, all, filter, map and their like",
+    "for": "loops are not supported; use any, all, filter, map and their like",
+    "fun": "functions cannot be declared; write a lambda where it is needed",
+    "import": "imports are not possible; functions are called by their plain names",
+    "interface": "classes cannot be declared",
+    "object": "classes cannot be declared",
+    "package": "packages cannot be declared",
+    "super": "`super` is not supported",
+    "throw": "exceptions are not supported; make the condition false instead",
+    "try": "exceptions are not supported; use toIntOrNull, firstOrNull, as? and their like",
+    "typealias": "types cannot be declared",
+    "typeof": "`typeof` is not supported; write `is`",
+    "var": "values cannot change; write val",
+    "while": "loops are not supported; use any, all, filter, map and their like",
+}
+"""Words that begin what is not supported, each with what to do instead."""
+
+RESERVED = frozenset((*KEYWORDS_NOT_SUPPORTED, "as", "is", "in", "else", "when", "val", "return"))
 
 _SPACE = re.compile(r"(?:[ \t\r\f]|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)+")
 _NAME = re.compile(r"[^\W\d]\w*")

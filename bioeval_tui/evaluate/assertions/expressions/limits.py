@@ -62,6 +62,10 @@ class Budget:
             if time.monotonic() > self._deadline:
                 raise LimitError(f"takes longer than {self.limits.seconds:g} s")
 
+    def seconds_left(self) -> float:
+        """Return the time that is left, for work that keeps its own clock."""
+        return max(0.001, self._deadline - time.monotonic())
+
     def hold(self, size: int) -> None:
         """Count `size` bytes that are about to be built."""
         self.memory += size

@@ -8,11 +8,9 @@ from collections.abc import Callable
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.comparison import (
-    alike,
     equal,
     key_of,
     order,
-    require_alike,
     set_of,
     to_text,
 )
@@ -23,14 +21,16 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
     LONG_MAX,
     LONG_MIN,
     Char,
+    EnumValue,
     Interval,
     Long,
     OrderedSet,
     Pair,
+    Record,
+    Sequence,
     Value,
     integer,
     type_name,
-    value_of,
     whole_range,
 )
 
@@ -56,11 +56,8 @@ def arithmetic(symbol: str, left: Value, right: Value, budget: Budget) -> Value:
 
 def compare(symbol: str, left: Value, right: Value, budget: Budget) -> bool:
     """Return `left symbol right` for `< > <= >=`."""
-    if type(left) is float or type(right) is float:
-        if type(left) in NUMBERS and type(right) in NUMBERS:
-            return _BY_VALUE[symbol](left, right)  # NaN is neither less nor greater
-        if None not in (left, right):
-            require_alike(left, right)
+    if float in (type(left), type(right)) and {type(left), type(right)} <= set(NUMBERS):
+        return _BY_VALUE[symbol](left, right)  # NaN is neither less nor greater
     return _BY_VALUE[symbol](order(left, right, budget), 0)
 
 
@@ -73,40 +70,54 @@ _BY_VALUE: dict[str, Callable[[float, float], bool]] = {
 
 
 def equals(left: Value, right: Value, budget: Budget) -> bool:
-    """Return `left == right`; values of unlike types are an error."""
-    require_alike(left, right)
+    """Return `left == right`. Two doubles are compared by value, everything else as `Any?`."""
+    if type(left) is float and type(right) is float:
+        return left == right
     return equal(left, right, budget)
+
+
+def same(left: Value, right: Value, budget: Budget) -> bool:
+    """Return `left === right`, of which texts and collections have no answer that could be relied on."""
+    if left is None or right is None or type(left) is Record:
+        return left is right
+    if type(left) in (*NUMBERS, bool, Char, EnumValue):
+        return equal(left, right, budget)
+    raise ExpressionError("=== compares identities, which texts and collections do not keep; write ==")
 
 
 def contains(container: Value, value: Value, budget: Budget) -> bool:
     """Return `value in container`."""
     match container:
         case str():
-            if type(value) not in (str, Char):
+            if type(value) not in (str, Char, EnumValue):
                 raise ExpressionError(f"a String contains texts, not {type_name(value)}")
             budget.read_text(len(container))
             return str(value) in str(container)
         case range():
+            if value is None:
+                return False
             if type(value) not in (int, Long):
                 raise ExpressionError(f"a range of whole numbers does not contain {type_name(value)}")
             return int(value) in container
         case Interval(start, end):
-            if type(value) is not type(start):
-                raise ExpressionError(f"this range does not contain {type_name(value)}")
+            if value is None:
+                return False
             return compare("<=", start, value, budget) and compare("<=", value, end, budget)
         case OrderedSet(keys) | dict(keys) if type(container) in (OrderedSet, dict):
-            found = key_of(value, budget) in keys
-            return found or _none_alike(container, value, budget)
+            return key_of(value, budget) in keys
         case list():
-            found = any(alike(item, value) and equal(item, value, budget) for item in container)
-            return found or _none_alike(container, value, budget)
+            return any(equal(item, value, budget) for item in container)
+        case Sequence():
+            return any(equal(item, value, budget) for item in budget.each(container.elements()))
     raise ExpressionError(f"`in` works on collections, maps, ranges and texts, not on {type_name(container)}")
 
 
 def span(symbol: str, start: Value, end: Value) -> Value:
     """Return `start..end`, or `start..<end`."""
-    if type(start) in (int, Long) and type(end) in (int, Long):
-        return whole_range(start, int(end) + (symbol == ".."))
+    if type(start) is int and type(end) is int:
+        return whole_range(start, end + (symbol == ".."))
+    if {type(start), type(end)} <= {int, Long}:
+        return Interval(Long(start), Long(int(end) - (symbol == "..<")))
     if type(start) is type(end) and type(start) in (float, str, Char) and symbol == "..":
         return Interval(start, end)
     raise _unfit(symbol, start, end)
@@ -169,15 +180,16 @@ def _remainder(left: float, right: float) -> float:
 
 
 def _plus(left: Value, right: Value, budget: Budget) -> Value:
-    if type(left) is str or (left is None and type(right) is str):
+    if type(left) in (str, EnumValue) or (left is None and type(right) is str):
         first, second = to_text(left, budget), to_text(right, budget)
         budget.build_text(len(first) + len(second))
         return first + second
-    if type(left) is Char and type(right) is str:
-        return str(left) + right
+    if type(left) is Char and type(right) in (str, int):
+        return str(left) + right if type(right) is str else Char(chr((ord(left) + right) % 65536))
     if type(left) is dict:
         return _merged(left, right, budget)
     if type(left) in (list, OrderedSet, range):
+        left = list(left) if type(left) is range else left
         added = list(right) if type(right) in (list, OrderedSet, range) else [right]
         budget.hold(CELL * (len(left) + len(added)))
         budget.step(len(left) + len(added))
@@ -196,12 +208,15 @@ def _merged(left: dict[object, Value], right: Value, budget: Budget) -> Value:
 
 
 def _minus(left: Value, right: Value, budget: Budget) -> Value:
+    if type(left) is Char and type(right) in (int, Char):
+        gap = ord(left) - (right if type(right) is int else ord(right))
+        return Char(chr(gap % 65536)) if type(right) is int else gap
     if type(left) not in (list, OrderedSet, range, dict):
         raise _unfit("-", left, right)
     taken = right if type(right) in (list, OrderedSet, range) else [right]
     if type(left) is list and taken is not right:  # list - element takes the first one only
         for place, item in enumerate(left):
-            if alike(item, right) and equal(item, right, budget):
+            if equal(item, right, budget):
                 budget.collect(left)
                 return left[:place] + left[place + 1 :]
         return left
@@ -211,15 +226,6 @@ def _minus(left: Value, right: Value, budget: Budget) -> Value:
         return {key: item for key, item in left.items() if key not in keys}
     kept = budget.collect(item for item in left if key_of(item, budget) not in keys)
     return set_of(kept, budget) if type(left) is OrderedSet else kept
-
-
-def _none_alike(container: Value, value: Value, budget: Budget) -> bool:
-    """Return False, or raise if nothing in the container could ever be equal to `value`."""
-    items = [value_of(key) for key in container] if type(container) is dict else list(container)
-    budget.step(len(items))
-    if items and value is not None and not any(alike(item, value) for item in items):
-        require_alike(items[0], value)
-    return False
 
 
 def _unfit(symbol: str, left: Value, right: Value) -> ExpressionError:

@@ -9,11 +9,15 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluate.assertions.expressions.lexer import KEYWORDS_NOT_SUPPORTED, Token, tokens
+from bioeval_tui.evaluate.assertions.expressions.lexer import KEYWORDS_NOT_SUPPORTED, RESERVED, Token, tokens
 from bioeval_tui.evaluate.assertions.expressions.limits import Limits
+from bioeval_tui.evaluate.assertions.expressions.signatures import nearest
 from bioeval_tui.evaluate.assertions.expressions.tree import (
+    SUBJECT,
     Argument,
     Binary,
+    Block,
+    Branch,
     Call,
     Condition,
     Expression,
@@ -24,73 +28,60 @@ from bioeval_tui.evaluate.assertions.expressions.tree import (
     Name,
     Node,
     Pattern,
+    Reference,
+    Return,
     Template,
+    TypeOperation,
     Unary,
+    When,
 )
-from bioeval_tui.text import clean_line
+from bioeval_tui.evaluate.assertions.expressions.types import CLASSES, UNKNOWN, Type
+from bioeval_tui.evaluate.assertions.expressions.values import UNIT
+from bioeval_tui.text import clean_line, shorten
 
-_INFIX, _PREFIX = 8, 12
+_INFIX = 8
 _PRECEDENCE = {
     "||": 1,
     "&&": 2,
     **dict.fromkeys(("==", "!=", "===", "!=="), 3),
     **dict.fromkeys(("<", ">", "<=", ">="), 4),
-    **dict.fromkeys(("in", "!in"), 5),
+    **dict.fromkeys(("in", "!in", "is", "!is"), 5),
     "?:": 6,
     **dict.fromkeys(("..", "..<"), 9),
     **dict.fromkeys(("+", "-"), 10),
     **dict.fromkeys(("*", "/", "%"), 11),
+    "as": 12,
 }
-_MAY_START_A_LINE = frozenset(("&&", "||", "?:", ".", "?."))
-_TYPED_CONSTRUCTORS = frozenset(
-    [
-        "listOf",
-        "setOf",
-        "mapOf",
-        "emptyList",
-        "emptySet",
-        "emptyMap",
-        "listOfNotNull",
-        "mutableListOf",
-        "mutableSetOf",
-        "mutableMapOf",
-    ]
-)
+_MAY_START_A_LINE = frozenset(("&&", "||", "?:", ".", "?.", "as"))
 INFIX_FUNCTIONS = frozenset(
-    [
-        "and",
-        "or",
-        "xor",
-        "shl",
-        "shr",
-        "ushr",
-        "to",
-        "until",
-        "downTo",
-        "step",
-        "zip",
-        "union",
-        "intersect",
-        "subtract",
-        "matches",
-    ]
+    ("and", "or", "xor", "shl", "shr", "ushr", "to", "until", "downTo", "step")
+    + ("zip", "union", "intersect", "subtract", "matches")
 )
 _WORDS = {"true": True, "false": False, "null": None}
+_PACKAGES = frozenset(("kotlin", "math", "text", "collections", "comparisons", "ranges", "sequences"))
+_SAME_TYPE = {
+    "MutableList": "List",
+    "ArrayList": "List",
+    "MutableCollection": "Collection",
+    "MutableSet": "Set",
+    "LinkedHashSet": "Set",
+    "HashSet": "Set",
+    "MutableMap": "Map",
+    "LinkedHashMap": "Map",
+    "HashMap": "Map",
+    "Map.Entry": "Entry",
+}
 _INSTEAD = {
-    "===": "== compares values; === is not supported",
-    "!==": "!= compares values; !== is not supported",
-    "!is": "!is is not supported; compare a property instead",
-    "::": "references with :: are not supported; write a lambda such as { it.name }",
-    ";": "only one expression is possible; join conditions with &&",
     "=": "assignment is not supported; to compare, write ==",
     "&": "to join conditions, write &&",
     "|": "to join conditions, write ||",
     "@": "labels and annotations are not supported",
+    "::": "`::` refers to a function of a type, such as String::length; for a class, test it with `is`",
 }
 
 
 def parse_tree(text: str, limits: Limits | None = None) -> Expression:
-    """Return the tree of `text`. Names are looked at later, by `checks.check`.
+    """Return the tree of `text`. Names and types are looked at later, by `checks.check`.
 
     Raises:
         ExpressionError: with the column of the first thing that cannot be read.
@@ -101,7 +92,7 @@ def parse_tree(text: str, limits: Limits | None = None) -> Expression:
     if not text.strip():
         raise ExpressionError("the expression is empty", text, 1)
     parser = _Parser(text, tokens(text), limits.depth, 0)
-    root = parser.expression()
+    root = parser.block("end")
     parser.finish()
     return Expression(text, root)
 
@@ -149,8 +140,8 @@ class _Parser:
             self.fail("the expression ends too early")
         if token.kind == "symbol" and token.value in _INSTEAD:
             self.fail(_INSTEAD[token.value])
-        if token.kind == "name" and not token.quoted and token.value in KEYWORDS_NOT_SUPPORTED:
-            self.fail(f"`{token.value}` is not supported")
+        if self.word(*KEYWORDS_NOT_SUPPORTED):
+            self.fail(KEYWORDS_NOT_SUPPORTED[token.value])
         shown = clean_line(str(token.value), 40) if token.kind in ("symbol", "name") else "a value"
         self.fail(f"unexpected {shown}")
 
@@ -177,36 +168,90 @@ class _Parser:
             self.depth -= 1
             self.enclosed = before
 
+    def block(self, end: str) -> Node:
+        """Parse `val` declarations and expressions up to `end`; the last one is the value."""
+        start = self.token.column
+        statements: list[tuple[Pattern | None, Type | None, Node]] = []
+        while True:
+            while self.symbol(";"):
+                self.take()
+            if self.token.kind == "end" or self.symbol(end):
+                break
+            if statements and not (self.token.first or self.given[self.at - 1].value == ";"):
+                self.finish()
+            statements.append(self.statement())
+        if not statements:
+            return Literal(start, UNIT)
+        pattern, _, last = statements[-1]
+        if pattern is not None:
+            self.fail("after the last `val` an expression must follow, which is the value")
+        return last if len(statements) == 1 else Block(start, tuple(statements[:-1]), last)
+
+    def statement(self) -> tuple[Pattern | None, Type | None, Node]:
+        if not self.word("val"):
+            return None, None, self.expression()
+        self.take()
+        pattern, kind = self.pattern()
+        if pattern is None:
+            self.fail("expected a name after val")
+        self.expect("=", "after the name")
+        return pattern, kind, self.expression()
+
+    def pattern(self) -> tuple[Pattern | None, Type | None]:
+        """Parse a name or `(a, b)`, and the type if one is written."""
+        if self.symbol("("):
+            self.take()
+            names = self.names()
+            return names or None, None
+        if self.token.kind != "name" or self.word(*RESERVED):
+            return None, None
+        name = self.take().value
+        if self.symbol(":"):
+            self.take()
+            return name, self.type()
+        return name, None
+
+    def names(self) -> tuple[str, ...]:
+        names: list[str] = []
+        while self.token.kind == "name":
+            names.append(self.take().value)
+            if self.symbol(")"):
+                self.take()
+                return tuple(names)
+            if not self.symbol(","):
+                break
+            self.take()
+        return ()
+
     def expression(self, least: int = 0) -> Node:
         left = self.nested(self.prefix, enclosed=self.enclosed)
         while (operator := self.operator()) is not None and operator[1] > least:
-            word, precedence = operator
-            token = self.take()
-            right = self.nested(lambda: self.expression(precedence), enclosed=self.enclosed)  # noqa: B023
-            left = (
-                Call(token.column, left, word, (Argument(right),))
-                if precedence == _INFIX
-                else Binary(token.column, word, left, right)
-            )
+            left = self.joined(left, *operator)
         return left
+
+    def joined(self, left: Node, word: str, precedence: int) -> Node:
+        token = self.take()
+        if word in ("is", "!is", "as"):
+            if word == "as" and self.symbol("?"):
+                self.take()
+                word = "as?"
+            return TypeOperation(token.column, word, left, self.type())
+        right = self.nested(lambda: self.expression(precedence), enclosed=self.enclosed)
+        if precedence == _INFIX:
+            return Call(token.column, left, word, (Argument(right),))
+        return Binary(token.column, word, left, right)
 
     def operator(self) -> tuple[str, int] | None:
         token = self.token
-        if (
-            token.first
-            and not self.enclosed
-            and (token.kind != "symbol" or token.value not in _MAY_START_A_LINE)
-        ):
+        if token.first and not self.enclosed and token.value not in _MAY_START_A_LINE:
             return None
         if token.kind == "symbol":
-            if token.value in ("===", "!==", "!is"):
-                self.unexpected()
             precedence = _PRECEDENCE.get(token.value)
             return None if precedence is None else (token.value, precedence)
-        if token.kind != "name":
+        if token.kind != "name" or token.quoted:
             return None
-        if token.value == "in" and not token.quoted:
-            return "in", _PRECEDENCE["in"]
+        if token.value in ("in", "is", "as"):
+            return token.value, _PRECEDENCE[token.value]
         return (token.value, _INFIX) if token.value in INFIX_FUNCTIONS else None
 
     def prefix(self) -> Node:
@@ -249,8 +294,9 @@ class _Parser:
         if token.kind != "name":
             self.at -= token.kind != "end"
             self.fail("expected a name after the dot", token)
+        types = self.type_arguments()
         if self.calls():
-            return Call(token.column, target, token.value, self.arguments(), safe)
+            return Call(token.column, target, token.value, self.arguments(), safe, types)
         return Member(token.column, target, token.value, safe)
 
     def calls(self) -> bool:
@@ -293,28 +339,101 @@ class _Parser:
             return self.nested(self.function, enclosed=False)
         if self.symbol("["):
             self.fail("lists are written listOf(1, 2)")
-        if self.word("if"):
-            return self.condition()
-        if token.kind != "name" or self.word("in", "else", *KEYWORDS_NOT_SUPPORTED):
+        if self.symbol("::"):
+            self.take()
+            return self.reference(token, "")
+        for word, parse in (("if", self.condition), ("when", self.when), ("return", self.returned)):
+            if self.word(word):
+                return parse()
+        if token.kind != "name" or self.word(*RESERVED):
             self.unexpected()
-        self.take()
+        return self.named()
+
+    def named(self) -> Node:
+        """Parse what begins with a name: a name, a call, `Type::member`; packages are skipped."""
+        token = self.take()
         if not token.quoted and token.value in _WORDS:
             return Literal(token.column, _WORDS[token.value])
-        if token.value in _TYPED_CONSTRUCTORS and self.symbol("<"):
-            self.type_arguments()
+        if token.value in ("java", "javax") and self.symbol("."):
+            self.fail("the classes of Java are not available; compare texts, numbers and lists", token)
+        if token.value in ("kotlin", "Math") and self.symbol("."):
+            self.take()
+            while self.word(*_PACKAGES):
+                self.take()
+                self.expect(".", "after the package")
+            token = self.take()
+        if token.value == "String" and self.symbol(".") and self.given[self.at + 1].value == "format":
+            self.at += 2
+            template, *rest = self.arguments() or [Argument(Literal(token.column, ""))]
+            return Call(token.column, template.value, "format", tuple(rest))
+        if self.symbol("::"):
+            self.take()
+            return self.reference(token, token.value)
+        types = self.type_arguments()
         if self.calls():
-            return Call(token.column, None, token.value, self.arguments())
+            return Call(token.column, None, token.value, self.arguments(), False, types)
         return Name(token.column, token.value)
 
-    def type_arguments(self) -> None:
-        """Skip `<String, Int?>`: values carry their types."""
-        start = self.take()
-        open_brackets = 1
-        while open_brackets:
-            if not (self.token.kind == "name" or self.symbol("<", ">", ",", "?")):
-                self.fail("this type argument is not closed with >", start)
-            open_brackets += (self.token.value == "<") - (self.token.value == ">")
+    def reference(self, token: Token, owner: str) -> Node:
+        if self.token.kind != "name" or self.word(*RESERVED):
+            self.fail(_INSTEAD["::"], token)
+        return Reference(token.column, owner, self.take().value)
+
+    def type_arguments(self) -> tuple[Type, ...]:
+        """Parse `<String, Int?>` if it stands here before the arguments of a call; otherwise take nothing."""
+        if not self.symbol("<"):
+            return ()
+        start = self.at
+        try:
+            found = self.types()
+        except ExpressionError:
+            found = ()
+        if found and self.calls():
+            return found
+        self.at = start
+        return ()
+
+    def types(self) -> tuple[Type, ...]:
+        self.take()
+        found = []
+        while not self.symbol(">"):
+            if self.word("in", "out"):
+                self.take()
+            found.append(self.type())
+            if not self.symbol(">"):
+                self.expect(",", "or > after the type")
+        self.take()
+        return tuple(found)
+
+    def type(self) -> Type:
+        """Parse a type, such as `Map<String, *>?`."""
+        token = self.take()
+        if token.kind == "symbol" and token.value == "*":
+            return UNKNOWN
+        if token.kind != "name":
+            self.fail("expected a type here", token)
+        name = token.value
+        if name == "Map" and self.symbol(".") and self.given[self.at + 1].value == "Entry":
+            self.at += 2
+            name = "Map.Entry"
+        name = _SAME_TYPE.get(name, name)
+        if name not in CLASSES:
+            self.fail(f"unknown type {shorten(name, 40)}{nearest(name, CLASSES.names())}", token)
+        args = self.nested_types() if self.symbol("<") else ()
+        if len(args) not in (0, CLASSES.parameters(name)):
+            self.fail(f"{name} has {CLASSES.parameters(name)} type arguments", token)
+        nullable = self.symbol("?")
+        while self.symbol("?"):
             self.take()
+        return Type(name, args or (UNKNOWN,) * CLASSES.parameters(name), nullable)
+
+    def nested_types(self) -> tuple[Type, ...]:
+        self.depth += 1
+        if self.depth > self.depth_limit:
+            self.fail(f"nested more than {self.depth_limit} deep")
+        found = self.types()
+        self.depth -= 1
+        return found
 
     def template(self) -> Node:
         token = self.take()
@@ -336,8 +455,12 @@ class _Parser:
         condition = self.nested(self.expression, enclosed=True)
         self.expect(")", "after the condition")
         then = self.branch()
+        before = self.at
+        while self.symbol(";"):
+            self.take()
         if not self.word("else"):
-            self.fail("`if` needs an `else` to have a value")
+            self.at = before
+            return Condition(token.column, condition, then, Literal(token.column, UNIT))
         self.take()
         return Condition(token.column, condition, then, self.branch())
 
@@ -345,18 +468,74 @@ class _Parser:
         if not self.symbol("{"):
             return self.nested(self.expression, enclosed=self.enclosed)
         self.take()
-        inner = self.nested(self.expression, enclosed=False)
+        inner = self.nested(lambda: self.block("}"), enclosed=False)
         self.close("the branch")
         return inner
 
+    def when(self) -> Node:
+        token = self.take()
+        subject: Node | None = None
+        name = ""
+        if self.symbol("("):
+            self.take()
+            if self.word("val"):
+                self.take()
+                name = self.take().value
+                self.expect("=", "after the name")
+            subject = self.nested(self.expression, enclosed=True)
+            self.expect(")", "after the subject")
+        self.expect("{", "to open the branches")
+        branches: list[Branch] = []
+        before, self.enclosed = self.enclosed, False
+        while not self.symbol("}"):
+            conditions = self.conditions(subject is not None)
+            self.expect("->", "after the condition")
+            branches.append(Branch(conditions, self.branch()))
+            while self.symbol(";"):
+                self.take()
+        self.enclosed = before
+        self.take()
+        return When(token.column, subject, name, tuple(branches))
+
+    def conditions(self, has_subject: bool) -> tuple[Node, ...]:
+        """Parse what stands before `->`: nothing for `else`, else the tests of which one must hold."""
+        if self.word("else"):
+            self.take()
+            return ()
+        found = []
+        while True:
+            found.append(self.test() if has_subject else self.nested(self.expression, enclosed=False))
+            if not self.symbol(","):
+                return tuple(found)
+            self.take()
+
+    def test(self) -> Node:
+        """Parse `5`, `in 1..3` or `is String`, tested on the subject."""
+        token = self.token
+        subject = Name(token.column, SUBJECT)
+        if self.word("in", "is") or self.symbol("!in", "!is"):
+            return self.joined(subject, token.value, _PRECEDENCE["in"])
+        return Binary(token.column, "==", subject, self.nested(self.expression, enclosed=False))
+
+    def returned(self) -> Node:
+        token = self.take()
+        if not self.symbol("@"):
+            self.fail(
+                "a lambda's last expression is its value; `return` needs a label, such as return@any", token
+            )
+        self.take()
+        label = self.take()
+        if label.kind != "name":
+            self.fail("expected the name of the function whose lambda ends here", label)
+        value = self.nested(self.expression, enclosed=self.enclosed)
+        return Return(token.column, label.value, value)
+
     def function(self) -> Node:
         token = self.expect("{", "to open the lambda")
-        parameters = self.parameters()
-        if self.symbol("}"):
-            self.fail("the lambda is empty")
-        body = self.nested(self.expression, enclosed=False)
+        parameters, types = self.parameters()
+        body = self.block("}")
         self.close("the lambda")
-        return Lambda(token.column, parameters, body)
+        return Lambda(token.column, parameters, body, types)
 
     def close(self, what: str) -> None:
         if not self.symbol("}"):
@@ -365,40 +544,22 @@ class _Parser:
             self.fail(f"expected }} to close {what}")
         self.take()
 
-    def parameters(self) -> tuple[Pattern, ...]:
+    def parameters(self) -> tuple[tuple[Pattern, ...], tuple[Type | None, ...]]:
         """Parse `a, (b, c) ->` if it stands here; otherwise take nothing."""
         start = self.at
         found: list[Pattern] = []
+        types: list[Type | None] = []
         while True:
-            if self.token.kind == "name":
-                found.append(self.take().value)
-            elif self.symbol("("):
-                self.take()
-                names = self.names()
-                if not names:
-                    break
-                found.append(names)
-            else:
+            pattern, kind = self.pattern()
+            if pattern is None:
                 break
-            if self.symbol(":"):
-                self.fail("types of parameters are not needed and not supported")
+            found.append(pattern)
+            types.append(kind)
             if self.symbol("->"):
                 self.take()
-                return tuple(found)
+                return tuple(found), tuple(types)
             if not self.symbol(","):
                 break
             self.take()
         self.at = start
-        return ()
-
-    def names(self) -> tuple[str, ...]:
-        names: list[str] = []
-        while self.token.kind == "name":
-            names.append(self.take().value)
-            if self.symbol(")"):
-                self.take()
-                return tuple(names)
-            if not self.symbol(","):
-                break
-            self.take()
-        return ()
+        return (), ()

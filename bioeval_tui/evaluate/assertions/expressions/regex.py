@@ -1,31 +1,56 @@
-"""Regular expressions that cannot hang: every pair of instruction and place is looked at once.
+"""Regular expressions as Java writes them, matched by the `regex` library within the time that is left.
 
-A pattern becomes a small program of at most 2,000 instructions, run by backtracking that remembers
-where it has been (as RE2's bit-state matcher does), so that work is bounded by program × text and is
-counted step by step. That excludes what needs more: back-references, look-around, possessive and atomic
-groups are refused when the pattern is read.
+What both write differently is translated: `\\d`, `\\w` and `\\s` are ASCII, `.` and `$` know all of Java's line
+ends, `\\Q…\\E`, `\\h`, `\\Z`, `\\p{Alpha}`. What only `regex` knows is refused, as Java would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+import regex
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluate.assertions.expressions.limits import Budget
-from bioeval_tui.evaluate.assertions.expressions.values import Found
+from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget, LimitError
+from bioeval_tui.evaluate.assertions.expressions.values import Found, from_units, to_units
 
-_MAX_SEEN = 4_000_000  # bytes
-
-Test = Callable[[str], bool]
-Instruction = tuple[str, object, object]
-"""`char test`, `split first second`, `jump to`, `save slot`, `assert kind`, `match`."""
-
-CLASSES: dict[str, Test] = {
-    "d": lambda char: "0" <= char <= "9",
-    "w": lambda char: char.isascii() and (char.isalnum() or char == "_"),
-    "s": lambda char: char in " \t\n\x0b\f\r",
+_LINE_ENDS = r"\n\r\x85\u2028\u2029"
+_BLANK = r" \t\xA0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000"
+_CLASSES = {
+    "d": "0-9",
+    "w": "a-zA-Z_0-9",
+    "s": r" \t\n\x0B\f\r",
+    "h": _BLANK,
+    "v": r"\n\x0B\f\r\x85\u2028\u2029",
 }
+_END = rf"(?=(?:\r\n|[{_LINE_ENDS}])?\Z)"
+_OUTSIDE = {"b": r"\b", "B": r"\B", "A": r"\A", "z": r"\Z", "Z": _END, "R": r"\R"}
+_CONTROL = {"t": r"\t", "n": r"\n", "r": r"\r", "f": r"\f", "e": r"\x1b", "a": r"\x07"}
+_POSIX = {
+    "Lower": "a-z",
+    "Upper": "A-Z",
+    "ASCII": r"\x00-\x7f",
+    "Alpha": "a-zA-Z",
+    "Digit": "0-9",
+    "Alnum": "a-zA-Z0-9",
+    "Punct": r"!-/:-@\[-`{-~",
+    "Graph": "!-~",
+    "Print": r"\x20-~",
+    "Blank": r" \t",
+    "Cntrl": r"\x00-\x1f\x7f",
+    "XDigit": "0-9a-fA-F",
+    "Space": r" \t\n\x0B\f\r",
+}
+_PROPERTY = re.compile(r"\{\^?[\w=]{1,40}\}|[A-Z]")
+_GROUP = re.compile(
+    r"\?(?:[:=!>]|<[=!]|<(?P<name>[a-zA-Z][a-zA-Z0-9]*)>|(?P<flags>[a-z]*(?:-[a-z]+)?)(?P<end>[:)]))"
+)
+_QUANTIFIER = re.compile(r"\{\d{1,5}(?:,\d{0,5})?\}")
+_OPTIONS = {"IGNORE_CASE": regex.IGNORECASE, "MULTILINE": regex.MULTILINE, "DOT_MATCHES_ALL": regex.DOTALL}
+_MOST_GROUPS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,106 +58,214 @@ class Regex:
     """A compiled pattern."""
 
     pattern: str
-    program: tuple[Instruction, ...]
-    groups: int
+    compiled: Any
 
-    def match_at(self, text: str, start: int, budget: Budget, *, full: bool = False) -> Found | None:
-        """Return the match that begins at `start` (and, if `full`, ends with the text), or None."""
-        seen = self._seen(text, budget)
-        return self._run(text, start, seen, budget, full)
+    def match_entire(self, text: str, budget: Budget) -> Found | None:
+        """Return the match of the whole text, or None."""
+        return next(self._found("fullmatch", text, 0, budget), None)
 
     def search(self, text: str, start: int, budget: Budget) -> Found | None:
         """Return the first match at or after `start`, or None."""
-        seen = self._seen(text, budget)
-        for place in range(start, len(text) + 1):
-            if place & 3 == 0:
-                budget.step()
-            # What failed from an earlier start fails from here too, so `seen` is shared.
-            if found := self._run(text, place, seen, budget, full=False):
-                return found
-        return None
+        return next(self._found("search", text, start, budget), None)
 
     def all(self, text: str, budget: Budget) -> list[Found]:
         """Return all matches that do not overlap."""
-        found: list[Found] = []
-        place = 0
-        while place <= len(text) and (match := self.search(text, place, budget)):
-            budget.hold(200)
-            found.append(match)
-            place = match.start + (len(match.value) or 1)
-        return found
+        return list(self._found("finditer", text, 0, budget))
 
-    def _seen(self, text: str, budget: Budget) -> bytearray:
-        size = len(self.program) * (len(text) + 1)
-        if size > _MAX_SEEN:
-            raise ExpressionError(
-                f"the text of {len(text):,} characters is too long for this pattern; take() a part of it"
-            )
-        budget.step(1 + size // 4096)
-        return bytearray(size)
-
-    def _run(self, text: str, start: int, seen: bytearray, budget: Budget, full: bool) -> Found | None:
-        held = budget.memory
+    def _found(self, how: str, text: str, start: int, budget: Budget) -> Iterator[Found]:
+        budget.read_text(len(text))
+        whole = from_units(text)
+        places = {"pos": len(from_units(text[:start]))} if how != "fullmatch" else {}
+        method = {
+            "fullmatch": self.compiled.fullmatch,
+            "search": self.compiled.search,
+            "finditer": self.compiled.finditer,
+        }[how]
         try:
-            return self._backtrack(text, start, seen, budget, full)
-        finally:
-            budget.memory = held  # the stack is gone
-
-    def _backtrack(self, text: str, start: int, seen: bytearray, budget: Budget, full: bool) -> Found | None:
-        size = len(text) + 1
-        work = 0
-        stack: list[tuple[int, int, tuple[int, ...]]] = [(0, start, (-1,) * (2 * self.groups + 2))]
-        while stack:
-            at, place, slots = stack.pop()
-            while True:
-                work += 1
-                if work & 3 == 0:  # one of these is about a quarter of a step of the tree walk
-                    budget.step()
-                if seen[at * size + place]:
-                    break
-                seen[at * size + place] = 1
-                operation, first, second = self.program[at]
-                if operation == "char":
-                    if place >= len(text) or not first(text[place]):  # type: ignore[operator]
-                        break
-                    at, place = at + 1, place + 1
-                elif operation == "split":
-                    budget.hold(96 + 16 * self.groups)
-                    stack.append((second, place, slots))  # type: ignore[arg-type]
-                    at = first  # type: ignore[assignment]
-                elif operation == "jump":
-                    at = first  # type: ignore[assignment]
-                elif operation == "save":
-                    slots = (*slots[:first], place, *slots[first + 1 :])  # type: ignore[index,operator]
-                    at += 1
-                elif operation == "assert":
-                    if not _holds(str(first), text, place):
-                        break
-                    at += 1
-                elif full and place != len(text):
-                    break
-                else:
-                    return self._found(text, start, place, slots)
-        return None
-
-    def _found(self, text: str, start: int, end: int, slots: tuple[int, ...]) -> Found:
-        groups = [text[start:end]]
-        for group in range(1, self.groups + 1):
-            begin, stop = slots[2 * group : 2 * group + 2]
-            groups.append(text[begin:stop] if begin >= 0 <= stop else "")
-        return Found(groups[0], groups, start)
+            found = method(whole, timeout=budget.seconds_left(), concurrent=True, **places)
+            for match in found if how == "finditer" else [found] if found else []:
+                yield _as_found(match, whole, budget)
+        except TimeoutError:
+            raise LimitError(
+                "this pattern takes too long on this text; write one that backtracks less"
+            ) from None
 
 
-def _holds(kind: str, text: str, place: int) -> bool:
-    if kind == "start":
-        return place == 0
-    if kind == "end":
-        return place == len(text) or (place == len(text) - 1 and text[place] == "\n")
-    if kind == "start of line":
-        return place == 0 or text[place - 1] == "\n"
-    if kind == "end of line":
-        return place == len(text) or text[place] == "\n"
-    word = CLASSES["w"]
-    before = place > 0 and word(text[place - 1])
-    after = place < len(text) and word(text[place])
-    return (before != after) == (kind == "word")
+def _as_found(match: Any, text: str, budget: Budget) -> Found:
+    groups = [to_units(group or "") for group in (match.group(), *match.groups())]
+    budget.hold(2 * CELL + sum(CELL + 2 * len(group) for group in groups))
+    budget.step(1 + len(groups))
+    return Found(groups[0], groups, len(to_units(text[: match.start()])), dict(match.re.groupindex))
+
+
+def compile_pattern(pattern: str, options: frozenset[str] = frozenset()) -> Regex:
+    """Return `pattern` compiled; `options` are names of Kotlin's RegexOption.
+
+    Raises:
+        ExpressionError: the pattern is wrong, too big, or uses what is not supported.
+    """
+    if len(pattern) > 1_000:
+        raise ExpressionError("the pattern is longer than 1,000 characters")
+    if unknown := options - _OPTIONS.keys():
+        raise ExpressionError(f"RegexOption.{min(unknown)} is not supported")
+    flags = regex.V1 | regex.UNICODE
+    for name in options:
+        flags |= _OPTIONS[name]
+    translated = _Translator(from_units(pattern), "DOT_MATCHES_ALL" in options, "MULTILINE" in options).run()
+    try:
+        return Regex(pattern, regex.compile(translated, flags, cache_pattern=False))
+    except (regex.error, RecursionError, OverflowError) as error:
+        reason = getattr(error, "msg", "") or "it is nested too deeply"
+        raise ExpressionError(f"the pattern is wrong: {reason}") from None
+
+
+class _Translator:
+    def __init__(self, pattern: str, dot_all: bool, lines: bool) -> None:
+        self.pattern = pattern
+        self.at = 0
+        self.flags = [
+            (dot_all, lines)
+        ]  # of each open group: `.` matches all, `$` matches at every line's end
+
+    def error(self, what: str) -> ExpressionError:
+        return ExpressionError(
+            f"the pattern has {what} at its character {min(self.at, len(self.pattern)) + 1}"
+        )
+
+    def run(self) -> str:
+        parts: list[str] = []
+        while self.at < len(self.pattern):
+            parts.append(self.piece())
+        if len(self.flags) > 1:
+            raise self.error("a ( that is not closed")
+        return "".join(parts)
+
+    def piece(self) -> str:
+        char = self.pattern[self.at]
+        if char == "\\":
+            return self.escaped(inside=False)
+        if char == "[":
+            return self.set_of()
+        if char == "(":
+            return self.group()
+        self.at += 1
+        if char == ")":
+            if len(self.flags) == 1:
+                raise self.error("an unmatched )")
+            self.flags.pop()
+        if char == ".":
+            return "." if self.flags[-1][0] else f"[^{_LINE_ENDS}]"
+        if char == "$":
+            return rf"(?=[{_LINE_ENDS}]|\Z)" if self.flags[-1][1] else _END
+        if char == "{":
+            return self.counted()
+        return char
+
+    def counted(self) -> str:
+        self.at -= 1
+        found = _QUANTIFIER.match(self.pattern, self.at)
+        if found is None:
+            raise self.error("a { that does not begin a count such as {2,3}")
+        self.at = found.end()
+        return found.group()
+
+    def group(self) -> str:
+        if len(self.flags) > _MOST_GROUPS:
+            raise self.error("too many groups inside groups")
+        if not self.pattern.startswith("(?", self.at):
+            self.at += 1
+            self.flags.append(self.flags[-1])
+            return "("
+        found = _GROUP.match(self.pattern, self.at + 1)
+        if found is None:
+            raise self.error("a group of a kind that is not supported")
+        self.at = found.end()
+        on, _, off = (found["flags"] or "").partition("-")
+        if set(on + off) - set("ims"):
+            raise self.error(f"the flags {on + off}; i, m and s are supported,")
+        dot_all, lines = self.flags[-1]
+        now = (("s" in on or dot_all) and "s" not in off, ("m" in on or lines) and "m" not in off)
+        if found["end"] == ")":
+            self.flags[-1] = now
+        else:
+            self.flags.append(now)
+        return "(" + found.group() if on or off or found["end"] != ")" else ""
+
+    def set_of(self) -> str:
+        parts = ["["]
+        self.at += 1
+        if self.pattern.startswith("^", self.at):
+            parts.append("^")
+            self.at += 1
+        first = True
+        while not self.pattern.startswith("]", self.at) or first:
+            if self.at >= len(self.pattern):
+                raise self.error("a [ that is not closed")
+            char = self.pattern[self.at]
+            if char == "]":
+                raise self.error("an empty set []")
+            first = False
+            if char == "\\":
+                parts.append(self.escaped(inside=True))
+            elif char == "[":
+                parts.append(self.set_of())
+            elif self.pattern.startswith("&&", self.at):
+                parts.append("&&")
+                self.at += 2
+            else:
+                self.at += 1
+                parts.append("\\" + char if char in "|~&#" else char)
+        self.at += 1
+        return "".join([*parts, "]"])
+
+    def escaped(self, *, inside: bool) -> str:
+        letter = self.pattern[self.at + 1 : self.at + 2]
+        if not letter:
+            raise self.error("a \\ with nothing after it")
+        start, self.at = self.at, self.at + 2
+        if letter.lower() in _CLASSES:
+            content = _CLASSES[letter.lower()]
+            return f"[^{content}]" if letter.isupper() else content if inside else f"[{content}]"
+        if letter in _CONTROL:
+            return _CONTROL[letter]
+        if letter == "Q":
+            end = self.pattern.find("\\E", self.at)
+            text = self.pattern[self.at : end if end >= 0 else None]
+            self.at = end + 2 if end >= 0 else len(self.pattern)
+            return regex.escape(text)
+        if letter in "pP":
+            return self.property(letter == "P", inside)
+        if letter in "ux":
+            return self.coded(letter)
+        if not inside and letter in _OUTSIDE:
+            return _OUTSIDE[letter]
+        if not inside and letter.isdecimal() and letter != "0":
+            return "\\" + letter
+        if not inside and letter == "k" and (name := re.match(r"<(\w+)>", self.pattern[self.at :])):
+            self.at += name.end()
+            return f"(?P={name[1]})"
+        if letter.isalnum():
+            self.at = start
+            raise self.error(f"\\{letter}, which is not supported,")
+        return regex.escape(letter)
+
+    def property(self, negated: bool, inside: bool) -> str:
+        found = _PROPERTY.match(self.pattern, self.at)
+        if found is None:
+            raise self.error("a \\p without its {name}")
+        self.at = found.end()
+        name = found.group().strip("{}")
+        if name in _POSIX:
+            return f"[^{_POSIX[name]}]" if negated else _POSIX[name] if inside else f"[{_POSIX[name]}]"
+        if name.startswith("java"):
+            raise self.error(f"\\p{{{name}}}, which is not supported,")
+        return f"\\{'P' if negated else 'p'}{{{name.removeprefix('Is')}}}"
+
+    def coded(self, letter: str) -> str:
+        found = re.compile(
+            r"[0-9a-fA-F]{4}" if letter == "u" else r"[0-9a-fA-F]{2}|\{[0-9a-fA-F]{1,6}\}"
+        ).match(self.pattern, self.at)
+        if found is None:
+            raise self.error(f"a \\{letter} without its digits")
+        self.at = found.end()
+        return regex.escape(chr(min(int(found.group().strip("{}"), 16), 0x10FFFF)))

@@ -10,12 +10,15 @@ from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Char,
     Entry,
+    EnumValue,
     Indexed,
     Key,
     Long,
     OrderedSet,
     Pair,
     Record,
+    Sequence,
+    Triple,
     Value,
     from_units,
 )
@@ -35,15 +38,18 @@ def to_json(value: Value, budget: Budget) -> Value:
         return int(value)
     if kind is float:
         return value if value - value == 0 else to_text(value, budget)
-    if kind is str or kind is Char:
+    if kind in (str, Char, EnumValue):
         budget.build_text(len(value))
         return from_units(str(value))
-    if kind is list or kind is OrderedSet:
-        return [to_json(item, budget) for item in value]
+    if kind in (list, OrderedSet, Sequence):
+        items = value.elements() if kind is Sequence else value
+        return [to_json(item, budget) for item in budget.each(items)]
     if kind is dict or kind is Record:
         return {_key(key, budget): to_json(item, budget) for key, item in value.items()}
     if kind is Pair:
         return [to_json(value.first, budget), to_json(value.second, budget)]
+    if kind is Triple:
+        return [to_json(part, budget) for part in (value.first, value.second, value.third)]
     if kind is Entry:
         return {"key": to_json(value.key, budget), "value": to_json(value.value, budget)}
     if kind is Indexed:

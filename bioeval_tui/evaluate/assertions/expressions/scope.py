@@ -1,18 +1,23 @@
-"""What expressions can see: `objectContext` and `evaluation`, shaped from their JSON.
+"""What expressions can see: `objectContext` and `evaluation`, their types, and values made of their JSON.
 
-Names and derived properties (`it.type`, `objectContext.entities`) are those of the published system's
-jobs; a part that an agent leaves out has an empty value, so that a missing list is not an error.
+Classes and properties are those of the published system's jobs. A part that an agent leaves out has an empty
+value, so that a missing list is not an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluate.assertions.expressions.comparison import set_of
+from bioeval_tui.evaluate.assertions.expressions.limits import Budget, Limits
+from bioeval_tui.evaluate.assertions.expressions.types import UNKNOWN, Type, declare, read_type
 from bioeval_tui.evaluate.assertions.expressions.values import (
     LONG_MAX,
     LONG_MIN,
+    EnumValue,
     Long,
     Record,
     Value,
@@ -22,88 +27,104 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
 
 DOMAIN_NODE = "DomainNode"
 
-# A record's properties with what stands for one that is missing.
-_RESOURCE: dict[str, Any] = {
-    "id": None, "name": None, "description": None, "properties": {}, "labels": [], "aliases": [], "type": None,
-}  # fmt: skip
-_FUNCTION: dict[str, Any] = dict.fromkeys(
-    ("name", "description", "label", "view", "staticMethod", "inputTypeSchema")
-)
-_MESSAGE: dict[str, Any] = {"content": "", "role": None, "timeTakenMillis": 0, "events": []}
-_CALL: dict[str, Any] = {"function": None, "args": {}}
-_EVENT: dict[str, Any] = dict.fromkeys(("systemPrompt", "request", "output", "content", "summaryDirection"))
-_CONTEXT: dict[str, Any] = {"context": None, "resources": [], "functions": [], "entities": []}
-_EVALUATION: dict[str, Any] = {
-    "transcript": [], "functionCalls": [], "events": [], "failureCount": 0, "done": False, "model": None,
-    "sessionId": None, "job": None,
-}  # fmt: skip
-_JOB = [
-    "name",
-    "prompt",
-    "voice",
-    "temperature",
-    "signoff",
-    "user",
-    "chatbot",
-    "url",
-    "protocol",
-    "model",
-    "knowledgeUrl",
-    "objectContextUrl",
-    "timeoutMs",
-    "kind",
-    "lines",
-    "say",
-    "maxTurns",
-    "greetings",
-    "seeds",
-    "text",
-    "conversation",
-    "role",
-    "content",
-    "setups",
-    "cypher",
-    "tasks",
-    "task",
-    "acceptanceCriteria",
-    "type",
-    "rules",
-    "passAbove",
-    "facts",
-    "assertions",
-    "expression",
-    "expected",
-    "weight",
-    "medal",
-    "timeline",
-    "submission",
-    "evaluator",
-    "target",
-    "scorer",
-    "aspirationalAverage",
-    "repeats",
-    "seed",
-    "order",
-    "sensitive",
-    "arguments",
-]
-
-ROOTS: dict[str, frozenset[str]] = {
-    "objectContext": frozenset(_CONTEXT),
-    "evaluation": frozenset(_EVALUATION),
+ENUMS: dict[str, tuple[str, ...]] = {
+    "MessageRole": ("user", "assistant", "system", "tool"),
+    "TaskType": ("question", "task"),
+    "RegexOption": ("IGNORE_CASE", "MULTILINE", "DOT_MATCHES_ALL"),
 }
-"""The names in scope, with their properties."""
+TEXT_ENUMS = ("MessageRole", "TaskType")
+"""Enums whose values are texts as well: jobs of both kinds of author compare them."""
 
-PROPERTIES_OF_RECORDS = frozenset().union(
-    _RESOURCE, _FUNCTION, _MESSAGE, _CALL, _EVENT, _CONTEXT, _EVALUATION, _JOB
-)
-"""Every property that any record can have."""
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property of a record. `ours` is not in the published system; `component` is part of its text and equality."""
+
+    type: Type
+    component: bool
+    ours: bool
+
+
+def _properties(text: str) -> dict[str, Property]:
+    """Read `name: Type, …; derived: Type; ours: Type`."""
+    found: dict[str, Property] = {}
+    for place, part in enumerate(text.split("; ")):
+        for item in (
+            part.replace(", ", "\n")
+            .replace("String\nAny?", "String, Any?")
+            .replace("String\nAny>", "String, Any>")
+            .splitlines()
+        ):
+            name, _, kind = item.partition(": ")
+            if name:
+                found[name] = Property(read_type(kind), place == 0, place == 2)
+    return found
+
+
+RECORDS: dict[str, dict[str, Property]] = {
+    kind: _properties(text)
+    for kind, text in {
+        "ObjectContext": "context: String, resources: List<Resource>, functions: List<FunctionMetadata>; "
+        "entities: List<Resource>",
+        "Resource": "id: String, name: String, description: String, properties: Map<String, Any?>, "
+        "labels: Set<String>, aliases: Set<String>; ; type: String",
+        "FunctionMetadata": "name: String, description: String, label: String?, view: String?, "
+        "staticMethod: Boolean, inputTypeSchema: String",
+        "TimedOpenAiCompatibleMessage": "content: String, role: MessageRole, timeTakenMillis: Long, "
+        "events: List<GenerationEvent>",
+        "FunctionCall": "function: String, args: Map<String, Any>",
+        "GenerationEvent": "; ; systemPrompt: *, request: *, output: *, content: *, summaryDirection: *",
+        "SystemPromptEvent": "systemPrompt: String",
+        "FunctionCallEvent": "request: FunctionCallRequest",
+        "FunctionResponseEvent": "output: String",
+        "BoogieRequestEvent": "content: *, summaryDirection: *",
+        "FunctionCallRequest": "function: FunctionIdentification, arguments: Map<String, Any>, context: String",
+        "FunctionIdentification": "name: String",
+        "Evaluation": "sessionId: String, model: String, job: EvaluationJob, "
+        "transcript: List<TimedOpenAiCompatibleMessage>, done: Boolean, failureCount: Int; "
+        "events: List<GenerationEvent>, functionCalls: List<FunctionCall>",
+        "EvaluationJob": "evaluator: Evaluator, aspirationalAverage: Long, target: SessionCreationRequest, "
+        "scorer: Scorer, maxTurns: Int, greetings: List<String>, tasks: List<Task>, facts: List<String>, "
+        "assertions: List<*>",
+        "Evaluator": "name: String, voice: String, prompt: String, temperature: Double, signoff: String",
+        "Scorer": "prompt: String, temperature: Double",
+        "SessionCreationRequest": "user: String, chatbot: String",
+        "Task": "type: TaskType, task: String, acceptanceCriteria: String",
+    }.items()
+}
+"""The classes of the state with their properties, in the published order."""
+
+_EVENTS = {
+    "systemPrompt": "SystemPromptEvent",
+    "request": "FunctionCallEvent",
+    "output": "FunctionResponseEvent",
+}
+_OPEN = ("EvaluationJob", "Evaluator", "Scorer", "SessionCreationRequest", "Task")
+"""Classes whose values may have more properties than the published ones: those of this program's jobs."""
+
+for _kind in RECORDS:
+    _above = "GenerationEvent" if _kind.endswith("Event") and _kind != "GenerationEvent" else ""
+    declare(_kind + (f": {_above}" if _above else ""), final=_kind != "GenerationEvent")
+for _kind in TEXT_ENUMS:
+    declare(f"{_kind}: Comparable<{_kind}>", final=True, also="String")
+
+ROOTS: dict[str, Type] = {"objectContext": Type("ObjectContext"), "evaluation": Type("Evaluation")}
+"""The names in scope, with their types."""
 
 _MAX_DEPTH = 60
+_WIDE = Limits(steps=2**40, seconds=1e6, memory=2**50)
 
 
 class Scope(dict[str, Value]):
     """Names with their values, shaped. Build it once per state; many expressions can share it."""
+
+
+def property_of(kind: str, name: str) -> Property | None:
+    """Return a property of a class of the state; of a job's parts, what is not known is of any type."""
+    found = RECORDS.get(kind, {}).get(name)
+    if found is None and kind in _OPEN:
+        return Property(UNKNOWN, component=False, ours=True)
+    return found
 
 
 def scope(object_context: Mapping[str, Any] | None, evaluation: Mapping[str, Any]) -> Scope:
@@ -118,99 +139,91 @@ def scope(object_context: Mapping[str, Any] | None, evaluation: Mapping[str, Any
     Raises:
         ExpressionError: a part has the wrong shape, such as `resources` that is no list.
     """
-    return Scope(objectContext=_context(object_context), evaluation=_evaluation(evaluation))
+    context = (
+        None if object_context is None else _value(object_context, ROOTS["objectContext"], "objectContext")
+    )
+    return Scope(objectContext=context, evaluation=_value(evaluation, ROOTS["evaluation"], "evaluation"))
 
 
 def shaped(names: Mapping[str, Any]) -> Scope:
     """Return `names` shaped; a `Scope` is returned as it is."""
     if isinstance(names, Scope):
         return names
-    result = scope(names.get("objectContext"), names.get("evaluation") or {})
-    for name in names:
-        if name not in ROOTS:
-            result[name] = _plain(names[name], 0)
-    return result
+    return scope(names.get("objectContext"), names.get("evaluation") or {})
 
 
-def _context(value: Mapping[str, Any] | None) -> Record | None:
-    if value is None:
+def enum_value(kind: str, name: str) -> EnumValue:
+    """Return the value of an enum; a name that the enum does not have comes after the others."""
+    names = ENUMS[kind]
+    return EnumValue(kind, name, names.index(name) if name in names else len(names))
+
+
+def _value(value: Any, kind: Type, place: str) -> Value:
+    """Return a JSON value as a value of the type that the published system reads it as."""
+    if kind.name in RECORDS:
+        return _record(value, kind.name, place)
+    if kind.name in ("List", "Set") and kind.args:
+        items = [] if value is None else value
+        if not isinstance(items, list | tuple):
+            raise ExpressionError(f"{place} must be a list, not {type(value).__name__}")
+        listed = [_value(item, kind.args[0], place) for item in items]
+        return listed if kind.name == "List" else set_of(listed, Budget(_WIDE))
+    if kind.name == "Map":
+        if value is not None and not isinstance(value, Mapping):
+            raise ExpressionError(f"{place} must be a map, not {type(value).__name__}")
+        return _plain(value or {}, 0)
+    if kind.name in ENUMS and isinstance(value, str):
+        return enum_value(kind.name, to_units(value))
+    if kind.name == "Long" and type(value) in (int, type(None)):
+        return Long(value or 0)
+    if value is None and kind.name in ("Int", "Boolean"):
+        return 0 if kind.name == "Int" else False
+    return _plain(value, 0)
+
+
+def _record(value: Any, kind: str, place: str) -> Record | None:
+    if value is None and kind not in ("Evaluation", "TimedOpenAiCompatibleMessage"):
         return None
-    context = _record("objectContext", value, _CONTEXT)
-    resources = [_resource(item) for item in _items(value, "resources")]
-    context["resources"] = resources
-    context["functions"] = [_record("function", item, _FUNCTION) for item in _items(value, "functions")]
-    context["entities"] = [item for item in resources if DOMAIN_NODE in item["labels"]]
-    return context
-
-
-def _resource(value: Any) -> Record:
-    resource = _record("resource", value, _RESOURCE)
-    if resource["description"] is None:
-        resource["description"] = resource["name"]
-    kinds = [label for label in resource["labels"] if label != DOMAIN_NODE]
-    resource["type"] = kinds[0] if kinds else None
-    return resource
-
-
-def _evaluation(value: Mapping[str, Any]) -> Record:
-    record = _record("evaluation", value, _EVALUATION)
-    messages = []
-    for item in _items(value, "transcript"):
-        message = _record("message", item, _MESSAGE)
-        taken = message["timeTakenMillis"]
-        if type(taken) is int:
-            message["timeTakenMillis"] = Long(taken)
-        message["events"] = [_event(event) for event in _items(item, "events")]
-        messages.append(message)
-    record["transcript"] = messages
-    record["functionCalls"] = [
-        _record("functionCall", item, _CALL) for item in _items(value, "functionCalls")
-    ]
-    record["events"] = [_event(item) for item in _items(value, "events")]
-    record["job"] = _records("job", value.get("job"), 0)
-    return record
-
-
-def _event(value: Any) -> Record:
-    event = _record("event", value, _EVENT)
-    if isinstance(value.get("request"), Mapping):
-        request = _record("request", value["request"], {"function": None, "arguments": {}, "context": None})
-        if isinstance(value["request"].get("function"), Mapping):
-            request["function"] = _record("function", value["request"]["function"], {"name": None})
-        event["request"] = request
-    return event
-
-
-def _record(kind: str, value: Any, defaults: Mapping[str, Any]) -> Record:
-    """Return a record of the fields in `value`, each a plain value; null lists and maps become empty."""
     if not isinstance(value, Mapping):
-        raise ExpressionError(f"a {kind} must be an object with properties, not {type(value).__name__}")
-    fields = {name: _plain(item, 0) for name, item in value.items() if isinstance(name, str)}
-    for name, default in defaults.items():
-        given = fields.get(name)
-        if given is None:
-            fields[name] = type(default)() if isinstance(default, list | dict) else default
-        elif isinstance(default, list | dict) and type(given) is not type(default) and name != "args":
-            wanted = "list" if isinstance(default, list) else "map"
-            raise ExpressionError(f"{name} of a {kind} must be a {wanted}, not {type(value[name]).__name__}")
-    return Record(kind, fields)
+        raise ExpressionError(f"{place} must be an object with properties, not {type(value).__name__}")
+    if kind == "GenerationEvent":
+        kind = next(
+            (name for key, name in _EVENTS.items() if value.get(key) is not None), "BoogieRequestEvent"
+        )
+    known = RECORDS[kind]
+    fields = {
+        name: _value(value.get(name), prop.type, f"{name} of {place}")
+        for name, prop in known.items()
+        if kind not in _OPEN or value.get(name) is not None
+    }
+    if kind in _OPEN:
+        rest = {key: item for key, item in value.items() if isinstance(key, str) and key not in fields}
+        fields.update({key: _job_part(key, item, 0) for key, item in rest.items()})
+    if kind.endswith("Event"):
+        fields = {**dict.fromkeys(RECORDS["GenerationEvent"]), **fields}
+    _derive(kind, fields)
+    return Record(
+        kind, fields, tuple(name for name, prop in known.items() if prop.component and name in fields)
+    )
 
 
-def _items(value: Mapping[str, Any], name: str) -> list[Any]:
-    items = value.get(name)
-    if items is None:
-        return []
-    if not isinstance(items, list | tuple):
-        raise ExpressionError(f"{name} must be a list, not {type(items).__name__}")
-    return list(items)
+def _derive(kind: str, fields: dict[str, Value]) -> None:
+    """Fill in what the published classes compute of the rest."""
+    if kind == "ObjectContext":
+        fields["entities"] = [item for item in fields["resources"] if item and DOMAIN_NODE in item["labels"]]
+    elif kind == "Resource":
+        if fields["description"] is None:
+            fields["description"] = fields["name"]
+        kinds = [label for label in fields["labels"] if label != DOMAIN_NODE]
+        fields["type"] = kinds[0] if kinds else None
 
 
-def _records(kind: str, value: Any, depth: int) -> Value:
-    """Return a job's part: every object is read with a dot."""
+def _job_part(kind: str, value: Any, depth: int) -> Value:
+    """Return a part of a job that the published classes do not have: every object is read with a dot."""
     if isinstance(value, Mapping) and depth < _MAX_DEPTH:
-        return Record(kind, {str(key): _records(str(key), item, depth + 1) for key, item in value.items()})
+        return Record(kind, {str(key): _job_part(str(key), item, depth + 1) for key, item in value.items()})
     if isinstance(value, list | tuple) and depth < _MAX_DEPTH:
-        return [_records(kind, item, depth + 1) for item in value]
+        return [_job_part(kind, item, depth + 1) for item in value]
     return _plain(value, depth)
 
 

@@ -1,12 +1,12 @@
 """The functions and properties of the language, each declared by its Kotlin signature.
 
-`@kotlin("String.take(n: Int): String")` puts a Python function under that name. The declaration is what
-calls are checked against when an expression is loaded (names, number of arguments, lambdas) and again
-when it runs (types of the receiver and the arguments), and what the documentation lists.
+`@kotlin("Iterable<T>.first(predicate: (T) -> Boolean = _): T")` puts a Python function under that name. The
+declaration is what calls are checked against when an expression is loaded (names, arguments, types of lambdas
+and results) and again when it runs (types of the receiver and the arguments), and what the documentation
+lists. `types` says which types there are.
 
-Types in declarations: those of `TYPES`, joined with `|`; `?` after one lets null in; `Fn0`, `Fn1`,
-`Fn2` are lambdas by their number of parameters; `T` and other unknown words in results promise nothing.
-A parameter with `=` may be left out, one after `vararg` may be given any number of times.
+A parameter with `=` may be left out, one after `vararg` may be given any number of times. Of the results,
+`Same<T>` is what the receiver is (a list, a sequence or a text), `Many<R>` a list, or a sequence of one.
 """
 
 from __future__ import annotations
@@ -18,66 +18,91 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from bioeval_tui.evaluate.assertions.expressions.regex import Regex
-from bioeval_tui.evaluate.assertions.expressions.tree import Argument, Lambda
+from bioeval_tui.evaluate.assertions.expressions.tree import Argument, Lambda, Reference
+from bioeval_tui.evaluate.assertions.expressions.types import Type, read_type
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Char,
+    Comparator,
     Entry,
+    EnumValue,
     Found,
+    Grouping,
     Indexed,
     Interval,
     Long,
     OrderedSet,
     Pair,
     Record,
-    RegexOption,
+    Sequence,
+    Triple,
+    Unit,
     Value,
 )
 
-TYPES: dict[str, tuple[type, ...]] = {
+_NULL = type(None)
+_ITERABLE = (list, OrderedSet, range, Interval)
+_ANYTHING = (
+    *(int, Long, float, str, Char, bool, list, OrderedSet, dict, range, Interval, Pair, Triple, Entry),
+    *(Indexed, Found, Regex, EnumValue, Record, Sequence, Comparator, Grouping, Unit),
+)
+RUNTIME: dict[str, tuple[type, ...]] = {
     "Int": (int,),
     "Long": (Long,),
-    "Integer": (int, Long),
     "Double": (float,),
     "Number": (int, Long, float),
-    "String": (str,),
+    "String": (str, EnumValue),
+    "CharSequence": (str, EnumValue),
     "Char": (Char,),
     "Boolean": (bool,),
+    "Comparable": (int, Long, float, str, Char, bool, EnumValue),
+    "Unit": (Unit,),
     "List": (list,),
     "Set": (OrderedSet,),
     "Map": (dict,),
     "Collection": (list, OrderedSet),
-    "Iterable": (list, OrderedSet, range, Interval),
-    "Range": (range,),
-    "ClosedRange": (Interval,),
+    "Iterable": _ITERABLE,
+    "Flow": (*_ITERABLE, Sequence),
+    "Items": (*_ITERABLE, Sequence, str, EnumValue),
+    "Each": (*_ITERABLE, Sequence, str, EnumValue, dict),
+    "Sequence": (Sequence,),
+    "IntRange": (range,),
+    "IntProgression": (range,),
+    "LongRange": (Interval,),
+    "CharRange": (Interval,),
+    "ClosedRange": (range, Interval),
     "Pair": (Pair,),
+    "Triple": (Triple,),
     "Entry": (Entry,),
     "IndexedValue": (Indexed,),
     "MatchResult": (Found,),
     "Regex": (Regex,),
-    "RegexOption": (RegexOption,),
-    "Any": (
-        *(int, Long, float, str, Char, bool, list, OrderedSet, dict, range, Interval, Pair, Entry),
-        *(Indexed, Found, Regex, RegexOption, Record),
-    ),
+    "RegexOption": (EnumValue,),
+    "Comparator": (Comparator,),
+    "Grouping": (Grouping,),
+    "N": (int, Long, float),
+    "C": (int, Long, float, str, Char, bool, EnumValue),
+    "Any": _ANYTHING,
+    "MessageRole": (EnumValue,),
+    "TaskType": (EnumValue,),
+    **dict.fromkeys(("Float", "Short", "Byte", "Nothing"), ()),
 }
-NOTHING = type(None)
-
-_SIGNATURE = re.compile(
-    r"(?:(?P<receiver>[\w|?]+)\.)?(?P<name>\w+)(?P<list>\((?P<parameters>.*)\))?: (?P<result>.+)"
-)
-_PARAMETER = re.compile(r"(?P<vararg>vararg )?(?P<name>\w+): (?P<type>[\w|?]+)(?P<default> = \S+)?")
+"""What values of a class are when an expression runs; the classes of the state, which are not here, are records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. `lambda_size` is the number of the lambda's parameters, -1 if it takes a value."""
+    """One parameter; `lambda_size` is the number of the lambda's parameters, -1 if it takes a value."""
 
     name: str
+    type: Type
     types: frozenset[type]
-    shown: str
     optional: bool
     repeated: bool
-    lambda_size: int
+
+    @property
+    def lambda_size(self) -> int:
+        """How many parameters a lambda given here has; -1 if a value is wanted."""
+        return len(self.type.args) - 1 if self.type.is_function else -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +111,10 @@ class Signature:
 
     declaration: str
     name: str
-    receiver: frozenset[type]
-    shown_receiver: str
+    receiver: Type | None
+    receivers: frozenset[type]
     parameters: tuple[Parameter, ...] | None
-    result: str
+    result: Type
     compute: Callable[..., Value]
 
 
@@ -112,7 +137,7 @@ def kotlin(*declarations: str) -> Callable[[Compute], Compute]:
             signature = _read(declaration, compute)
             if signature.parameters is None:
                 PROPERTIES.setdefault(signature.name, []).append(signature)
-            elif signature.shown_receiver:
+            elif signature.receiver is not None:
                 METHODS.setdefault(signature.name, []).append(signature)
             else:
                 FUNCTIONS.setdefault(signature.name, []).append(signature)
@@ -129,20 +154,20 @@ def bind(signature: Signature, arguments: tuple[Argument, ...]) -> list[int] | N
         place = _place(parameters, argument, position, places)
         if place is None or (place in places and not parameters[place].repeated):
             return None
-        wanted = parameters[place].lambda_size
-        node = argument.value
-        if isinstance(node, Lambda):
-            if not fits(node, wanted):
-                return None
-        elif wanted >= 0:
+        if not fits(argument, parameters[place].lambda_size):
             return None
         places.append(place)
     missing = (index for index, parameter in enumerate(parameters) if not parameter.optional)
     return places if all(index in places for index in missing) else None
 
 
-def fits(node: Lambda, wanted: int) -> bool:
-    """Say whether a lambda can be given where `wanted` values will be passed; one can be `it`."""
+def fits(argument: Argument, wanted: int) -> bool:
+    """Say whether an argument can stand where a lambda of `wanted` parameters (or, with -1, a value) does."""
+    node = argument.value
+    if isinstance(node, Reference):
+        return wanted > 0
+    if not isinstance(node, Lambda):
+        return wanted < 0
     size = len(node.parameters)
     return size == wanted or (wanted == 1 and size == 0)
 
@@ -152,7 +177,7 @@ def describe(signature: Signature, *, types: bool = False) -> str:
     if signature.parameters is None:
         return signature.name
     shown = ", ".join(
-        "{ … }" if part.lambda_size >= 0 else (part.shown if types else part.name) + "…" * part.repeated
+        "{ … }" if part.lambda_size >= 0 else (str(part.type) if types else part.name) + "…" * part.repeated
         for part in signature.parameters
         if types or not part.optional or part.repeated
     )
@@ -182,31 +207,32 @@ def _place(
 
 
 def _read(declaration: str, compute: Callable[..., Any]) -> Signature:
-    match = _SIGNATURE.fullmatch(declaration)
-    assert match is not None, declaration
+    head, bracket, rest = declaration.partition("(")
     parameters = None
-    if match["list"] is not None:
-        parameters = tuple(_parameter(part) for part in match["parameters"].split(", ") if part)
-    receiver = match["receiver"] or ""
-    return Signature(
-        declaration, match["name"], _types(receiver), receiver, parameters, match["result"], compute
-    )
+    if bracket:
+        inner, _, result = rest.rpartition("): ")
+        parameters = tuple(map(_parameter, re.split(r", (?=(?:vararg )?\w+: )", inner))) if inner else ()
+    else:
+        head, _, result = declaration.rpartition(": ")
+    receiver, _, name = head.rpartition(".")
+    kind = read_type(receiver) if receiver else None
+    accepted = runtime_types(kind) if kind else frozenset[type]()
+    return Signature(declaration, name, kind, accepted, parameters, read_type(result), compute)
 
 
 def _parameter(text: str) -> Parameter:
-    match = _PARAMETER.fullmatch(text)
-    assert match is not None, text
-    repeated = bool(match["vararg"])
-    size = int(match["type"][2:3]) if match["type"].startswith("Fn") else -1
-    optional = repeated or bool(match["default"])
-    return Parameter(match["name"], _types(match["type"]), match["type"], optional, repeated, size)
+    text, optional, _ = text.partition(" = ")
+    repeated = text.startswith("vararg ")
+    name, _, kind = text.removeprefix("vararg ").partition(": ")
+    given = read_type(kind)
+    return Parameter(name, given, runtime_types(given), bool(optional) or repeated, repeated)
 
 
-def _types(text: str) -> frozenset[type]:
-    found: set[type] = set()
-    for word in text.split("|") if text else ():
-        if word.endswith("?"):
-            found.add(NOTHING)
-        if not word.startswith("Fn"):
-            found.update(TYPES[word.rstrip("?")])
-    return frozenset(found)
+def runtime_types(given: Type) -> frozenset[type]:
+    """Return what values of a type are when an expression runs."""
+    if given.is_function:
+        return frozenset()
+    found = RUNTIME.get(
+        given.name, (*_ANYTHING, _NULL) if given.is_variable or given.name == "?" else (Record,)
+    )
+    return frozenset((*found, _NULL) if given.nullable else found)

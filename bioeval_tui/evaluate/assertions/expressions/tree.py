@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from bioeval_tui.evaluate.assertions.expressions.types import Type
+
 Pattern = str | tuple[str, ...]
-"""A lambda's parameter: a name, or the names of `(k, v) ->`. `_` takes a value and names nothing."""
+"""A lambda's parameter or a `val`: a name, or the names of `(k, v)`. `_` takes a value and names nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +68,46 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Call(Node):
-    """`name(…)`, `target.name(…)`, or `target?.name(…)` when `safe`; infix `a name b` as well."""
+    """`name<types>(…)`, `target.name(…)`, or `target?.name(…)` when `safe`; infix `a name b` as well."""
 
     target: Node | None
     name: str
     arguments: tuple[Argument, ...]
     safe: bool = False
+    types: tuple[Type, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Lambda(Node):
-    """`{ it … }` (no parameters) or `{ a, (b, c) -> … }`."""
+    """`{ it … }` (no parameters) or `{ a, (b, c) -> … }`, with the types that are written."""
 
     parameters: tuple[Pattern, ...]
     body: Node
+    types: tuple[Type | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reference(Node):
+    """`Owner::name`, or `::name` with an empty owner."""
+
+    owner: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Node):
+    """`val` declarations and the value after them. A pattern of None is an expression whose value is dropped."""
+
+    statements: tuple[tuple[Pattern | None, Type | None, Node], ...]
+    result: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Return(Node):
+    """`return@label value`: the end of the lambda that is given to the function `label`."""
+
+    label: str
+    value: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +128,15 @@ class Binary(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class TypeOperation(Node):
+    """`operand is T`, `!is`, `as`, `as?`."""
+
+    operator: str
+    operand: Node
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
 class Condition(Node):
     """`if (condition) then else otherwise`."""
 
@@ -108,8 +146,33 @@ class Condition(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Branch:
+    """One line of `when`. Of its conditions one must hold; without any it is `else`."""
+
+    conditions: tuple[Node, ...]
+    value: Node
+
+
+SUBJECT = "<subject>"
+"""The name under which the branches of a `when` see its subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class When(Node):
+    """`when (subject) { … }`; its branches' conditions compare the name `SUBJECT`. `name` is that of `val`."""
+
+    subject: Node | None
+    name: str
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression: its text and its tree. `parse` makes it, `evaluate` takes it."""
+    """A parsed expression. `parse` makes it, `evaluate` takes it.
+
+    `numbers` says of which nodes (by `id`) a whole number is a Long or a Double by its static type.
+    """
 
     text: str
     root: Node
+    numbers: Mapping[int, type] = field(default_factory=dict, compare=False, repr=False)

@@ -6,9 +6,10 @@
 | String, Char | `str` (UTF-16 code units, as Kotlin counts them), `Char` |
 | List, Set, Map | `list`, `OrderedSet`, `dict` with keys made by `comparison.key_of` |
 | IntRange, LongRange and progressions | `range` |
-| other ranges | `Interval` |
-| Pair, Map.Entry, IndexedValue | `Pair`, `Entry`, `Indexed` |
-| objects (a resource, a message) | `Record` |
+| LongRange, CharRange and ranges of doubles and texts | `Interval` |
+| Sequence | `Sequence`, which is gone through anew each time |
+| Pair, Triple, Map.Entry, IndexedValue | `Pair`, `Triple`, `Entry`, `Indexed` |
+| objects (a resource, a message), enums, Unit | `Record`, `EnumValue`, `UNIT` |
 
 Values are never changed once built. Nothing here calls methods of foreign objects: only exact types of
 this table are looked at.
@@ -16,7 +17,7 @@ this table are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,14 +42,40 @@ class Char(str):
     __slots__ = ()
 
 
+class EnumValue(str):
+    """A value of an enum: its name, with the enum's name and its place. Texts of that name are equal to it."""
+
+    __slots__ = ("kind", "ordinal")
+
+    def __new__(cls, kind: str, name: str, ordinal: int) -> EnumValue:
+        value = super().__new__(cls, name)
+        value.kind, value.ordinal = kind, ordinal
+        return value
+
+
 class Record(dict[str, Value]):
-    """An object with named properties, such as a resource; unlike a map it is read with a dot."""
+    """An object with named properties, such as a resource; unlike a map it is read with a dot.
 
-    __slots__ = ("kind",)
+    `components` are the properties that its text, its equality and `(a, b) ->` go by, in order.
+    """
 
-    def __init__(self, kind: str, fields: dict[str, Value]) -> None:
+    __slots__ = ("components", "kind")
+
+    def __init__(
+        self, kind: str, fields: dict[str, Value], components: tuple[str, ...] | None = None
+    ) -> None:
         super().__init__(fields)
         self.kind = kind
+        self.components = tuple(fields) if components is None else components
+
+
+class Unit:
+    """The value of what has none, such as an empty lambda."""
+
+    __slots__ = ()
+
+
+UNIT = Unit()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +107,7 @@ class OrderedSet:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A range of doubles, texts or characters, both ends included."""
+    """A range of Longs, doubles, texts or characters, both ends included."""
 
     start: Value
     end: Value
@@ -92,6 +119,15 @@ class Pair:
 
     first: Value
     second: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """Three values."""
+
+    first: Value
+    second: Value
+    third: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +148,34 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A match of a regular expression: the matched text and the texts of all groups, the whole first."""
+    """A match of a regular expression: the matched text, the texts of all groups (the whole first), their names."""
 
     value: str
     group_values: list[str]
     start: int
+    names: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class RegexOption:
-    """An option of `Regex(…)`, by its Kotlin name."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Sequence:
+    """Elements that are made as they are asked for."""
 
-    name: str
+    elements: Callable[[], Iterable[Value]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparator:
+    """An order of two values: negative, 0 or positive."""
+
+    compare: Callable[[Value, Value], int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """Elements and what they are grouped by."""
+
+    elements: Value
+    key: Callable[[Value], Value]
 
 
 TYPE_NAMES: dict[type, str] = {
@@ -142,15 +194,19 @@ TYPE_NAMES: dict[type, str] = {
     Pair: "Pair",
     Entry: "Map.Entry",
     Indexed: "IndexedValue",
+    Triple: "Triple",
     Found: "MatchResult",
-    RegexOption: "RegexOption",
+    Sequence: "Sequence",
+    Comparator: "Comparator",
+    Grouping: "Grouping",
+    Unit: "Unit",
 }
 
 
 def type_name(value: Value) -> str:
     """Return what Kotlin calls the type of `value`; a record is called by its kind."""
-    if type(value) is Record:
-        return value.kind
+    if type(value) in (Record, EnumValue):
+        return str(value.kind)
     return TYPE_NAMES.get(type(value)) or type(value).__name__
 
 

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from bioeval_tui.evaluate.assertions.expressions.regex_compiler import compile_pattern
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions import LimitError, Limits, caret, evaluate, parse, scope
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
-from bioeval_tui.evaluate.assertions.expressions.regex_compiler import compile_pattern
 from bioeval_tui.evaluate.assertions.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES
 
 EMPTY = scope(None, {})

@@ -3,11 +3,13 @@
 from bioeval_tui.evaluate.assertions.expressions.stdlib import (
     building,
     elements,
+    formatting,
     lists,
     maps,
     numbers,
     ordering,
     patterns,
+    scoping,
     strings,
     transforming,
 )
@@ -15,11 +17,13 @@ from bioeval_tui.evaluate.assertions.expressions.stdlib import (
 __all__ = [
     "building",
     "elements",
+    "formatting",
     "lists",
     "maps",
     "numbers",
     "ordering",
     "patterns",
+    "scoping",
     "strings",
     "transforming",
 ]

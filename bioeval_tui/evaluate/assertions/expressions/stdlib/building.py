@@ -1,68 +1,104 @@
-"""What makes collections, ranges and pairs."""
+"""What makes collections, ranges, sequences and pairs."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.comparison import set_of
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
+from bioeval_tui.evaluate.assertions.expressions.operators import span
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.stdlib import transforming
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, not_negative
-from bioeval_tui.evaluate.assertions.expressions.values import Key, OrderedSet, Pair, Value, whole_range
+from bioeval_tui.evaluate.assertions.expressions.values import (
+    Key,
+    OrderedSet,
+    Pair,
+    Sequence,
+    Triple,
+    Value,
+    whole_range,
+)
 
 
 @kotlin(
-    "listOf(vararg elements: Any?): List",
-    "emptyList(): List",
-    "mutableListOf(vararg elements: Any?): List",
-    "arrayListOf(vararg elements: Any?): List",
+    "listOf(vararg elements: T): List<T>",
+    "emptyList(): List<T>",
+    "mutableListOf(vararg elements: T): List<T>",
 )
 def list_of(budget: Budget, elements: tuple[Value, ...] = ()) -> list[Value]:
     return budget.collect(elements)
 
 
-@kotlin("listOfNotNull(vararg elements: Any?): List")
+@kotlin("listOfNotNull(vararg elements: T?): List<T>")
 def list_of_not_null(budget: Budget, elements: tuple[Value, ...]) -> list[Value]:
     return budget.collect(item for item in elements if item is not None)
 
 
-@kotlin("setOf(vararg elements: Any?): Set", "emptySet(): Set", "mutableSetOf(vararg elements: Any?): Set")
+@kotlin("setOf(vararg elements: T): Set<T>", "emptySet(): Set<T>", "mutableSetOf(vararg elements: T): Set<T>")
 def set_of_(budget: Budget, elements: tuple[Value, ...] = ()) -> OrderedSet:
     return set_of(elements, budget)
 
 
-@kotlin("mapOf(vararg pairs: Pair): Map", "emptyMap(): Map", "mutableMapOf(vararg pairs: Pair): Map")
+@kotlin(
+    "mapOf(vararg pairs: Pair<K, V>): Map<K, V>",
+    "emptyMap(): Map<K, V>",
+    "mutableMapOf(vararg pairs: Pair<K, V>): Map<K, V>",
+)
 def map_of(budget: Budget, pairs: tuple[Pair, ...] = ()) -> dict[str | Key, Value]:
     return transforming.to_map(budget, list(pairs))
 
 
-@kotlin("List(size: Int, init: Fn1): List")
+@kotlin("List(size: Int, init: (Int) -> T): List<T>")
 def list_by(budget: Budget, size: int, init: Function) -> list[Value]:
     return budget.collect(init(place) for place in range(not_negative(size, "size")))
 
 
-@kotlin("Pair(first: Any?, second: Any?): Pair", "Any?.to(that: Any?): Pair")
+@kotlin("sequenceOf(vararg elements: T): Sequence<T>")
+def sequence_of(_: Budget, elements: tuple[Value, ...]) -> Sequence:
+    return Sequence(lambda: elements)
+
+
+@kotlin("generateSequence(seed: T, nextFunction: (T) -> T?): Sequence<T>")
+def generate_sequence(budget: Budget, seed: Value, following: Function) -> Sequence:
+    def elements() -> Iterator[Value]:
+        value = seed
+        while value is not None:
+            budget.step()
+            yield value
+            value = following(value)
+
+    return Sequence(elements)
+
+
+@kotlin("Pair(first: A, second: B): Pair<A, B>", "A.to(that: B): Pair<A, B>")
 def pair(_: Budget, first: Value, second: Value) -> Pair:
     return Pair(first, second)
 
 
-@kotlin("Integer.until(to: Integer): Range")
-def until(_: Budget, start: int, end: int) -> range:
-    return whole_range(start, int(end))
+@kotlin("Triple(first: A, second: B, third: D): Triple<A, B, D>")
+def triple(_: Budget, first: Value, second: Value, third: Value) -> Triple:
+    return Triple(first, second, third)
 
 
-@kotlin("Integer.downTo(to: Integer): Range")
+@kotlin("Int.until(to: Int): IntRange", "Long.until(to: Long): LongRange")
+def until(_: Budget, start: int, end: int) -> Value:
+    return span("..<", start, end)
+
+
+@kotlin("Int.rangeTo(other: Int): IntRange", "Long.rangeTo(other: Long): LongRange")
+def range_to(_: Budget, start: int, end: int) -> Value:
+    return span("..", start, end)
+
+
+@kotlin("Int.downTo(to: Int): IntProgression")
 def down_to(_: Budget, start: int, end: int) -> range:
-    return whole_range(start, int(end) - 1, -1)
+    return whole_range(start, end - 1, -1)
 
 
-@kotlin("Integer.rangeTo(other: Integer): Range")
-def range_to(_: Budget, start: int, end: int) -> range:
-    return whole_range(start, int(end) + 1)
-
-
-@kotlin("Range.step(step: Integer): Range")
+@kotlin("IntProgression.step(step: Int): IntProgression")
 def step(_: Budget, values: range, size: int) -> range:
     if size <= 0:
         raise ExpressionError(f"step is {size}, but must be positive")
-    return range(values.start, values.stop, int(size) if values.step > 0 else -int(size))
+    return range(values.start, values.stop, size if values.step > 0 else -size)

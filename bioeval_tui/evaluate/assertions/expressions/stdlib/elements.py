@@ -8,7 +8,7 @@ from itertools import islice
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions import operators
-from bioeval_tui.evaluate.assertions.expressions.comparison import equal, require_alike
+from bioeval_tui.evaluate.assertions.expressions.comparison import equal
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, each, listed, raw, size
@@ -17,7 +17,6 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
     Interval,
     Value,
     type_name,
-    whole,
 )
 
 
@@ -25,54 +24,67 @@ def _matching(budget: Budget, values: Value, predicate: Function | None) -> Iter
     return (item for item in each(budget, values) if predicate is None or predicate.test(item))
 
 
-@kotlin("Iterable|Map|String.any(predicate: Fn1 = none): Boolean")
+@kotlin("Each<T>.any(predicate: (T) -> Boolean = none): Boolean")
 def any_(budget: Budget, values: Value, predicate: Function | None = None) -> bool:
     return next((True for _ in _matching(budget, values, predicate)), False)
 
 
-@kotlin("Iterable|Map|String.none(predicate: Fn1 = none): Boolean")
+@kotlin("Each<T>.none(predicate: (T) -> Boolean = none): Boolean")
 def none(budget: Budget, values: Value, predicate: Function | None = None) -> bool:
     return not any_(budget, values, predicate)
 
 
-@kotlin("Iterable|Map|String.all(predicate: Fn1): Boolean")
+@kotlin("Each<T>.all(predicate: (T) -> Boolean): Boolean")
 def all_(budget: Budget, values: Value, predicate: Function) -> bool:
     return all(predicate.test(item) for item in each(budget, values))
 
 
-@kotlin("Iterable|Map|String.count(predicate: Fn1 = none): Int")
+@kotlin("Each<T>.count(predicate: (T) -> Boolean = none): Int")
 def count(budget: Budget, values: Value, predicate: Function | None = None) -> int:
     if predicate is None:
-        return size(values)
+        return size(budget, values)
     return sum(1 for _ in _matching(budget, values, predicate))
 
 
-@kotlin("Collection|Map.size: Int")
+@kotlin("Collection<*>.size: Int", "Map<*, *>.size: Int")
 def size_(_: Budget, values: Value) -> int:
     return len(values)
 
 
-@kotlin("Collection|Range|Map|String.isEmpty(): Boolean")
+@kotlin(
+    "Collection<*>.isEmpty(): Boolean",
+    "IntProgression.isEmpty(): Boolean",
+    "Map<*, *>.isEmpty(): Boolean",
+    "CharSequence.isEmpty(): Boolean",
+)
 def is_empty(_: Budget, values: Value) -> bool:
     return not values
 
 
-@kotlin("ClosedRange.isEmpty(): Boolean")
+@kotlin("ClosedRange<*>.isEmpty(): Boolean")
 def is_empty_interval(budget: Budget, values: Interval) -> bool:
     return operators.compare(">", values.start, values.end, budget)
 
 
-@kotlin("Collection|Map|String.isNotEmpty(): Boolean")
+@kotlin(
+    "Collection<*>.isNotEmpty(): Boolean",
+    "Map<*, *>.isNotEmpty(): Boolean",
+    "CharSequence.isNotEmpty(): Boolean",
+)
 def is_not_empty(_: Budget, values: Value) -> bool:
     return bool(values)
 
 
-@kotlin("Collection?|Map?|String?.isNullOrEmpty(): Boolean")
+@kotlin(
+    "Collection<*>?.isNullOrEmpty(): Boolean",
+    "Map<*, *>?.isNullOrEmpty(): Boolean",
+    "CharSequence?.isNullOrEmpty(): Boolean",
+)
 def is_null_or_empty(_: Budget, values: Value) -> bool:
     return not values
 
 
-@kotlin("Iterable|String.first(predicate: Fn1 = none): T")
+@kotlin("Items<T>.first(predicate: (T) -> Boolean = none): T")
 def first(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     for item in _matching(budget, values, predicate):
         return item
@@ -80,15 +92,20 @@ def first(budget: Budget, values: Value, predicate: Function | None = None) -> V
 
 
 @kotlin(
-    "Iterable|String.firstOrNull(predicate: Fn1 = none): T?",
-    "Iterable|String.find(predicate: Fn1): T?",
-    "Map.firstOrNull(predicate: Fn1): T?",
+    "Items<T>.firstOrNull(predicate: (T) -> Boolean = none): T?",
+    "Items<T>.find(predicate: (T) -> Boolean): T?",
 )
 def first_or_null(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     return next(_matching(budget, values, predicate), None)
 
 
-@kotlin("Iterable|String.last(predicate: Fn1 = none): T")
+@kotlin("Each<T>.firstNotNullOfOrNull(transform: (T) -> R?): R?")
+def first_not_null_of(budget: Budget, values: Value, transform: Function) -> Value:
+    results = map(transform, each(budget, values))
+    return next((result for result in results if result is not None), None)
+
+
+@kotlin("Items<T>.last(predicate: (T) -> Boolean = none): T")
 def last(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     for item in _matching(budget, _backwards(budget, values), predicate):
         return item
@@ -96,13 +113,14 @@ def last(budget: Budget, values: Value, predicate: Function | None = None) -> Va
 
 
 @kotlin(
-    "Iterable|String.lastOrNull(predicate: Fn1 = none): T?", "Iterable|String.findLast(predicate: Fn1): T?"
+    "Items<T>.lastOrNull(predicate: (T) -> Boolean = none): T?",
+    "Items<T>.findLast(predicate: (T) -> Boolean): T?",
 )
 def last_or_null(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     return next(_matching(budget, _backwards(budget, values), predicate), None)
 
 
-@kotlin("Iterable|String.single(predicate: Fn1 = none): T")
+@kotlin("Items<T>.single(predicate: (T) -> Boolean = none): T")
 def single(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     found = list(islice(_matching(budget, values, predicate), 2))
     if len(found) == 1:
@@ -110,55 +128,58 @@ def single(budget: Budget, values: Value, predicate: Function | None = None) -> 
     raise _nothing(predicate) if not found else ExpressionError("there is more than one element")
 
 
-@kotlin("Iterable|String.singleOrNull(predicate: Fn1 = none): T?")
+@kotlin("Items<T>.singleOrNull(predicate: (T) -> Boolean = none): T?")
 def single_or_null(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     found = list(islice(_matching(budget, values, predicate), 2))
     return found[0] if len(found) == 1 else None
 
 
-@kotlin("Iterable.contains(element: Any?): Boolean")
+@kotlin("Flow<E>.contains(element: E): Boolean")
 def contains(budget: Budget, values: Value, element: Value) -> bool:
     return operators.contains(values, element, budget)
 
 
-@kotlin("Collection.containsAll(elements: Collection): Boolean")
+@kotlin("Collection<E>.containsAll(elements: Collection<E>): Boolean")
 def contains_all(budget: Budget, values: Value, elements: Value) -> bool:
     return all(operators.contains(values, item, budget) for item in each(budget, elements))
 
 
-@kotlin("Iterable.indexOf(element: Any?): Int")
+@kotlin("Flow<E>.indexOf(element: E): Int")
 def index_of(budget: Budget, values: Value, element: Value) -> int:
     return next(_places(budget, enumerate(raw(values)), element), -1)
 
 
-@kotlin("List.lastIndexOf(element: Any?): Int")
+@kotlin("List<E>.lastIndexOf(element: E): Int")
 def last_index_of(budget: Budget, values: list[Value], element: Value) -> int:
     return next(_places(budget, reversed(list(enumerate(values))), element), -1)
 
 
-@kotlin("Iterable|String.indexOfFirst(predicate: Fn1): Int")
+@kotlin("Items<T>.indexOfFirst(predicate: (T) -> Boolean): Int")
 def index_of_first(budget: Budget, values: Value, predicate: Function) -> int:
     return next((place for place, item in enumerate(each(budget, values)) if predicate.test(item)), -1)
 
 
-@kotlin("Iterable|String.indexOfLast(predicate: Fn1): Int")
+@kotlin("Items<T>.indexOfLast(predicate: (T) -> Boolean): Int")
 def index_of_last(budget: Budget, values: Value, predicate: Function) -> int:
     items = listed(budget, values)
     places = range(len(items) - 1, -1, -1)
     return next((place for place in budget.each(places) if predicate.test(items[place])), -1)
 
 
-@kotlin("Iterable.sum(): Number")
+@kotlin("Flow<N>.sum(): N")
 def sum_(budget: Budget, values: Value) -> Value:
     return _total(budget, each(budget, values))
 
 
-@kotlin("Iterable|String.sumOf(selector: Fn1): Number")
+@kotlin(
+    "Items<T>.sumOf(selector: (T) -> N): N",
+    "Items<T>.sumBy(selector: (T) -> Int): Int",
+)
 def sum_of(budget: Budget, values: Value, selector: Function) -> Value:
     return _total(budget, map(selector, each(budget, values)))
 
 
-@kotlin("Iterable.average(): Double")
+@kotlin("Flow<N>.average(): Double")
 def average(budget: Budget, values: Value) -> float:
     items = listed(budget, values)
     if not items:
@@ -176,8 +197,6 @@ def _total(budget: Budget, items: Iterable[Value]) -> Value:
     for item in items:
         if type(item) not in operators.NUMBERS:
             raise ExpressionError(f"only numbers can be summed, not {type_name(item)}")
-        if total is not None and float in (type(total), type(item)):
-            require_alike(total, item)
         total = item if total is None else operators.arithmetic("+", total, item, budget)
     return 0 if total is None else total
 
@@ -185,7 +204,7 @@ def _total(budget: Budget, items: Iterable[Value]) -> Value:
 def _backwards(budget: Budget, values: Value) -> Value:
     if type(values) is range:
         return values[::-1]
-    if type(values) is str:
+    if isinstance(values, str):
         budget.build_text(len(values))
         return values[::-1]
     return listed(budget, values)[::-1]
@@ -199,26 +218,26 @@ def _nothing(predicate: Function | None) -> ExpressionError:
     return ExpressionError("there is no such element" if predicate else "there are no elements")
 
 
-@kotlin("IndexedValue.index: Int")
+@kotlin("IndexedValue<*>.index: Int")
 def index(_: Budget, value: Value) -> int:
     return int(value.index)
 
 
-@kotlin("Entry|IndexedValue.value: T")
+@kotlin("Entry<*, V>.value: V", "IndexedValue<T>.value: T")
 def value_(_: Budget, value: Value) -> Value:
     return value.value
 
 
-@kotlin("Range|ClosedRange.first: T", "Range|ClosedRange.start: T")
+@kotlin("IntProgression.first: Int", "ClosedRange<T>.first: T", "ClosedRange<T>.start: T")
 def range_start(_: Budget, values: Value) -> Value:
-    return values.start if type(values) is Interval else whole(values.start)
+    return values.start
 
 
-@kotlin("Range|ClosedRange.last: T", "Range|ClosedRange.endInclusive: T")
+@kotlin("IntProgression.last: Int", "ClosedRange<T>.last: T", "ClosedRange<T>.endInclusive: T")
 def range_end(_: Budget, values: Value) -> Value:
     if type(values) is Interval:
         return values.end
-    return whole(values[-1] if values else values.stop - (1 if values.step > 0 else -1))
+    return values[-1] if values else values.stop - (1 if values.step > 0 else -1)
 
 
 @kotlin("Char.code: Int")

@@ -1,4 +1,4 @@
-"""Numbers: conversions, bounds, bits; and what works on any value: toString, let, also, takeIf."""
+"""Numbers: conversions, bounds, rounding, bits."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import re
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions import operators
-from bioeval_tui.evaluate.assertions.expressions.comparison import equal, order, require_alike, to_text
+from bioeval_tui.evaluate.assertions.expressions.comparison import order, to_text
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
-from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function
 from bioeval_tui.evaluate.assertions.expressions.values import (
     INT_MAX,
     INT_MIN,
@@ -78,9 +77,8 @@ def text_to_double(budget: Budget, text: str) -> Value:
     return _number(text_to_double_or_null(budget, text), "toDouble")
 
 
-@kotlin("Number.coerceIn(minimumValue: Number, maximumValue: Number): T")
+@kotlin("N.coerceIn(minimumValue: N, maximumValue: N): N")
 def coerce_in(budget: Budget, number: Value, low: Value, high: Value) -> Value:
-    require_alike(low, high)
     if low > high:
         raise ExpressionError(
             f"coerceIn({to_text(low, budget)}, {to_text(high, budget)}): the range is empty"
@@ -88,7 +86,7 @@ def coerce_in(budget: Budget, number: Value, low: Value, high: Value) -> Value:
     return coerce_at_most(budget, coerce_at_least(budget, number, low), high)
 
 
-@kotlin("Number.coerceIn(range: Range|ClosedRange): T")
+@kotlin("N.coerceIn(range: ClosedRange<N>): N")
 def coerce_in_range(budget: Budget, number: Value, bounds: Value) -> Value:
     if type(bounds) is Interval:
         return coerce_in(budget, number, bounds.start, bounds.end)
@@ -97,24 +95,22 @@ def coerce_in_range(budget: Budget, number: Value, bounds: Value) -> Value:
     return coerce_in(budget, number, bounds[0], bounds[-1])
 
 
-@kotlin("Number.coerceAtLeast(minimumValue: Number): T")
+@kotlin("N.coerceAtLeast(minimumValue: N): N")
 def coerce_at_least(_: Budget, number: Value, low: Value) -> Value:
-    require_alike(number, low)
     return low if number < low else number
 
 
-@kotlin("Number.coerceAtMost(maximumValue: Number): T")
+@kotlin("N.coerceAtMost(maximumValue: N): N")
 def coerce_at_most(_: Budget, number: Value, high: Value) -> Value:
-    require_alike(number, high)
     return high if number > high else number
 
 
-@kotlin("Number.absoluteValue: Number")
+@kotlin("N.absoluteValue: N")
 def absolute_value(_: Budget, number: Value) -> Value:
     return abs(number) if type(number) is float else integer(abs(number), long=type(number) is Long)
 
 
-@kotlin("abs(x: Number): Number")
+@kotlin("abs(x: N): N")
 def absolute(budget: Budget, number: Value) -> Value:
     return absolute_value(budget, number)
 
@@ -131,105 +127,110 @@ def is_finite(_: Budget, number: float) -> bool:
 
 @kotlin("Double.roundToInt(): Int")
 def round_to_int(_: Budget, number: float) -> int:
-    if math.isnan(number):
-        raise ExpressionError("NaN cannot be rounded")
-    return operators.to_integer(
-        math.floor(number + 0.5) * 1.0 if math.isfinite(number) else number, long=False
-    )
+    return _rounded(number, long=False)
 
 
-@kotlin("Number.compareTo(other: Number): Int", "Boolean.compareTo(other: Boolean): Int")
+@kotlin("Double.roundToLong(): Long")
+def round_to_long(_: Budget, number: float) -> int:
+    return _rounded(number, long=True)
+
+
+@kotlin("round(x: Double): Double")
+def round_(_: Budget, number: float) -> float:
+    return float(round(number)) if math.isfinite(number) else number
+
+
+@kotlin("floor(x: Double): Double")
+def floor(_: Budget, number: float) -> float:
+    return float(math.floor(number)) if math.isfinite(number) else number
+
+
+@kotlin("ceil(x: Double): Double")
+def ceil(_: Budget, number: float) -> float:
+    return float(math.ceil(number)) if math.isfinite(number) else number
+
+
+@kotlin("sqrt(x: Double): Double")
+def sqrt(_: Budget, number: float) -> float:
+    return math.sqrt(number) if number >= 0 else math.nan
+
+
+@kotlin("Double.pow(x: Double): Double", "Double.pow(n: Int): Double")
+def pow_(_: Budget, number: float, power: float) -> float:
+    try:
+        return math.pow(number, power)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.nan
+
+
+@kotlin("Double.isInfinite(): Boolean")
+def is_infinite(_: Budget, number: float) -> bool:
+    return math.isinf(number)
+
+
+@kotlin("N.times(other: N): N")
+def times(budget: Budget, left: Value, right: Value) -> Value:
+    return operators.arithmetic("*", left, right, budget)
+
+
+@kotlin("N.div(other: N): N")
+def div(budget: Budget, left: Value, right: Value) -> Value:
+    return operators.arithmetic("/", left, right, budget)
+
+
+@kotlin("N.rem(other: N): N")
+def rem(budget: Budget, left: Value, right: Value) -> Value:
+    return operators.arithmetic("%", left, right, budget)
+
+
+@kotlin("N.compareTo(other: Number): Int", "C.compareTo(other: C): Int")
 def compare_to(budget: Budget, left: Value, right: Value) -> int:
     return order(left, right, budget)
 
 
-@kotlin("Integer.mod(other: Integer): Integer")
+@kotlin(
+    "Int.mod(other: Int): Int",
+    "Long.mod(other: Long): Long",
+    "Long.mod(other: Int): Int",
+    "Int.mod(other: Long): Long",
+)
 def mod(_: Budget, left: int, right: int) -> int:
     if right == 0:
         raise ExpressionError("division by zero")
-    return integer(left % right, long=Long in (type(left), type(right)))
+    return integer(left % right, long=type(right) is Long)
 
 
-@kotlin("Integer.and(other: Integer): Integer")
+@kotlin("Int.and(other: Int): Int", "Long.and(other: Long): Long")
 def bits_and(_: Budget, left: int, right: int) -> int:
     return integer(left & right, long=Long in (type(left), type(right)))
 
 
-@kotlin("Integer.or(other: Integer): Integer")
+@kotlin("Int.or(other: Int): Int", "Long.or(other: Long): Long")
 def bits_or(_: Budget, left: int, right: int) -> int:
     return integer(left | right, long=Long in (type(left), type(right)))
 
 
-@kotlin("Integer.xor(other: Integer): Integer")
+@kotlin("Int.xor(other: Int): Int", "Long.xor(other: Long): Long")
 def bits_xor(_: Budget, left: int, right: int) -> int:
     return integer(left ^ right, long=Long in (type(left), type(right)))
 
 
-@kotlin("Integer.shl(bitCount: Int): Integer")
+@kotlin("Int.shl(bitCount: Int): Int", "Long.shl(bitCount: Int): Long")
 def shift_left(_: Budget, number: int, bits: int) -> int:
     return integer(number << (bits & _bits_mask(number)), long=type(number) is Long)
 
 
-@kotlin("Integer.shr(bitCount: Int): Integer")
+@kotlin("Int.shr(bitCount: Int): Int", "Long.shr(bitCount: Int): Long")
 def shift_right(_: Budget, number: int, bits: int) -> int:
     return integer(number >> (bits & _bits_mask(number)), long=type(number) is Long)
 
 
-@kotlin("Integer.ushr(bitCount: Int): Integer")
+@kotlin("Int.ushr(bitCount: Int): Int", "Long.ushr(bitCount: Int): Long")
 def unsigned_shift_right(_: Budget, number: int, bits: int) -> int:
     mask = _bits_mask(number)
     return integer((number & ((1 << (mask + 1)) - 1)) >> (bits & mask), long=type(number) is Long)
-
-
-@kotlin("Any?.toString(): String")
-def to_string(budget: Budget, value: Value) -> str:
-    return to_text(value, budget)
-
-
-@kotlin("Any?.equals(other: Any?): Boolean")
-def equals(budget: Budget, left: Value, right: Value) -> bool:
-    return equal(left, right, budget)
-
-
-@kotlin("Any?.let(block: Fn1): T")
-def let(_: Budget, value: Value, block: Function) -> Value:
-    return block(value)
-
-
-@kotlin("Any?.also(block: Fn1): T")
-def also(_: Budget, value: Value, block: Function) -> Value:
-    block(value)
-    return value
-
-
-@kotlin("Any?.takeIf(predicate: Fn1): T?")
-def take_if(_: Budget, value: Value, predicate: Function) -> Value:
-    return value if predicate.test(value) else None
-
-
-@kotlin("Any?.takeUnless(predicate: Fn1): T?")
-def take_unless(_: Budget, value: Value, predicate: Function) -> Value:
-    return None if predicate.test(value) else value
-
-
-@kotlin("Boolean.not(): Boolean")
-def not_(_: Budget, value: bool) -> bool:
-    return not value
-
-
-@kotlin("Boolean.and(other: Boolean): Boolean")
-def and_(_: Budget, left: bool, right: bool) -> bool:
-    return left and right
-
-
-@kotlin("Boolean.or(other: Boolean): Boolean")
-def or_(_: Budget, left: bool, right: bool) -> bool:
-    return left or right
-
-
-@kotlin("Boolean.xor(other: Boolean): Boolean")
-def xor(_: Budget, left: bool, right: bool) -> bool:
-    return left != right
 
 
 def _bits_mask(number: int) -> int:
@@ -240,3 +241,10 @@ def _number(value: Value, name: str) -> Value:
     if value is None:
         raise ExpressionError(f"{name}: this text is not such a number; {name}OrNull gives null instead")
     return value
+
+
+def _rounded(number: float, *, long: bool) -> int:
+    if math.isnan(number):
+        raise ExpressionError("NaN cannot be rounded")
+    whole = float(math.floor(number + 0.5)) if math.isfinite(number) else number
+    return operators.to_integer(whole, long=long)

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
-from bioeval_tui.evaluate.assertions.expressions.regex import Regex
-from bioeval_tui.evaluate.assertions.expressions.regex_compiler import compile_pattern
+from bioeval_tui.evaluate.assertions.expressions.regex import Regex, compile_pattern
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
-from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import not_negative
-from bioeval_tui.evaluate.assertions.expressions.values import Found, RegexOption, Value
+from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, not_negative
+from bioeval_tui.evaluate.assertions.expressions.values import EnumValue, Found, OrderedSet, Sequence, Value
 
-_REFERENCE = re.compile(r"\\(.)|\$(\d)|\$\{\w*\}|\$", re.DOTALL)
+_REFERENCE = re.compile(r"\\(.)|\$(\d)|\$\{(\w*)\}|\$", re.DOTALL)
 
 
 @kotlin(
-    "Regex(pattern: String, option: RegexOption = _): Regex", "String.toRegex(option: RegexOption = _): Regex"
+    "Regex(pattern: String, option: RegexOption = _): Regex",
+    "String.toRegex(option: RegexOption = _): Regex",
+    "Regex(pattern: String, options: Set<RegexOption>): Regex",
+    "String.toRegex(options: Set<RegexOption>): Regex",
 )
-def regex(budget: Budget, pattern: str, option: RegexOption | None = None) -> Regex:
-    budget.step(1 + len(pattern))
-    compiled = compile_pattern(pattern, frozenset([option.name] if option else []))
-    budget.step(len(compiled.program))
-    budget.hold(2 * CELL * len(compiled.program))
-    return compiled
+def regex(budget: Budget, pattern: str, option: EnumValue | OrderedSet | None = None) -> Regex:
+    budget.step(100 + 10 * len(pattern))
+    budget.hold(CELL * (10 + len(pattern)))
+    options = option if isinstance(option, OrderedSet) else [option] if option else []
+    return compile_pattern(pattern, frozenset(map(str, options)))
 
 
 @kotlin("String.matches(regex: Regex): Boolean")
 def matches(budget: Budget, text: str, pattern: Regex) -> bool:
-    return pattern.match_at(text, 0, budget, full=True) is not None
+    return pattern.match_entire(text, budget) is not None
 
 
 @kotlin("Regex.matches(input: String): Boolean")
@@ -53,19 +55,19 @@ def find(budget: Budget, pattern: Regex, text: str, start: int = 0) -> Found | N
     return pattern.search(text, start, budget)
 
 
-@kotlin("Regex.findAll(input: String): List")
-def find_all(budget: Budget, pattern: Regex, text: str) -> list[Found]:
-    return pattern.all(text, budget)
+@kotlin("Regex.findAll(input: String): Sequence<MatchResult>")
+def find_all(budget: Budget, pattern: Regex, text: str) -> Sequence:
+    return Sequence(lambda: pattern.all(text, budget))
 
 
 @kotlin("Regex.matchEntire(input: String): MatchResult?")
 def match_entire(budget: Budget, pattern: Regex, text: str) -> Found | None:
-    return pattern.match_at(text, 0, budget, full=True)
+    return pattern.match_entire(text, budget)
 
 
 @kotlin("String.replace(regex: Regex, replacement: String): String")
 def replace(budget: Budget, text: str, pattern: Regex, replacement: str) -> str:
-    return _replaced(budget, text, pattern.all(text, budget), replacement)
+    return _replaced(budget, text, pattern.all(text, budget), _filler(budget, replacement))
 
 
 @kotlin("Regex.replace(input: String, replacement: String): String")
@@ -76,10 +78,10 @@ def replace_in(budget: Budget, pattern: Regex, text: str, replacement: str) -> s
 @kotlin("String.replaceFirst(regex: Regex, replacement: String): String")
 def replace_first(budget: Budget, text: str, pattern: Regex, replacement: str) -> str:
     found = pattern.search(text, 0, budget)
-    return _replaced(budget, text, [found] if found else [], replacement)
+    return _replaced(budget, text, [found] if found else [], _filler(budget, replacement))
 
 
-@kotlin("String.split(regex: Regex, limit: Int = _): List")
+@kotlin("String.split(regex: Regex, limit: Int = _): List<String>")
 def split(budget: Budget, text: str, pattern: Regex, limit: int = 0) -> list[str]:
     found = pattern.all(text, budget)
     if not_negative(limit, "limit"):
@@ -93,7 +95,7 @@ def split(budget: Budget, text: str, pattern: Regex, limit: int = 0) -> list[str
     return [*parts, text[start:]]
 
 
-@kotlin("Regex.split(input: String, limit: Int = _): List")
+@kotlin("Regex.split(input: String, limit: Int = _): List<String>")
 def split_by(budget: Budget, pattern: Regex, text: str, limit: int = 0) -> list[str]:
     return split(budget, text, pattern, limit)
 
@@ -108,21 +110,31 @@ def value(_: Budget, found: Found) -> str:
     return found.value
 
 
-@kotlin("MatchResult.groupValues: List")
+@kotlin("String.replace(regex: Regex, transform: (MatchResult) -> CharSequence): String")
+def replace_by(budget: Budget, text: str, pattern: Regex, transform: Function) -> str:
+    return _replaced(budget, text, pattern.all(text, budget), transform)
+
+
+@kotlin("Regex.replace(input: String, transform: (MatchResult) -> CharSequence): String")
+def replace_in_by(budget: Budget, pattern: Regex, text: str, transform: Function) -> str:
+    return replace_by(budget, text, pattern, transform)
+
+
+@kotlin("MatchResult.groupValues: List<String>")
 def group_values(_: Budget, found: Found) -> list[str]:
     return found.group_values
 
 
-@kotlin("MatchResult.range: Range")
+@kotlin("MatchResult.range: IntRange")
 def range_of(_: Budget, found: Found) -> range:
     return range(found.start, found.start + len(found.value))
 
 
-def _replaced(budget: Budget, text: str, found: list[Found], replacement: str) -> str:
+def _replaced(budget: Budget, text: str, found: list[Found], written: Callable[[Found], str]) -> str:
     parts: list[str] = []
     start = 0
     for match in found:
-        for part in (text[start : match.start], _filled(budget, replacement, match)):
+        for part in (text[start : match.start], written(match)):
             budget.build_text(len(part))
             budget.hold(CELL)
             parts.append(part)
@@ -131,19 +143,26 @@ def _replaced(budget: Budget, text: str, found: list[Found], replacement: str) -
     return "".join([*parts, text[start:]])
 
 
-def _filled(budget: Budget, replacement: str, match: Found) -> str:
-    """Put the match's groups where the replacement says `$1`; a backslash makes the next one literal."""
+def _filler(budget: Budget, replacement: str) -> Callable[[Found], str]:
+    """Return what puts a match's groups where the replacement says `$1`; a backslash makes the next one literal."""
 
-    def fill(reference: re.Match[str]) -> Value:
-        if reference[1] is not None:
-            return reference[1]
-        if reference[2] is None or int(reference[2]) >= len(match.group_values):
-            raise ExpressionError(
-                "the replacement has a $ that names no group; write \\$ for the sign itself"
+    def filled(match: Found) -> str:
+        def fill(reference: re.Match[str]) -> str:
+            if reference[1] is not None:
+                return reference[1]
+            group = (
+                int(reference[2])
+                if reference[2]
+                else match.names.get(reference[3] or "", len(match.group_values))
             )
-        group = match.group_values[int(reference[2])]
-        budget.build_text(len(group))
-        return group
+            if group >= len(match.group_values):
+                raise ExpressionError(
+                    "the replacement has a $ that names no group; write \\$ for the sign itself"
+                )
+            budget.build_text(len(match.group_values[group]))
+            return match.group_values[group]
 
-    budget.build_text(len(replacement))
-    return _REFERENCE.sub(fill, replacement)
+        budget.build_text(len(replacement))
+        return _REFERENCE.sub(fill, replacement)
+
+    return filled

@@ -1,23 +1,22 @@
-"""What collections, ranges, maps and texts have in common: elements."""
+"""What collections, ranges, sequences, maps and texts have in common: elements."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
 from bioeval_tui.evaluate.assertions.expressions.values import (
-    INT_MAX,
-    INT_MIN,
     Char,
     Entry,
     Interval,
+    Long,
     OrderedSet,
+    Sequence,
     Value,
     type_name,
     value_of,
-    whole,
 )
 
 
@@ -34,17 +33,18 @@ class Function(Protocol):
 def raw(value: Value) -> Iterable[Value]:
     """Return the elements of a collection or range, the characters of a text, the entries of a map."""
     match value:
-        case list() | OrderedSet():
+        case list() | OrderedSet() | range():
             return value
-        case range():
-            small = min(value.start, value.stop) >= INT_MIN and max(value.start, value.stop) <= INT_MAX
-            return value if small else map(whole, value)
         case str():
             return map(Char, value)
         case dict():
             return (Entry(value_of(key), item) for key, item in value.items())
+        case Sequence():
+            return value.elements()
         case Interval(Char() as start, end):
             return (Char(chr(code)) for code in range(ord(start), ord(end) + 1))
+        case Interval(Long() as start, end):
+            return map(Long, range(start, end + 1))
     raise ExpressionError(f"{type_name(value)} has no elements to go through")
 
 
@@ -58,28 +58,39 @@ def listed(budget: Budget, value: Value) -> list[Value]:
     return value if type(value) is list else budget.collect(raw(value))
 
 
-def size(value: Value) -> int:
+def size(budget: Budget, value: Value) -> int:
     """Return the number of elements."""
-    if type(value) is Interval:
-        return sum(1 for _ in raw(value))
+    if type(value) in (Interval, Sequence):
+        return sum(1 for _ in each(budget, value))
     if type(value) is range and abs(value.stop - value.start) > 2**40:
         raise ExpressionError("this range has too many elements to count")
     return len(value)
 
 
-def same_kind(budget: Budget, value: Value, items: Iterable[Value]) -> Value:
-    """Return `items` as a text if they come from a text, as a list else."""
-    kept = budget.collect(items)
-    return "".join(kept) if type(value) is str else kept
+def many(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
+    """Return what `make` makes of the elements of `value`: a sequence of a sequence, else a list."""
+    if type(value) is Sequence:
+        return Sequence(lambda: budget.each(make()))
+    return budget.collect(make())
 
 
-def part(budget: Budget, value: Value, start: int, end: int) -> Value:
-    """Return elements `start` to before `end` of a sequence, both within it."""
-    if type(value) is str:
+def same_kind(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
+    """Return what `make` makes of the elements of `value`: a text of a text, else as `many`."""
+    found = many(budget, value, make)
+    return "".join(found) if isinstance(value, str) else found
+
+
+def part(budget: Budget, value: Value, start: int, end: int) -> Any:
+    """Return elements `start` to before `end` of a list, range or text, both within it."""
+    if isinstance(value, str):
         budget.build_text(max(0, end - start))
         return value[start:end]
-    source: Sequence[Value] = value if type(value) in (list, range) else listed(budget, value)
-    return budget.collect(raw(source[start:end]))
+    return budget.collect(value[start:end])
+
+
+def placed(budget: Budget, value: Value) -> Any:
+    """Return `value` if its elements can be taken by place, else them as a list."""
+    return value if isinstance(value, list | range | str) else listed(budget, value)
 
 
 def not_negative(count: int, name: str) -> int:

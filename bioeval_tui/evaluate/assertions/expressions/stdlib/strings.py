@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from os.path import commonprefix
+
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, not_negative
-from bioeval_tui.evaluate.assertions.expressions.values import Char, Value
+from bioeval_tui.evaluate.assertions.expressions.values import Char, Sequence, Value
 
 
 def _folded(budget: Budget, text: Value, ignore_case: bool) -> str:
@@ -20,59 +22,131 @@ def _folded(budget: Budget, text: Value, ignore_case: bool) -> str:
     return str(folded) if len(folded) == len(text) else str(text)
 
 
-@kotlin("String.length: Int")
+@kotlin("CharSequence.length: Int")
 def length(_: Budget, text: str) -> int:
     return len(text)
 
 
-@kotlin("String|Char.lowercase(): String")
+@kotlin("String.lowercase(): String", "Char.lowercase(): String", "String.toLowerCase(): String")
 def lowercase(budget: Budget, text: str) -> str:
     budget.build_text(len(text))
     return str(text).lower()
 
 
-@kotlin("String|Char.uppercase(): String")
+@kotlin("String.uppercase(): String", "Char.uppercase(): String", "String.toUpperCase(): String")
 def uppercase(budget: Budget, text: str) -> str:
     budget.build_text(len(text))
     return str(text).upper()
 
 
-@kotlin("String.startsWith(prefix: String|Char, ignoreCase: Boolean = _): Boolean")
+@kotlin(
+    "String.startsWith(prefix: String, ignoreCase: Boolean = _): Boolean",
+    "String.startsWith(char: Char, ignoreCase: Boolean = _): Boolean",
+)
 def starts_with(budget: Budget, text: str, prefix: str, ignore_case: bool = False) -> bool:
     head = text[: len(prefix)]
     return _folded(budget, head, ignore_case) == _folded(budget, prefix, ignore_case)
 
 
-@kotlin("String.endsWith(suffix: String|Char, ignoreCase: Boolean = _): Boolean")
+@kotlin(
+    "String.endsWith(suffix: String, ignoreCase: Boolean = _): Boolean",
+    "String.endsWith(char: Char, ignoreCase: Boolean = _): Boolean",
+)
 def ends_with(budget: Budget, text: str, suffix: str, ignore_case: bool = False) -> bool:
     tail = text[max(0, len(text) - len(suffix)) :]
     return _folded(budget, tail, ignore_case) == _folded(budget, suffix, ignore_case)
 
 
-@kotlin("String.contains(other: String|Char, ignoreCase: Boolean = _): Boolean")
+@kotlin(
+    "String.contains(other: String, ignoreCase: Boolean = _): Boolean",
+    "String.contains(char: Char, ignoreCase: Boolean = _): Boolean",
+)
 def contains(budget: Budget, text: str, other: str, ignore_case: bool = False) -> bool:
     return _folded(budget, other, ignore_case) in _folded(budget, text, ignore_case)
 
 
-@kotlin("String|Char.equals(other: String?|Char?, ignoreCase: Boolean = _): Boolean")
-def equals(budget: Budget, text: str, other: str | None, ignore_case: bool = False) -> bool:
-    if other is None or type(other) is not type(text):
-        return False
+@kotlin(
+    "String?.equals(other: String?, ignoreCase: Boolean): Boolean",
+    "Char.equals(other: Char, ignoreCase: Boolean): Boolean",
+)
+def equals(budget: Budget, text: str | None, other: str | None, ignore_case: bool) -> bool:
+    if text is None or other is None:
+        return text is other
     return _folded(budget, text, ignore_case) == _folded(budget, other, ignore_case)
 
 
-@kotlin("String.compareTo(other: String, ignoreCase: Boolean = _): Int")
-def compare_to(budget: Budget, text: str, other: str, ignore_case: bool = False) -> int:
+@kotlin("CharSequence.contentEquals(other: CharSequence): Boolean")
+def content_equals(budget: Budget, text: str, other: str) -> bool:
+    budget.read_text(len(text))
+    return str(text) == str(other)
+
+
+@kotlin("String.capitalize(): String")
+def capitalize(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    return text[:1].upper() + text[1:] if len(text[:1].upper()) == 1 else str(text)
+
+
+@kotlin("String.decapitalize(): String")
+def decapitalize(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    return text[:1].lower() + text[1:]
+
+
+@kotlin("String.replaceFirstChar(transform: (Char) -> Any): String")
+def replace_first_char(budget: Budget, text: str, transform: Function) -> str:
+    budget.build_text(len(text))
+    return str(transform(Char(text[0]))) + text[1:] if text else text
+
+
+@kotlin("String.commonPrefixWith(other: String): String")
+def common_prefix_with(budget: Budget, text: str, other: str) -> str:
+    budget.build_text(len(text))
+    return commonprefix([str(text), str(other)])
+
+
+@kotlin("String.trimIndent(): String")
+def trim_indent(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    rows = text.replace("\r\n", "\n").split("\n")
+    least = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
+    kept = rows[0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1]
+    return "\n".join(row[least:] for row in kept)
+
+
+@kotlin("String.lineSequence(): Sequence<String>")
+def line_sequence(budget: Budget, text: str) -> Sequence:
+    return Sequence(lambda: lines(budget, text))
+
+
+@kotlin("String.trim(vararg chars: Char): String")
+def trim_of(budget: Budget, text: str, chars: tuple[str, ...]) -> str:
+    budget.build_text(len(text))
+    return text.strip("".join(chars)) if chars else text
+
+
+@kotlin("String.trim(predicate: (Char) -> Boolean): String")
+def trim_by(budget: Budget, text: str, predicate: Function) -> str:
+    budget.build_text(len(text))
+    kept = [place for place, char in enumerate(text) if not predicate.test(Char(char))]
+    return text[kept[0] : kept[-1] + 1] if kept else ""
+
+
+@kotlin("String.compareTo(other: String, ignoreCase: Boolean): Int")
+def compare_to(budget: Budget, text: str, other: str, ignore_case: bool) -> int:
     left, right = _folded(budget, text, ignore_case), _folded(budget, other, ignore_case)
     return (left > right) - (left < right)
 
 
-@kotlin("String.indexOf(string: String|Char, startIndex: Int = _, ignoreCase: Boolean = _): Int")
+@kotlin(
+    "String.indexOf(string: String, startIndex: Int = _, ignoreCase: Boolean = _): Int",
+    "String.indexOf(char: Char, startIndex: Int = _, ignoreCase: Boolean = _): Int",
+)
 def index_of(budget: Budget, text: str, other: str, start: int = 0, ignore_case: bool = False) -> int:
     return _folded(budget, text, ignore_case).find(_folded(budget, other, ignore_case), max(0, start))
 
 
-@kotlin("String.lastIndexOf(string: String|Char): Int")
+@kotlin("String.lastIndexOf(string: String): Int", "String.lastIndexOf(char: Char): Int")
 def last_index_of(budget: Budget, text: str, other: str) -> int:
     budget.read_text(len(text))
     return str(text).rfind(str(other))
@@ -96,18 +170,18 @@ def trim_end(budget: Budget, text: str) -> str:
     return text.rstrip()
 
 
-@kotlin("String.isBlank(): Boolean")
+@kotlin("CharSequence.isBlank(): Boolean")
 def is_blank(budget: Budget, text: str) -> bool:
     budget.read_text(len(text))
     return not text or text.isspace()
 
 
-@kotlin("String.isNotBlank(): Boolean")
+@kotlin("CharSequence.isNotBlank(): Boolean")
 def is_not_blank(budget: Budget, text: str) -> bool:
     return not is_blank(budget, text)
 
 
-@kotlin("String?.isNullOrBlank(): Boolean")
+@kotlin("CharSequence?.isNullOrBlank(): Boolean")
 def is_null_or_blank(budget: Budget, text: str | None) -> bool:
     return text is None or is_blank(budget, text)
 
@@ -117,12 +191,15 @@ def or_empty(_: Budget, text: str | None) -> str:
     return text or ""
 
 
-@kotlin("String.ifBlank(defaultValue: Fn0): T")
+@kotlin("String.ifBlank(defaultValue: () -> T): T")
 def if_blank(budget: Budget, text: str, default: Function) -> Value:
     return default() if is_blank(budget, text) else text
 
 
-@kotlin("String.split(vararg delimiters: String|Char, ignoreCase: Boolean = _, limit: Int = _): List")
+@kotlin(
+    "String.split(vararg delimiters: String, ignoreCase: Boolean = _, limit: Int = _): List<String>",
+    "String.split(vararg delimiters: Char, ignoreCase: Boolean = _, limit: Int = _): List<String>",
+)
 def split(
     budget: Budget, text: str, delimiters: tuple[str, ...], ignore_case: bool = False, limit: int = 0
 ) -> list[str]:
@@ -149,13 +226,16 @@ def split(
     return parts
 
 
-@kotlin("String.lines(): List")
+@kotlin("String.lines(): List<String>")
 def lines(budget: Budget, text: str) -> list[str]:
     budget.build_text(len(text))
     return budget.collect(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
 
 
-@kotlin("String.replace(oldValue: String|Char, newValue: String|Char, ignoreCase: Boolean = _): String")
+@kotlin(
+    "String.replace(oldValue: String, newValue: String, ignoreCase: Boolean = _): String",
+    "String.replace(oldChar: Char, newChar: Char, ignoreCase: Boolean = _): String",
+)
 def replace(budget: Budget, text: str, old: str, new: str, ignore_case: bool = False) -> str:
     folded, wanted = _folded(budget, text, ignore_case), _folded(budget, old, ignore_case)
     count = folded.count(wanted)
@@ -181,7 +261,7 @@ def substring(budget: Budget, text: str, start: int, end: int | None = None) -> 
     return text[start:stop]
 
 
-@kotlin("String.substring(range: Range): String", "String.slice(indices: Range): String")
+@kotlin("String.substring(range: IntRange): String", "String.slice(indices: IntRange): String")
 def substring_range(budget: Budget, text: str, places: range) -> str:
     return substring(budget, text, places.start, max(places.stop, places.start))
 
@@ -193,25 +273,37 @@ def _cut(text: str, mark: str, missing: str | None, last: bool, after: bool) -> 
     return text[place + len(mark) :] if after else text[:place]
 
 
-@kotlin("String.substringBefore(delimiter: String|Char, missingDelimiterValue: String = _): String")
+@kotlin(
+    "String.substringBefore(delimiter: String, missingDelimiterValue: String = _): String",
+    "String.substringBefore(delimiter: Char, missingDelimiterValue: String = _): String",
+)
 def substring_before(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
     budget.build_text(len(text))
     return _cut(text, mark, missing, last=False, after=False)
 
 
-@kotlin("String.substringAfter(delimiter: String|Char, missingDelimiterValue: String = _): String")
+@kotlin(
+    "String.substringAfter(delimiter: String, missingDelimiterValue: String = _): String",
+    "String.substringAfter(delimiter: Char, missingDelimiterValue: String = _): String",
+)
 def substring_after(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
     budget.build_text(len(text))
     return _cut(text, mark, missing, last=False, after=True)
 
 
-@kotlin("String.substringBeforeLast(delimiter: String|Char, missingDelimiterValue: String = _): String")
+@kotlin(
+    "String.substringBeforeLast(delimiter: String, missingDelimiterValue: String = _): String",
+    "String.substringBeforeLast(delimiter: Char, missingDelimiterValue: String = _): String",
+)
 def substring_before_last(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
     budget.build_text(len(text))
     return _cut(text, mark, missing, last=True, after=False)
 
 
-@kotlin("String.substringAfterLast(delimiter: String|Char, missingDelimiterValue: String = _): String")
+@kotlin(
+    "String.substringAfterLast(delimiter: String, missingDelimiterValue: String = _): String",
+    "String.substringAfterLast(delimiter: Char, missingDelimiterValue: String = _): String",
+)
 def substring_after_last(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
     budget.build_text(len(text))
     return _cut(text, mark, missing, last=True, after=True)
@@ -254,7 +346,7 @@ def pad_end(budget: Budget, text: str, size: int, pad: str = " ") -> str:
     return text.ljust(size, pad)
 
 
-@kotlin("String.toBoolean(): Boolean", "String?.toBoolean(): Boolean")
+@kotlin("String?.toBoolean(): Boolean")
 def to_boolean(_: Budget, text: str | None) -> bool:
     return text is not None and text.lower() == "true"
 

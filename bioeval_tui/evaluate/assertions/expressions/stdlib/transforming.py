@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+from typing import Any
+
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.comparison import key_of, set_of, to_text
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
-from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, each, raw, same_kind
+from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, each, many, raw, same_kind
 from bioeval_tui.evaluate.assertions.expressions.values import (
-    Interval,
+    Grouping,
     Key,
     OrderedSet,
     Pair,
+    Sequence,
     Value,
     type_name,
 )
@@ -19,58 +23,87 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
 Map = dict[str | Key, Value]
 
 
-@kotlin("Iterable|String.filter(predicate: Fn1): T")
+@kotlin("Items<T>.filter(predicate: (T) -> Boolean): Same<T>")
 def filter_(budget: Budget, values: Value, predicate: Function) -> Value:
-    return same_kind(budget, values, (item for item in raw(values) if predicate.test(item)))
+    return same_kind(budget, values, lambda: (item for item in raw(values) if predicate.test(item)))
 
 
-@kotlin("Iterable|String.filterNot(predicate: Fn1): T")
+@kotlin("Items<T>.filterNot(predicate: (T) -> Boolean): Same<T>")
 def filter_not(budget: Budget, values: Value, predicate: Function) -> Value:
-    return same_kind(budget, values, (item for item in raw(values) if not predicate.test(item)))
+    return same_kind(budget, values, lambda: (item for item in raw(values) if not predicate.test(item)))
 
 
-@kotlin("Iterable|String.filterIndexed(predicate: Fn2): T")
+@kotlin("Items<T>.filterIndexed(predicate: (Int, T) -> Boolean): Same<T>")
 def filter_indexed(budget: Budget, values: Value, predicate: Function) -> Value:
-    numbered = enumerate(raw(values))
-    return same_kind(budget, values, (item for place, item in numbered if predicate.test(place, item)))
-
-
-@kotlin("Iterable.filterNotNull(): List")
-def filter_not_null(budget: Budget, values: Value) -> list[Value]:
-    return budget.collect(item for item in each(budget, values) if item is not None)
-
-
-@kotlin("Iterable|Map|String.map(transform: Fn1): List")
-def map_(budget: Budget, values: Value, transform: Function) -> list[Value]:
-    return budget.collect(map(transform, raw(values)))
-
-
-@kotlin("Iterable|String.mapIndexed(transform: Fn2): List")
-def map_indexed(budget: Budget, values: Value, transform: Function) -> list[Value]:
-    return budget.collect(transform(place, item) for place, item in enumerate(raw(values)))
-
-
-@kotlin("Iterable|Map|String.mapNotNull(transform: Fn1): List")
-def map_not_null(budget: Budget, values: Value, transform: Function) -> list[Value]:
-    results = map(transform, each(budget, values))
-    return budget.collect(result for result in results if result is not None)
-
-
-@kotlin("Iterable|Map|String.flatMap(transform: Fn1): List")
-def flat_map(budget: Budget, values: Value, transform: Function) -> list[Value]:
-    return budget.collect(
-        item for inner in each(budget, values) for item in raw(_collection(transform(inner), "flatMap"))
+    return same_kind(
+        budget,
+        values,
+        lambda: (item for place, item in enumerate(raw(values)) if predicate.test(place, item)),
     )
 
 
-@kotlin("Iterable.flatten(): List")
-def flatten(budget: Budget, values: Value) -> list[Value]:
-    return budget.collect(
-        item for inner in each(budget, values) for item in raw(_collection(inner, "flatten"))
+@kotlin("Flow<*>.filterIsInstance(): Many<R>")
+def filter_is_instance(budget: Budget, values: Value, kind: Function) -> Value:
+    """Filter by the type that the call names; the walk of the tree makes `kind` of it."""
+    return filter_(budget, values, kind)
+
+
+@kotlin("Flow<T?>.filterNotNull(): Many<T>")
+def filter_not_null(budget: Budget, values: Value) -> Value:
+    return many(budget, values, lambda: (item for item in raw(values) if item is not None))
+
+
+@kotlin("Each<T>.map(transform: (T) -> R): Many<R>")
+def map_(budget: Budget, values: Value, transform: Function) -> Value:
+    return many(budget, values, lambda: map(transform, raw(values)))
+
+
+@kotlin("Items<T>.mapIndexed(transform: (Int, T) -> R): Many<R>")
+def map_indexed(budget: Budget, values: Value, transform: Function) -> Value:
+    return many(budget, values, lambda: (transform(place, item) for place, item in enumerate(raw(values))))
+
+
+@kotlin("Each<T>.mapNotNull(transform: (T) -> R?): Many<R>")
+def map_not_null(budget: Budget, values: Value, transform: Function) -> Value:
+    return many(
+        budget,
+        values,
+        lambda: (result for result in map(transform, each(budget, values)) if result is not None),
     )
 
 
-@kotlin("Iterable|String.fold(initial: Any?, operation: Fn2): T")
+@kotlin("Each<T>.flatMap(transform: (T) -> Flow<R>): Many<R>")
+def flat_map(budget: Budget, values: Value, transform: Function) -> Value:
+    return flatten(budget, map_(budget, values, transform))
+
+
+@kotlin("Flow<Flow<T>>.flatten(): Many<T>")
+def flatten(budget: Budget, values: Value) -> Value:
+    return many(budget, values, lambda: (item for inner in each(budget, values) for item in raw(inner)))
+
+
+@kotlin(
+    "Items<T>.runningFold(initial: R, operation: (R, T) -> R): List<R>",
+    "Items<T>.scan(initial: R, operation: (R, T) -> R): List<R>",
+)
+def running_fold(budget: Budget, values: Value, initial: Value, operation: Function) -> list[Value]:
+    return budget.collect(accumulate(raw(values), operation, initial=initial))
+
+
+@kotlin("Items<T>.runningReduce(operation: (T, T) -> T): List<T>")
+def running_reduce(budget: Budget, values: Value, operation: Function) -> list[Value]:
+    return budget.collect(accumulate(raw(values), operation))
+
+
+@kotlin("Items<T>.foldIndexed(initial: R, operation: (Int, R, T) -> R): R")
+def fold_indexed(budget: Budget, values: Value, initial: Value, operation: Function) -> Value:
+    result = initial
+    for place, item in enumerate(each(budget, values)):
+        result = operation(place, result, item)
+    return result
+
+
+@kotlin("Items<T>.fold(initial: R, operation: (R, T) -> R): R")
 def fold(budget: Budget, values: Value, initial: Value, operation: Function) -> Value:
     result = initial
     for item in each(budget, values):
@@ -78,7 +111,7 @@ def fold(budget: Budget, values: Value, initial: Value, operation: Function) -> 
     return result
 
 
-@kotlin("Iterable|String.reduce(operation: Fn2): T")
+@kotlin("Items<T>.reduce(operation: (T, T) -> T): T")
 def reduce(budget: Budget, values: Value, operation: Function) -> Value:
     items = each(budget, values)
     for result in items:
@@ -87,9 +120,10 @@ def reduce(budget: Budget, values: Value, operation: Function) -> Value:
 
 
 @kotlin(
-    "Iterable.groupBy(keySelector: Fn1): Map", "Iterable.groupBy(keySelector: Fn1, valueTransform: Fn1): Map"
+    "Items<T>.groupBy(keySelector: (T) -> K): Map<K, List<T>>",
+    "Items<T>.groupBy(keySelector: (T) -> K, valueTransform: (T) -> V): Map<K, List<V>>",
 )
-def group_by(budget: Budget, values: Value, selector: Function, transform: Function | None = None) -> Map:
+def group_by(budget: Budget, values: Value, selector: Any, transform: Function | None = None) -> Map:
     groups: Map = {}
     for item in each(budget, values):
         budget.hold(2 * CELL)
@@ -98,7 +132,7 @@ def group_by(budget: Budget, values: Value, selector: Function, transform: Funct
     return groups
 
 
-@kotlin("Iterable.partition(predicate: Fn1): Pair")
+@kotlin("Flow<T>.partition(predicate: (T) -> Boolean): Pair<List<T>, List<T>>")
 def partition(budget: Budget, values: Value, predicate: Function) -> Pair:
     chosen: tuple[list[Value], list[Value]] = ([], [])
     for item in budget.collect(raw(values)):
@@ -106,14 +140,14 @@ def partition(budget: Budget, values: Value, predicate: Function) -> Pair:
     return Pair(*chosen)
 
 
-@kotlin("Iterable|String.associate(transform: Fn1): Map")
+@kotlin("Items<T>.associate(transform: (T) -> Pair<K, V>): Map<K, V>")
 def associate(budget: Budget, values: Value, transform: Function) -> Map:
     return to_map(budget, [transform(item) for item in each(budget, values)])
 
 
 @kotlin(
-    "Iterable.associateBy(keySelector: Fn1): Map",
-    "Iterable.associateBy(keySelector: Fn1, valueTransform: Fn1): Map",
+    "Items<T>.associateBy(keySelector: (T) -> K): Map<K, T>",
+    "Items<T>.associateBy(keySelector: (T) -> K, valueTransform: (T) -> V): Map<K, V>",
 )
 def associate_by(budget: Budget, values: Value, selector: Function, transform: Function | None = None) -> Map:
     result: Map = {}
@@ -123,7 +157,7 @@ def associate_by(budget: Budget, values: Value, selector: Function, transform: F
     return result
 
 
-@kotlin("Iterable.associateWith(valueSelector: Fn1): Map")
+@kotlin("Items<T>.associateWith(valueSelector: (T) -> V): Map<T, V>")
 def associate_with(budget: Budget, values: Value, selector: Function) -> Map:
     result: Map = {}
     for item in each(budget, values):
@@ -132,7 +166,7 @@ def associate_with(budget: Budget, values: Value, selector: Function) -> Map:
     return result
 
 
-@kotlin("Iterable.toMap(): Map")
+@kotlin("Flow<Pair<K, V>>.toMap(): Map<K, V>")
 def to_map(budget: Budget, values: Value) -> Map:
     result: Map = {}
     for item in each(budget, values):
@@ -143,24 +177,37 @@ def to_map(budget: Budget, values: Value) -> Map:
     return result
 
 
-@kotlin("Iterable.distinct(): List")
-def distinct(budget: Budget, values: Value) -> list[Value]:
-    return budget.collect(set_of(each(budget, values), budget))
+@kotlin("Flow<T>.distinct(): Many<T>")
+def distinct(budget: Budget, values: Value) -> Value:
+    return many(budget, values, lambda: set_of(each(budget, values), budget))
 
 
-@kotlin("Iterable.distinctBy(selector: Fn1): List")
-def distinct_by(budget: Budget, values: Value, selector: Function) -> list[Value]:
+@kotlin("Flow<T>.distinctBy(selector: (T) -> K): Many<T>")
+def distinct_by(budget: Budget, values: Value, selector: Function) -> Value:
     kept: Map = {}
     for item in each(budget, values):
         budget.hold(2 * CELL)
         kept.setdefault(key_of(selector(item), budget), item)
-    return list(kept.values())
+    return many(budget, values, kept.values)
+
+
+@kotlin("Items<T>.groupingBy(keySelector: (T) -> K): Grouping<T, K>")
+def grouping_by(_: Budget, values: Value, selector: Function) -> Grouping:
+    return Grouping(values, selector)
+
+
+@kotlin("Grouping<T, K>.eachCount(): Map<K, Int>")
+def each_count(budget: Budget, grouping: Grouping) -> Map:
+    groups = group_by(budget, grouping.elements, grouping.key)
+    return {key: len(items) for key, items in groups.items()}
 
 
 @kotlin(
-    "Iterable|Map|String.toList(): List",
-    "Iterable.toMutableList(): List",
-    "Iterable|Map|String.asIterable(): List",
+    "Items<T>.toList(): List<T>",
+    "Map<K, V>.toList(): List<Pair<K, V>>",
+    "Flow<T>.toMutableList(): List<T>",
+    "Flow<T>.asIterable(): List<T>",
+    "String.toCharArray(): List<Char>",
 )
 def to_list(budget: Budget, values: Value) -> list[Value]:
     if type(values) is dict:
@@ -168,19 +215,19 @@ def to_list(budget: Budget, values: Value) -> list[Value]:
     return budget.collect(raw(values))
 
 
-@kotlin("Iterable.asSequence(): T")
+@kotlin("Each<T>.asSequence(): Sequence<T>")
 def as_sequence(_: Budget, values: Value) -> Value:
-    return values
+    return values if type(values) is Sequence else Sequence(lambda: raw(values))
 
 
-@kotlin("Iterable|String.toSet(): Set", "Iterable.toMutableSet(): Set")
+@kotlin("Items<T>.toSet(): Set<T>", "Flow<T>.toMutableSet(): Set<T>", "Flow<T>.toHashSet(): Set<T>")
 def to_set(budget: Budget, values: Value) -> OrderedSet:
     return set_of(each(budget, values), budget)
 
 
 @kotlin(
-    "Iterable.joinToString(separator: String = _, prefix: String = _, postfix: String = _, limit: Int = _, "
-    "truncated: String = _, transform: Fn1 = _): String"
+    "Flow<T>.joinToString(separator: String = _, prefix: String = _, postfix: String = _, limit: Int = _, "
+    "truncated: String = _, transform: (T) -> String = _): String"
 )
 def join_to_string(
     budget: Budget,
@@ -202,9 +249,3 @@ def join_to_string(
         budget.hold(CELL)
     budget.build_text(len(prefix) + len(postfix))
     return prefix + separator.join(parts) + postfix
-
-
-def _collection(value: Value, name: str) -> Value:
-    if type(value) not in (list, OrderedSet, range, Interval):
-        raise ExpressionError(f"{name} needs collections, not {type_name(value)}")
-    return value

@@ -1,0 +1,309 @@
+"""Static types: Kotlin's classes as far as conditions meet them, what is a kind of what, and generics.
+
+Type variables are single capital letters. `N` is Int, Long or Double, `C` is anything with an order, `E` is
+bound by the receiver and takes only arguments that could be equal to it. `Each<T>`, `Items<T>` and `Flow<T>`
+exist only in declarations: whatever has elements, the same without maps, and without texts as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A class with its arguments. Of `fun` (and `fun.`, whose first parameter is `this`) the last is the result."""
+
+    name: str
+    args: tuple[Type, ...] = ()
+    nullable: bool = False
+
+    @property
+    def required(self) -> Type:
+        """The same type without null."""
+        return replace(self, nullable=False) if self.nullable else self
+
+    @property
+    def optional(self) -> Type:
+        """The same type with null."""
+        return self if self.nullable or self.name == "?" else replace(self, nullable=True)
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether this is a type variable of a declaration."""
+        return len(self.name) == 1 and self.name.isupper()
+
+    @property
+    def is_function(self) -> bool:
+        """Whether a lambda is wanted."""
+        return self.name in ("fun", "fun.")
+
+    def __str__(self) -> str:
+        if self.is_function:
+            return "{ … }"
+        name = {"Literal": "Int", "?": "Any?", "Entry": "Map.Entry"}.get(self.name, self.name)
+        inner = f"<{', '.join(map(str, self.args))}>" if self.args else ""
+        return name + inner + ("?" if self.nullable else "")
+
+
+UNKNOWN = Type("?")
+ANY, BOOLEAN, CHAR, DOUBLE, INT = (Type(name) for name in ("Any", "Boolean", "Char", "Double", "Int"))
+LONG, NOTHING, NUMBER, STRING, UNIT = (Type(name) for name in ("Long", "Nothing", "Number", "String", "Unit"))
+LITERAL = Type("Literal")
+"""A whole number as it is written, which becomes a Long where one is expected."""
+
+NUMBERS = ("Int", "Long", "Double")
+_TOKEN = re.compile(r"\s*(\w+(?:\.\w+)*|->|[<>(),?*.])")
+
+
+def read_type(text: str) -> Type:
+    """Return the type that a declaration writes, such as `Map<K, V?>`, `(T) -> R` or `T.() -> R`."""
+    tokens = _TOKEN.findall(text)
+    found = _read(tokens)
+    assert not tokens, text
+    return found
+
+
+def _read(tokens: list[str]) -> Type:
+    token = tokens.pop(0)
+    if token == "(":
+        args = _until(tokens, ")")
+        tokens.pop(0)
+        return Type("fun", (*args, _read(tokens)))
+    if token in "?*":
+        return UNKNOWN
+    args = ()
+    if tokens[:1] == ["<"]:
+        tokens.pop(0)
+        args = _until(tokens, ">")
+    if tokens[:1] == ["."]:  # T.() -> R
+        del tokens[:4]
+        return Type("fun.", (Type(token), _read(tokens)))
+    nullable = tokens[:1] == ["?"]
+    if nullable:
+        tokens.pop(0)
+    return Type(token, args, nullable)
+
+
+def _until(tokens: list[str], end: str) -> tuple[Type, ...]:
+    found = []
+    while tokens[0] != end:
+        found.append(_read(tokens))
+        if tokens[0] == ",":
+            tokens.pop(0)
+    tokens.pop(0)
+    return tuple(found)
+
+
+class Classes:
+    """Which classes there are, with their parameters and what they are kinds of."""
+
+    def __init__(self) -> None:
+        self._supers: dict[str, tuple[tuple[str, ...], tuple[Type, ...]]] = {}
+        self.final: set[str] = set()
+
+    def declare(self, text: str, *, final: bool = False) -> None:
+        """Add a class, such as `List<T>: Collection<T>`."""
+        head, _, supers = text.partition(": ")
+        given = read_type(head)
+        parents = [read_type(part) for part in _split(supers)] if supers else []
+        self._supers[given.name] = (tuple(arg.name for arg in given.args), tuple(parents))
+        if final:
+            self.final.add(given.name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._supers
+
+    def names(self) -> Iterable[str]:
+        """Return the names of all classes."""
+        return self._supers
+
+    def parameters(self, name: str) -> int:
+        """Return how many type arguments a class takes."""
+        return len(self._supers[name][0])
+
+    def above(self, given: Type) -> Iterator[Type]:
+        """Yield a type and all that it is a kind of, nearest first."""
+        pending = [INT if given.name == "Literal" else given.required]
+        while pending:
+            found = pending.pop(0)
+            yield found
+            names, parents = self._supers.get(found.name, ((), ()))
+            arguments = dict(zip(names, found.args, strict=False))
+            pending += [substitute(parent, arguments) for parent in parents]
+
+    def as_a(self, given: Type, name: str) -> Type | None:
+        """Return `given` seen as the class `name`, or None if it is no such thing."""
+        return next((found for found in self.above(given) if found.name == name), None)
+
+    def fits(self, given: Type, wanted: Type) -> bool:
+        """Say whether a value of type `given` can stand where `wanted` is expected."""
+        if "?" in (given.name, wanted.name):
+            return True
+        if given.nullable and not wanted.nullable:
+            return False
+        if wanted.name == "Any" or given.name == "Nothing":
+            return True
+        if given.name == "Literal" and wanted.name in ("Long", "Short", "Byte"):
+            return True
+        seen = self.as_a(given, wanted.name)
+        return seen is not None and all(map(self.fits, seen.args, wanted.args))
+
+    def join(self, left: Type, right: Type) -> Type:
+        """Return the nearest type that both are kinds of."""
+        if "?" in (left.name, right.name):
+            return UNKNOWN
+        nullable = left.nullable or right.nullable
+        if left.name == "Nothing" or right.name == "Nothing":
+            found = right if left.name == "Nothing" else left
+            return replace(found, nullable=nullable)
+        if left.name == right.name:
+            return Type(left.name, tuple(map(self.join, left.args, right.args)), nullable)
+        for one, other in ((left, right), (right, left)):
+            if one.name == "Literal" and other.name in ("Int", "Long"):
+                return replace(other, nullable=nullable)
+        for above in self.above(left):
+            other_view = self.as_a(right, above.name)
+            if other_view is not None and above.name not in ("Each", "Items", "Flow", "Comparable"):
+                return Type(above.name, tuple(map(self.join, above.args, other_view.args)), nullable)
+        return Type("Any", (), nullable)
+
+    def may_be_equal(self, left: Type, right: Type) -> bool:
+        """Say whether Kotlin lets `==` stand between two types: one value could be of both."""
+        one, other = (INT if part.name == "Literal" else part for part in (left, right))
+        if {"?", "Any", "Nothing"} & {one.name, other.name}:
+            return True
+        if self.as_a(one, other.name) or self.as_a(other, one.name):
+            return True
+        return one.name not in self.final and other.name not in self.final
+
+    def unify(self, wanted: Type, given: Type, bound: dict[str, Type], fixed: Iterable[str] = ()) -> bool:
+        """Fit `given` to a declared type, binding its variables; say whether it fits."""
+        if wanted.is_variable:
+            return self._bind(wanted, given, bound, fixed)
+        if "?" in (wanted.name, given.name) or (
+            given.name == "Nothing" and given.nullable <= wanted.nullable
+        ):
+            return True
+        if not wanted.args or wanted.is_function:
+            return self.fits(given, wanted)
+        seen = self.as_a(given, wanted.name)
+        if seen is None or (given.nullable and not wanted.nullable):
+            return False
+        return all(
+            self.unify(one, other, bound, fixed) for one, other in zip(wanted.args, seen.args, strict=True)
+        )
+
+    def _bind(self, wanted: Type, given: Type, bound: dict[str, Type], fixed: Iterable[str]) -> bool:
+        name = wanted.name
+        given = given.required if wanted.nullable else given
+        if name == "N" and given.name != "?" and given.name not in (*NUMBERS, "Literal"):
+            return False
+        if name in "NC" and given.nullable:
+            return False
+        if name == "C" and given.name != "?" and self.as_a(given, "Comparable") is None:
+            return False
+        before = bound.get(name)
+        if before is None:
+            bound[name] = given
+            return True
+        if name in fixed:
+            return self.fits(given, before)
+        if name == "E":
+            if given.name == "Nothing" and not before.nullable:
+                return False
+            alike = self.fits(given.required, before.required) or self.fits(before.required, given.required)
+            bound[name] = before if before.name != "Nothing" else given
+            return alike
+        joined = self.join(before, given)
+        bound[name] = joined
+        if name == "N":
+            return joined.name in (*NUMBERS, "Literal", "?")
+        return name != "C" or joined.name == "?" or self.as_a(joined, "Comparable") is not None
+
+
+def substitute(given: Type, bound: dict[str, Type], *, final: bool = False) -> Type:
+    """Return a type with its variables replaced; with `final`, those that are left are unknown, literals Int."""
+    if given.is_variable:
+        found = bound.get(given.name)
+        if found is None:
+            return UNKNOWN if final else given
+        if final and found.name == "Literal":
+            found = replace(found, name="Int")
+        return found.optional if given.nullable else found
+    if not given.args:
+        return given
+    return replace(given, args=tuple(substitute(arg, bound, final=final) for arg in given.args))
+
+
+def variables(given: Type) -> set[str]:
+    """Return the names of the type variables in a type."""
+    if given.is_variable:
+        return {given.name}
+    return set().union(*(variables(arg) for arg in given.args))
+
+
+def _split(text: str) -> list[str]:
+    """Split a list of types at its outer commas."""
+    return [part.strip() for part in re.split(r",(?![^<]*>)", text)]
+
+
+CLASSES = Classes()
+"""The classes as jobs of this program see them."""
+
+PUBLISHED = Classes()
+"""The classes as the published system has them: its enums are no texts."""
+
+
+def declare(text: str, *, final: bool = False, also: str = "") -> None:
+    """Add a class to both; `also` is what it is a kind of in this program alone."""
+    PUBLISHED.declare(text, final=final)
+    CLASSES.declare(text + (f", {also}" if also else ""), final=final)
+
+
+for _text in (
+    "Int: Number, Comparable<Int>",
+    "Long: Number, Comparable<Long>",
+    "Double: Number, Comparable<Double>",
+    "Float: Number, Comparable<Float>",
+    "Short: Number, Comparable<Short>",
+    "Byte: Number, Comparable<Byte>",
+    "Boolean: Comparable<Boolean>",
+    "Char: Comparable<Char>",
+    "String: CharSequence, Comparable<String>, Items<Char>",
+    "Regex",
+    "RegexOption: Comparable<RegexOption>",
+    "Pair<A, B>",
+    "Triple<A, B, D>",
+    "IndexedValue<T>",
+    "Unit",
+    "IntRange: IntProgression, ClosedRange<Int>",
+    "LongRange: Iterable<Long>, ClosedRange<Long>",
+    "CharRange: Iterable<Char>, ClosedRange<Char>",
+):
+    declare(_text, final=True)
+for _text in (
+    "Any",
+    "Nothing",
+    "Number",
+    "Comparable<T>",
+    "CharSequence",
+    "Each<T>",
+    "Items<T>: Each<T>",
+    "Flow<T>: Items<T>",
+    "Sequence<T>: Flow<T>",
+    "Iterable<T>: Flow<T>",
+    "Collection<T>: Iterable<T>",
+    "List<T>: Collection<T>",
+    "Set<T>: Collection<T>",
+    "Map<K, V>: Each<Entry<K, V>>",
+    "Entry<K, V>",
+    "IntProgression: Iterable<Int>",
+    "ClosedRange<T>",
+    "MatchResult",
+    "Comparator<T>",
+    "Grouping<T, K>",
+):
+    declare(_text)
