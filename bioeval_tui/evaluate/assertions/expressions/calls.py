@@ -46,7 +46,7 @@ from bioeval_tui.evaluate.assertions.expressions.values import Long
 from bioeval_tui.text import shorten
 
 MOST_STEPS = 60_000
-_INSTEAD = {
+INSTEAD = {
     "forEach": "forEach has no value; use any, all, map or count",
     "onEach": "onEach changes nothing; leave it out",
     "println": "printing is not supported; an assertion is its value",
@@ -60,6 +60,19 @@ _INSTEAD = {
     "hashCode": "hash codes are not supported; compare the values",
     "toFloat": "Float is not supported; use toDouble()",
     "toBigDecimal": "BigDecimal is not supported; use toDouble()",
+    "javaClass": "classes are tested with `is`, such as it is FunctionCallEvent",
+    "groups": "groups is not supported; write groupValues[1]",
+    "copy": "objects cannot be copied; compare their properties",
+    "component1": "write the property's name, or take the value apart with (a, b)",
+    "shuffled": "an assertion must not depend on chance",
+    "random": "an assertion must not depend on chance",
+    "add": "values cannot change; write list + value",
+    "put": "values cannot change; write map + (key to value)",
+    "remove": "values cannot change; write list - value",
+    "append": "values cannot change; write text + value",
+    "arrayOf": "arrays are not supported; write listOf(…)",
+    "intArrayOf": "arrays are not supported; write listOf(…)",
+    "repeat": "loops are not supported; use (1..n).map { … }",
     "iterator": "iterators are not supported; use any, all, map and their like",
 }
 
@@ -75,6 +88,7 @@ class Calls:
         self.numbers: dict[int, type] = {}
         self.returns: dict[int, list[tuple[Node, Type]]] = {}
         self.known_facts: dict[tuple[int, bool], dict[str, Type]] = {}
+        self.of_null: dict[int, Signature] = {}
         self._steps = 0
 
     def infer(self, node: Node, names: Names, expected: Type | None = None) -> Type:
@@ -150,8 +164,8 @@ class Calls:
         """Raise if nothing can be called by this name."""
         if node.name in known:
             return
-        if node.name in _INSTEAD:
-            self.fail(_INSTEAD[node.name], node)
+        if node.name in INSTEAD:
+            self.fail(INSTEAD[node.name], node)
         if receiver is not None and (node.name in PROPERTIES or self.property(receiver.required, node.name)):
             self.fail(f"{node.name} is a property: write it without parentheses", node)
         self.fail(f"unknown function {shorten(node.name, 40)}{nearest(node.name, known)}", node)
@@ -271,7 +285,7 @@ class Calls:
             kind = self.referred(value, inner, names)
         else:
             assert isinstance(value, Lambda)
-            kind = self.lambda_(value, inner, names, node.name, receiver=wanted.name == "fun.")
+            kind = self.lambda_(value, inner, names, value.label or node.name, receiver=wanted.name == "fun.")
         if gives.name == "Unit":
             return
         body = value.body if isinstance(value, Lambda) else value
@@ -365,6 +379,8 @@ class Calls:
             text = receiver.name == "String" or receiver.name in TEXT_ENUMS
             kind = "Sequence" if self.classes.as_a(receiver, "Sequence") else "List"
             given = Type("String") if text and given.name == "Same" else Type(kind, given.args)
+        if signature.receiver is not None and signature.receiver.nullable:
+            self.of_null[id(node)] = signature
         if signature.result.name == "N" and given.name in ("Long", "Double"):
             self.numbers[id(node)] = Long if given.name == "Long" else float
         return given

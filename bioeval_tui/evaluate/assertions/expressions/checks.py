@@ -7,10 +7,11 @@ Where a type cannot be known (`?`), nothing is refused, and the values decide wh
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NoReturn
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluate.assertions.expressions.calls import Calls
+from bioeval_tui.evaluate.assertions.expressions.calls import INSTEAD, Calls
 from bioeval_tui.evaluate.assertions.expressions.limits import Limits
 from bioeval_tui.evaluate.assertions.expressions.names import CONSTANTS, OWNERS, Facts, Names, key_of, merged
 from bioeval_tui.evaluate.assertions.expressions.scope import RECORDS, ROOTS, TEXT_ENUMS, property_of
@@ -75,7 +76,7 @@ def check(expression: Expression, limits: Limits, *, published: bool = False) ->
         checker.infer(expression.root, Names(ROOTS))
     except RecursionError:
         raise ExpressionError("nested too deeply", expression.text, 1) from None
-    return Expression(expression.text, expression.root, checker.numbers)
+    return replace(expression, numbers=checker.numbers, of_null=checker.of_null)
 
 
 class _Check(Calls):
@@ -183,6 +184,8 @@ class _Check(Calls):
             self.fail(f"this may be null here; write ?.{name}, or test for null first", node)
         if self.classes.as_a(receiver, "Map"):
             self.fail(f'a map has no property {name}; write ["{name}"] instead of .{name}', node)
+        if node.name in INSTEAD:
+            self.fail(INSTEAD[node.name], node)
         if node.name in METHODS:
             self.fail(f"{name} is a function: write {describe(METHODS[node.name][0])}", node)
         prop = property_of(receiver.name, node.name)
@@ -262,6 +265,8 @@ class _Check(Calls):
         return BOOLEAN
 
     def equality(self, node: Node, left: Type, right: Type) -> None:
+        if "Collection" in (left.name, right.name) and "Nothing" not in (left.name, right.name):
+            self.fail("the values of a map are equal to nothing but themselves; write .values.toList()", node)
         text_enum = {left.name, right.name} & set(TEXT_ENUMS) and "String" in (left.name, right.name)
         if not self.classes.may_be_equal(left, right):
             hint = ""
@@ -277,13 +282,13 @@ class _Check(Calls):
 
     def order(self, node: Node, left: Type, right: Type) -> None:
         for one, other in ((left, right), (right, left)):
-            if one.nullable:
-                self.fail(f"{one} has no order because it may be null; give a default with ?:", node)
             if one.required == ANY:
                 self.fail(
-                    "a value of any type has no order; write (… as Int), (… as Number).toDouble() or (… as String)",
+                    "a value of any type has no order; write (… as Number).toDouble(), (… as Int) or (… as String)",
                     node,
                 )
+            if one.nullable:
+                self.fail(f"{one} has no order because it may be null; give a default with ?:", node)
             numbers = (*NUMBERS, "Literal")
             if one.name in numbers and other.name in numbers:
                 return
@@ -294,6 +299,8 @@ class _Check(Calls):
             self.fail(f"cannot compare {left} with {right}", node)
 
     def contains(self, node: Node, value: Type, container: Type) -> None:
+        if container.required == ANY:
+            self.fail("a value of any type contains nothing; write in (… as List<*>)", node)
         if container.nullable:
             self.fail(
                 "what stands after `in` may be null here; give a default with ?: or write contains", node

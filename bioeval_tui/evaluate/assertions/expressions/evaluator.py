@@ -319,6 +319,8 @@ class Evaluation:
         if node.types and node.name == "filterIsInstance":
             return METHODS[node.name][0].compute(self.budget, target, _InstanceOf(node.types[0]))
         candidates = self.candidates(node, METHODS, target)
+        if target is None and (meant := self.expression.of_null.get(id(node))) is not None:
+            candidates = [pair for pair in candidates if pair[0] is meant]
         if not candidates:
             raise _no_method(target, node.name)
         return self.chosen(node, candidates, (target,), names)
@@ -353,7 +355,7 @@ class Evaluation:
     def argument(self, node: Call, argument: Argument, names: Environment) -> Value:
         value = argument.value
         if isinstance(value, Lambda | Reference):
-            return Closure(self, value, names, node.name)
+            return Closure(self, value, names, getattr(value, "label", "") or node.name)
         return self.walk(value, names)
 
     def referred(self, node: Reference, values: tuple[Value, ...]) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
@@ -38,9 +38,7 @@ def explain(expression: Expression, names: Mapping[str, Any], limits: Limits | N
     """
 
     def value_of(node: Node) -> Any:
-        evaluation = Evaluation(
-            Expression(expression.text, node, expression.numbers), known, limits or Limits()
-        )
+        evaluation = Evaluation(replace(expression, root=node), known, limits or Limits())
 
         def finish(value: Value) -> Value:
             return to_json(value, evaluation.budget)

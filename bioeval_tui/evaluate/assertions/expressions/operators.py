@@ -189,8 +189,7 @@ def _plus(left: Value, right: Value, budget: Budget) -> Value:
     if type(left) is dict:
         return _merged(left, right, budget)
     if type(left) in (list, OrderedSet, range):
-        left = list(left) if type(left) is range else left
-        added = list(right) if type(right) in (list, OrderedSet, range) else [right]
+        added = right if type(right) in (list, OrderedSet, range) else [right]
         budget.hold(CELL * (len(left) + len(added)))
         budget.step(len(left) + len(added))
         return set_of([*left, *added], budget) if type(left) is OrderedSet else [*left, *added]

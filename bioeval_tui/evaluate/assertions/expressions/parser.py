@@ -94,6 +94,8 @@ def parse_tree(text: str, limits: Limits | None = None) -> Expression:
     parser = _Parser(text, tokens(text), limits.depth, 0)
     root = parser.block("end")
     parser.finish()
+    if isinstance(root, Literal) and root.value is UNIT:
+        raise ExpressionError("the expression is empty", text, 1)
     return Expression(text, root)
 
 
@@ -300,7 +302,7 @@ class _Parser:
         return Member(token.column, target, token.value, safe)
 
     def calls(self) -> bool:
-        return (self.enclosed or not self.token.first) and self.symbol("(", "{")
+        return self.is_labelled() or ((self.enclosed or not self.token.first) and self.symbol("(", "{"))
 
     def arguments(self) -> tuple[Argument, ...]:
         """Parse `(…)`, `(…) { … }` or `{ … }`."""
@@ -312,9 +314,14 @@ class _Parser:
                 if not self.symbol(")"):
                     self.expect(",", "or ) after the argument")
             self.take()
-        if self.symbol("{") and (self.enclosed or not self.token.first):
+        if self.is_labelled() or (self.symbol("{") and (self.enclosed or not self.token.first)):
             given.append(Argument(self.nested(self.function, enclosed=False), trailing=True))
         return tuple(given)
+
+    def is_labelled(self) -> bool:
+        """Say whether `label@{ … }` stands here."""
+        following = [token.value for token in self.given[self.at + 1 : self.at + 3]]
+        return self.token.kind == "name" and not self.token.first and following == ["@", "{"]
 
     def argument(self) -> Argument:
         token = self.token
@@ -362,6 +369,8 @@ class _Parser:
                 self.take()
                 self.expect(".", "after the package")
             token = self.take()
+            if self.given[self.at - 3].value == "Math" and token.value == "round":
+                self.fail("write x.roundToLong(), or x.roundToInt() for an Int", token)
         if token.value == "String" and self.symbol(".") and self.given[self.at + 1].value == "format":
             self.at += 2
             template, *rest = self.arguments() or [Argument(Literal(token.column, ""))]
@@ -531,11 +540,15 @@ class _Parser:
         return Return(token.column, label.value, value)
 
     def function(self) -> Node:
+        label = ""
+        if self.is_labelled():
+            label = self.take().value
+            self.take()
         token = self.expect("{", "to open the lambda")
         parameters, types = self.parameters()
         body = self.block("}")
         self.close("the lambda")
-        return Lambda(token.column, parameters, body, types)
+        return Lambda(token.column, parameters, body, types, label)
 
     def close(self, what: str) -> None:
         if not self.symbol("}"):

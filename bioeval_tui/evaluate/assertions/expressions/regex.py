@@ -51,6 +51,7 @@ _GROUP = re.compile(
 _QUANTIFIER = re.compile(r"\{\d{1,5}(?:,\d{0,5})?\}")
 _OPTIONS = {"IGNORE_CASE": regex.IGNORECASE, "MULTILINE": regex.MULTILINE, "DOT_MATCHES_ALL": regex.DOTALL}
 _MOST_GROUPS = 50
+_MOST_REPEATED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,8 @@ class _Translator:
         self.flags = [
             (dot_all, lines)
         ]  # of each open group: `.` matches all, `$` matches at every line's end
+        self.sizes = [0]  # of each open group, with its repetitions written out
+        self.last = 1
 
     def error(self, what: str) -> ExpressionError:
         return ExpressionError(
@@ -142,6 +145,9 @@ class _Translator:
 
     def piece(self) -> str:
         char = self.pattern[self.at]
+        if char not in "(){*+?|":
+            self.last = 1
+            self.sizes[-1] += 1
         if char == "\\":
             return self.escaped(inside=False)
         if char == "[":
@@ -153,6 +159,8 @@ class _Translator:
             if len(self.flags) == 1:
                 raise self.error("an unmatched )")
             self.flags.pop()
+            self.last = self.sizes.pop()
+            self.sizes[-1] += self.last
         if char == ".":
             return "." if self.flags[-1][0] else f"[^{_LINE_ENDS}]"
         if char == "$":
@@ -166,6 +174,9 @@ class _Translator:
         found = _QUANTIFIER.match(self.pattern, self.at)
         if found is None:
             raise self.error("a { that does not begin a count such as {2,3}")
+        self.sizes[-1] += self.last * max(int(count) for count in re.findall(r"\d+", found.group()))
+        if self.sizes[-1] > _MOST_REPEATED:
+            raise self.error("too much repetition")
         self.at = found.end()
         return found.group()
 
@@ -175,6 +186,7 @@ class _Translator:
         if not self.pattern.startswith("(?", self.at):
             self.at += 1
             self.flags.append(self.flags[-1])
+            self.sizes.append(0)
             return "("
         found = _GROUP.match(self.pattern, self.at + 1)
         if found is None:
@@ -189,6 +201,7 @@ class _Translator:
             self.flags[-1] = now
         else:
             self.flags.append(now)
+            self.sizes.append(0)
         return "(" + found.group() if on or off or found["end"] != ")" else ""
 
     def set_of(self) -> str:

@@ -84,6 +84,7 @@ class Lambda(Node):
     parameters: tuple[Pattern, ...]
     body: Node
     types: tuple[Type | None, ...] = ()
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +171,11 @@ class When(Node):
 class Expression:
     """A parsed expression. `parse` makes it, `evaluate` takes it.
 
-    `numbers` says of which nodes (by `id`) a whole number is a Long or a Double by its static type.
+    The static types say, by the `id` of a node, in `numbers` which whole numbers are a Long or a Double, and in
+    `of_null` which function a call means when null is what it is asked of.
     """
 
     text: str
     root: Node
     numbers: Mapping[int, type] = field(default_factory=dict, compare=False, repr=False)
+    of_null: Mapping[int, Any] = field(default_factory=dict, compare=False, repr=False)

@@ -26,6 +26,7 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
     "listOf(vararg elements: T): List<T>",
     "emptyList(): List<T>",
     "mutableListOf(vararg elements: T): List<T>",
+    "arrayListOf(vararg elements: T): List<T>",
 )
 def list_of(budget: Budget, elements: tuple[Value, ...] = ()) -> list[Value]:
     return budget.collect(elements)

@@ -69,6 +69,11 @@ def drop_while(budget: Budget, values: Value, predicate: Function) -> Value:
     return same_kind(budget, values, lambda: dropwhile(predicate.test, raw(values)))
 
 
+@kotlin("List<T>.takeLastWhile(predicate: (T) -> Boolean): List<T>")
+def take_last_while(budget: Budget, values: list[Value], predicate: Function) -> list[Value]:
+    return budget.collect(takewhile(predicate.test, reversed(values)))[::-1]
+
+
 @kotlin("List<T>.subList(fromIndex: Int, toIndex: Int): List<T>")
 def sub_list(budget: Budget, values: list[Value], start: int, end: int) -> Value:
     if not 0 <= start <= end <= len(values):
@@ -115,6 +120,12 @@ def zip_with_next_by(budget: Budget, values: Value, transform: Function) -> Valu
 @kotlin("Items<T>.withIndex(): Many<IndexedValue<T>>")
 def with_index(budget: Budget, values: Value) -> Value:
     return many(budget, values, lambda: (Indexed(place, item) for place, item in enumerate(raw(values))))
+
+
+@kotlin("Flow<T>.chunked(size: Int, transform: (List<T>) -> R): Many<R>")
+def chunked_by(budget: Budget, values: Value, size: int, transform: Function) -> Value:
+    chunks = chunked(budget, values, size)
+    return many(budget, values, lambda: map(transform, raw(chunks)))
 
 
 @kotlin("Flow<T>.chunked(size: Int): Many<List<T>>", "String.chunked(size: Int): List<String>")

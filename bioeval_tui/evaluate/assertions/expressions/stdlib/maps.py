@@ -6,11 +6,19 @@ from collections.abc import Iterable
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions import operators
-from bioeval_tui.evaluate.assertions.expressions.comparison import equal, key_of, set_of
+from bioeval_tui.evaluate.assertions.expressions.comparison import equal, key_of, ordered, set_of
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, raw
-from bioeval_tui.evaluate.assertions.expressions.values import Entry, Key, OrderedSet, Pair, Triple, Value
+from bioeval_tui.evaluate.assertions.expressions.values import (
+    Entry,
+    Key,
+    OrderedSet,
+    Pair,
+    Triple,
+    Value,
+    value_of,
+)
 
 Map = dict[str | Key, Value]
 
@@ -128,6 +136,22 @@ def second(_: Budget, pair: Pair) -> Value:
 @kotlin("Pair<T, T>.toList(): List<T>")
 def to_list(_: Budget, pair: Pair) -> list[Value]:
     return [pair.first, pair.second]
+
+
+@kotlin("Triple<T, T, T>.toList(): List<T>")
+def triple_to_list(_: Budget, triple: Triple) -> list[Value]:
+    return [triple.first, triple.second, triple.third]
+
+
+@kotlin("Map<C, V>.toSortedMap(): Map<C, V>")
+def to_sorted_map(budget: Budget, values: Map) -> Map:
+    return dict(ordered(((value_of(key), (key, item)) for key, item in values.items()), budget))
+
+
+@kotlin("Flow<Pair<A, B>>.unzip(): Pair<List<A>, List<B>>")
+def unzip(budget: Budget, values: Value) -> Pair:
+    pairs = budget.collect(raw(values))
+    return Pair([pair.first for pair in pairs], [pair.second for pair in pairs])
 
 
 @kotlin("Triple<*, *, D>.third: D")

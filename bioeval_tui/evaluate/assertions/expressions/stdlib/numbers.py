@@ -67,6 +67,15 @@ def text_to_int(budget: Budget, text: str) -> Value:
     return _number(text_to_int_or_null(budget, text), "toInt")
 
 
+@kotlin("String.toInt(radix: Int): Int")
+def text_to_int_of(_: Budget, text: str, radix: int) -> int:
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"[: radix if 2 <= radix <= 36 else 0]
+    number = (
+        int(text, radix) if re.fullmatch(rf"[+-]?[{digits or '-'}]{{1,40}}", text.lower()) else INT_MAX + 1
+    )
+    return _number(number if INT_MIN <= number <= INT_MAX else None, "toInt")
+
+
 @kotlin("String.toLong(): Long")
 def text_to_long(budget: Budget, text: str) -> Value:
     return _number(text_to_long_or_null(budget, text), "toLong")

@@ -125,6 +125,11 @@ def group_values(_: Budget, found: Found) -> list[str]:
     return found.group_values
 
 
+@kotlin("MatchResult.destructured: List<String>")
+def destructured(_: Budget, found: Found) -> list[str]:
+    return found.group_values[1:]
+
+
 @kotlin("MatchResult.range: IntRange")
 def range_of(_: Budget, found: Found) -> range:
     return range(found.start, found.start + len(found.value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.comparison import equal, to_text
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
@@ -22,6 +23,13 @@ def equals(budget: Budget, left: Value, right: Value) -> bool:
 @kotlin("T.let(block: (T) -> R): R", "T.run(block: T.() -> R): R", "with(receiver: T, block: T.() -> R): R")
 def let(_: Budget, value: Value, block: Function) -> Value:
     return block(value)
+
+
+@kotlin("requireNotNull(value: T?): T", "checkNotNull(value: T?): T")
+def require_not_null(_: Budget, value: Value) -> Value:
+    if value is None:
+        raise ExpressionError("this is null, which is not allowed here")
+    return value
 
 
 @kotlin("run(block: () -> R): R")

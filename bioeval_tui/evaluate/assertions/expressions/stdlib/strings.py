@@ -122,7 +122,7 @@ def line_sequence(budget: Budget, text: str) -> Sequence:
 @kotlin("String.trim(vararg chars: Char): String")
 def trim_of(budget: Budget, text: str, chars: tuple[str, ...]) -> str:
     budget.build_text(len(text))
-    return text.strip("".join(chars)) if chars else text
+    return text.strip("".join(chars) or None)
 
 
 @kotlin("String.trim(predicate: (Char) -> Boolean): String")
@@ -321,11 +321,15 @@ def remove_suffix(budget: Budget, text: str, suffix: str) -> str:
     return text.removesuffix(suffix)
 
 
-@kotlin("String.removeSurrounding(delimiter: String): String")
-def remove_surrounding(budget: Budget, text: str, mark: str) -> str:
+@kotlin(
+    "String.removeSurrounding(delimiter: String): String",
+    "String.removeSurrounding(prefix: String, suffix: String): String",
+)
+def remove_surrounding(budget: Budget, text: str, prefix: str, suffix: str | None = None) -> str:
     budget.build_text(len(text))
-    wrapped = len(text) >= 2 * len(mark) and text.startswith(mark) and text.endswith(mark)
-    return text[len(mark) : len(text) - len(mark)] if wrapped else text
+    end = prefix if suffix is None else suffix
+    wrapped = len(text) >= len(prefix) + len(end) and text.startswith(prefix) and text.endswith(end)
+    return text[len(prefix) : len(text) - len(end)] if wrapped else text
 
 
 @kotlin("String.repeat(n: Int): String")

@@ -63,6 +63,12 @@ def map_indexed(budget: Budget, values: Value, transform: Function) -> Value:
     return many(budget, values, lambda: (transform(place, item) for place, item in enumerate(raw(values))))
 
 
+@kotlin("Items<T>.mapIndexedNotNull(transform: (Int, T) -> R?): Many<R>")
+def map_indexed_not_null(budget: Budget, values: Value, transform: Function) -> Value:
+    results = map_indexed(budget, values, transform)
+    return filter_not_null(budget, results)
+
+
 @kotlin("Each<T>.mapNotNull(transform: (T) -> R?): Many<R>")
 def map_not_null(budget: Budget, values: Value, transform: Function) -> Value:
     return many(
@@ -93,6 +99,14 @@ def running_fold(budget: Budget, values: Value, initial: Value, operation: Funct
 @kotlin("Items<T>.runningReduce(operation: (T, T) -> T): List<T>")
 def running_reduce(budget: Budget, values: Value, operation: Function) -> list[Value]:
     return budget.collect(accumulate(raw(values), operation))
+
+
+@kotlin("List<T>.foldRight(initial: R, operation: (T, R) -> R): R")
+def fold_right(budget: Budget, values: list[Value], initial: Value, operation: Function) -> Value:
+    result = initial
+    for item in budget.each(reversed(values)):
+        result = operation(item, result)
+    return result
 
 
 @kotlin("Items<T>.foldIndexed(initial: R, operation: (Int, R, T) -> R): R")
