@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,9 @@ from bioeval_tui.text import clean_line, compact_json, shorten
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.assertions.expressions import Part
+
+
+_NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")
 
 
 @click.command(epilog="\b\nExamples:\n  bioeval-tui check job.yml\n  bioeval-tui check medication_reminder")
@@ -60,8 +64,20 @@ def schema() -> int:
     return ExitCode.OK
 
 
+class _TakesExpression(click.Command):
+    """A command whose argument may begin with a minus sign: `-7 / 2 == -3` is no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put what cannot be an option behind `--`."""
+        place = next((at for at, arg in enumerate(args) if _NO_OPTION.match(arg)), None)
+        if place is not None and "--" not in args:
+            args = [*args[:place], *args[place + 1 :], "--", args[place]]
+        return super().parse_args(ctx, args)
+
+
 @click.command(
     "assert",
+    cls=_TakesExpression,
     epilog=(
         "\b\nExamples:\n  bioeval-tui assert 'objectContext.resources.size == 1' --context state.json"
         "\n  bioeval-tui assert --cypher 'MATCH (r:Reminder) RETURN count(r)' --expected 1"

@@ -115,7 +115,10 @@ class Agent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
-    """One finished utterance. `message` counts from 1; `operator` marks words typed by a person who took over."""
+    """One finished utterance. `message` counts from 1; `operator` marks words typed by a person who took over.
+
+    `latency_ms` of a user message is how long the evaluator took.
+    """
 
     message: int
     role: Role

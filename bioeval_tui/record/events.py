@@ -135,7 +135,10 @@ class MessageDelta(EventBase):
 
 
 class MessageCompleted(EventBase):
-    """A whole message. `latency_ms` is the successful attempt's alone; `waited_ms` the failed attempts and waits."""
+    """A whole message. `latency_ms` is the successful attempt's alone; `waited_ms` the failed attempts and waits.
+
+    `thought_ms` is how long the evaluator took over a user message.
+    """
 
     kind: Literal["message_completed"] = "message_completed"
     message: int
@@ -145,6 +148,7 @@ class MessageCompleted(EventBase):
     content: str
     latency_ms: Number | None = None
     waited_ms: Number = 0.0
+    thought_ms: Number | None = None
     first_token_ms: Number | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None

@@ -45,6 +45,7 @@ class MessageState:
     done: bool = False
     latency_ms: float | None = None
     waited_ms: float = 0.0
+    thought_ms: float | None = None
     first_token_ms: float | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -383,6 +384,7 @@ def _complete_message(talk: ConversationState, event: events.MessageCompleted) -
     message.turn = event.turn
     message.latency_ms = event.latency_ms
     message.waited_ms = event.waited_ms
+    message.thought_ms = event.thought_ms
     message.first_token_ms = event.first_token_ms
     message.tokens_in = event.tokens_in
     message.tokens_out = event.tokens_out

@@ -9,7 +9,7 @@ from bioeval_tui.evaluate.job.loading import job_snapshot
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.job.signoff import without_signoff
 from bioeval_tui.evaluate.seams import Condition, TranscriptMessage
-from bioeval_tui.record.state import ConversationState
+from bioeval_tui.record.state import ConversationState, MessageState
 
 
 @dataclass
@@ -22,6 +22,7 @@ class Transcript:
     model: str | None
     session_id: str = ""
     messages: list[TranscriptMessage] = field(default_factory=list)
+    signoff: TranscriptMessage | None = None
     disclosed: set[int] = field(default_factory=set)
     failures: int = 0
     done: bool = False
@@ -48,7 +49,13 @@ class Transcript:
         return tasks + "\n" + "\n".join(message.content for message in self.messages)
 
     def as_evaluation(self) -> dict[str, Any]:
-        """Return `evaluation` as assertions see it (protocols.md 4); seeds and the sign-off are not in it."""
+        """Return `evaluation` as assertions see it; seeds are not in it.
+
+        As published, the transcript ends with the sign-off and user messages have the evaluator's time. A job
+        with `compat: v0.1` gets neither.
+        """
+        published = self.job.compat != "v0.1"
+        messages = [*self.messages, self.signoff] if published and self.signoff else self.messages
         if not self._job:
             self._job = job_snapshot(self.job)
         events = [dict(event) for message in self.messages for event in message.generation]
@@ -57,10 +64,12 @@ class Transcript:
                 {
                     "content": message.content,
                     "role": message.role,
-                    "timeTakenMillis": round(message.latency_ms or 0.0),
+                    "timeTakenMillis": round(message.latency_ms or 0.0)
+                    if published or message.role == "assistant"
+                    else 0,
                     "events": [dict(event) for event in message.generation],
                 }
-                for message in self.messages
+                for message in messages
             ],
             "functionCalls": [call for event in events if (call := _function_call(event)) is not None],
             "events": events,
@@ -73,15 +82,23 @@ class Transcript:
 
 
 def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMessage, ...]:
-    """Return a recorded conversation as judge and assertions see it: what was sent, never the sign-off."""
+    """Return a recorded conversation as the judge sees it: what was sent, never the sign-off."""
     found = []
     for m in talk.messages:
         words = without_signoff(m.text, signoff) if m.signs_off else m.text
         if m.done and words:
-            found.append(
-                TranscriptMessage(m.message, m.role, words, m.latency_ms, m.operator, tuple(m.generation))
-            )
+            found.append(_as_said(m, words))
     return tuple(found)
+
+
+def recorded_signoff(talk: ConversationState) -> TranscriptMessage | None:
+    """Return the whole message with which a recorded conversation ended, or None."""
+    return next((_as_said(m, m.text) for m in reversed(talk.messages) if m.done and m.signs_off), None)
+
+
+def _as_said(m: MessageState, words: str) -> TranscriptMessage:
+    took = m.latency_ms if m.role == "assistant" else m.thought_ms
+    return TranscriptMessage(m.message, m.role, words, took, m.operator, tuple(m.generation))
 
 
 def _function_call(event: dict[str, Any]) -> dict[str, Any] | None:

@@ -70,6 +70,7 @@ class Talk:
         self._observing: asyncio.Task[Observation] | None = None
         self._active_s = 0.0
         self._asked_at = time.monotonic()
+        self._thought_ms: float | None = None
 
     async def hold(self, greeting: str) -> Outcome:
         """Hold the conversation; return why it ended. Cancelling the task cancels the conversation."""
@@ -155,6 +156,7 @@ class Talk:
         async def attempt() -> Utterance:
             self._message_starts(number, "user", self.plan.job.evaluator.name)
             joiner = DeltaJoiner(self.emitter, number)
+            began = time.monotonic()
             try:
                 async with asyncio.timeout(self.plan.limits.evaluator_s):
                     spoken = await stream_whole(self.evaluator.speak(view), joiner, "evaluator")
@@ -163,6 +165,7 @@ class Talk:
                 message = f"no message within {self.plan.limits.evaluator_s:g} s"
                 raise PeerError("evaluator", message, retryable=True) from None
             assert isinstance(spoken, Utterance)
+            self._thought_ms = (time.monotonic() - began) * 1000
             return replace(spoken, content=clean(spoken.content))
 
         self.turn += 1
@@ -233,7 +236,7 @@ class Talk:
     ) -> tuple[str, bool]:
         """Record what the user says; return what is to be sent of it, and whether it is the end.
 
-        The transcript that judge and assertions see holds only what is sent: never the sign-off.
+        The transcript holds only what is sent; the sign-off stands beside it, for assertions alone.
         """
         number = len(self.transcript.messages) + 1
         self.turn += 1
@@ -243,8 +246,12 @@ class Talk:
         words = without_signoff(content, self.plan.job.evaluator.signoff)
         to_send, signs_off = (content, False) if words is None else (words, True)
         given = self._disclosed(content, utterance)
+        thought_ms = self._thought_ms if utterance else None
+        spoken = TranscriptMessage(number, "user", content, thought_ms, operator)
         if to_send:
-            self.transcript.messages.append(TranscriptMessage(number, "user", to_send, operator=operator))
+            self.transcript.messages.append(replace(spoken, content=to_send))
+        if signs_off:
+            self.transcript.signoff = spoken
         self.emitter.emit(
             events.MessageCompleted,
             message=number,
@@ -252,6 +259,7 @@ class Talk:
             role="user",
             speaker=speaker,
             content=content,
+            thought_ms=thought_ms,
             operator=operator,
             signs_off=signs_off,
             tokens_in=utterance.tokens_in if utterance else None,

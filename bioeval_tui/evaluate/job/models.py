@@ -211,7 +211,11 @@ Assertion = Annotated[
 
 
 class EvaluationJob(JobPart):
-    """What to evaluate. `aspirational_average` is the wished-for average latency in milliseconds."""
+    """What to evaluate. `aspirational_average` is the wished-for average latency in milliseconds.
+
+    `compat` says how assertions read the state where readings differ: `embabel` exactly as published, `v0.1` as
+    version 0.1 of this program. Without it they read as published, and more is understood.
+    """
 
     target: TargetConfig
     aspirational_average: Positive
@@ -227,6 +231,7 @@ class EvaluationJob(JobPart):
     seed: int | None = None
     order: Literal["withheld-first", "supplied-first", "random"] | None = None
     sensitive: bool = False
+    compat: Literal["embabel", "v0.1"] | None = None
 
     @property
     def max_messages(self) -> int:

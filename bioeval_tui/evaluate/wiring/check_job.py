@@ -9,7 +9,7 @@ from typing import Any
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import ExpressionError, JobError, Problem, QueryError, UsageError
-from bioeval_tui.evaluate.assertions.expressions import parse
+from bioeval_tui.evaluate.assertions.expressions import counts_the_end, parse
 from bioeval_tui.evaluate.graphs import cypher
 from bioeval_tui.evaluate.guards.language import is_english
 from bioeval_tui.evaluate.job.loading import MAX_BYTES, LoadedJob, load_job
@@ -18,6 +18,11 @@ from bioeval_tui.patterns import pattern_problem
 from bioeval_tui.text import clean_line, clean_value
 from bioeval_tui.yaml_positions import Document, read_yaml, show_path
 from bioeval_tui.yaml_positions import Path as FieldPath
+
+_END_OF_TRANSCRIPT = (
+    "the transcript ends with the evaluator's sign-off, as published; version 0.1 left it out: "
+    "say which is meant with compat: embabel or compat: v0.1"
+)
 
 MAX_PROBLEMS = 500
 """Most problems of one file's texts that are told."""
@@ -130,8 +135,9 @@ def _language_problems(source: _Source) -> list[Problem]:
 
 def _query_problems(source: _Source) -> list[Problem]:
     """Return what is wrong with expressions and Cypher."""
+    compat = source.data.get("compat")
     readers: list[tuple[str, str, Callable[[str], object]]] = [
-        ("assertions", "expression", parse),
+        ("assertions", "expression", lambda text: parse(text, published=compat == "embabel")),
         ("assertions", "cypher", cypher.check_read_only),
         ("setups", "cypher", cypher.check_setup),
     ]
@@ -145,6 +151,10 @@ def _query_problems(source: _Source) -> list[Problem]:
                 read(text)
             except (ExpressionError, QueryError) as error:
                 found.append(source.problem((part, index, key), text, error.message, error.column))
+                continue
+            if key == "expression" and compat is None and (column := counts_the_end(text)):
+                problem = source.problem((part, index, key), text, _END_OF_TRANSCRIPT, column)
+                found.append(replace(problem, severity="warning"))
     return found
 
 

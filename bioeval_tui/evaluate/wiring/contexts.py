@@ -9,7 +9,7 @@ from typing import Any
 
 from bioeval_tui.errors import InputError, NotMeasuredError, UsageError
 from bioeval_tui.evaluate.assertions.equality import compare
-from bioeval_tui.evaluate.conversation.transcript import Transcript, sent_messages
+from bioeval_tui.evaluate.conversation.transcript import Transcript, recorded_signoff, sent_messages
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.job.loading import job_from_data
 from bioeval_tui.evaluate.wiring.graphs import open_graph, require_name
@@ -90,4 +90,6 @@ def _from_conversation(
     turns = {m.message: m.turn for m in talk.messages}
     sent = sent_messages(talk, transcript.job.evaluator.signoff)
     transcript.messages = [message for message in sent if turns[message.message] <= turn]
+    if transcript.done:
+        transcript.signoff = recorded_signoff(talk)
     return seen.object_context, transcript.as_evaluation()

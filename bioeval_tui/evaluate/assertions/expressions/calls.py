@@ -255,6 +255,14 @@ class Calls:
             if not self.classes.unify(wanted, kind, bound):
                 shown = substitute(wanted, bound, final=True)
                 self.fail(f"{node.name} takes {shown} here, not {kind}", argument.value)
+            receiver = bound.get("<receiver>", UNKNOWN)
+            if (
+                node.name == "equals"
+                and receiver.name in TEXT_ENUMS
+                and kind.name == "String"
+                and len(places) == 1
+            ):
+                self.fail("a role never equals a text by equals(); write == or .name", node)
             given.append((argument.value, wanted, kind))
         if expected is not None and lambdas:
             hoped = dict(bound)
@@ -288,6 +296,8 @@ class Calls:
             kind = self.lambda_(value, inner, names, value.label or node.name, receiver=wanted.name == "fun.")
         if gives.name == "Unit":
             return
+        if gives.name == "N" and kind.name == "Literal":
+            self.fail("Kotlin cannot tell which number this is; use count { … }, or write 1L or 1.0", node)
         body = value.body if isinstance(value, Lambda) else value
         if gives == BOOLEAN:
             self.is_boolean(kind, body)

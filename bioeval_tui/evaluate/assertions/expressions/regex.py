@@ -54,7 +54,7 @@ _MOST_GROUPS = 50
 _MOST_REPEATED = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Regex:
     """A compiled pattern."""
 
