@@ -162,11 +162,19 @@ def _print_tasks(talks: list[ConversationState], console: Console) -> None:
 def _print_assertions(talks: list[ConversationState], console: Console) -> None:
     table = Table("assertion", *(talk.key.condition for talk in talks), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
+    reasons: list[str] = []
     for place, talk in enumerate(talks):
         for check in talk.latest_checks():
             row = rows.setdefault(f"{check.weight:g}× {check.title}", ["–"] * len(talks))
             row[place] = STATUS_SIGNS[check.status] if check.final else NOT_AT_THE_END
+            if check.final and check.error:
+                sign = STATUS_SIGNS[check.status][0]
+                reasons.append(
+                    f"{sign} {shorten(check.title, 70)}, {talk.key.condition}: {shorten(check.error, 300)}"
+                )
     for title, cells in rows.items():
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))
     if rows:
         console.print(table)
+    for reason in reasons:
+        console.print(Text(reason))

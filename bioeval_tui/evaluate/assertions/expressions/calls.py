@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NoReturn
 
 from bioeval_tui.errors import ExpressionError
@@ -46,6 +47,7 @@ from bioeval_tui.evaluate.assertions.expressions.values import Long
 from bioeval_tui.text import shorten
 
 MOST_STEPS = 60_000
+_SPECIFIER = re.compile(r"%[-0+ ,#(\d.$]*([a-zA-Z%])")
 INSTEAD = {
     "forEach": "forEach has no value; use any, all, map or count",
     "onEach": "onEach changes nothing; leave it out",
@@ -100,7 +102,7 @@ class Calls:
         raise NotImplementedError
 
     def fail(self, message: str, node: Node) -> NoReturn:
-        raise ExpressionError(message, self.text, node.column)
+        raise ExpressionError(shorten(message, 280), self.text, node.column)
 
     def step(self, node: Node) -> None:
         """Count one step of the check, which a text with many overloads inside each other could draw out."""
@@ -145,6 +147,10 @@ class Calls:
         """Return the type of a call, of whichever signature fits first."""
         if node.target is None:
             return self.plain_call(node, names, expected)
+        if node.name == "format" and isinstance(node.target, Literal) and type(node.target.value) is str:
+            odd = sorted(set(_SPECIFIER.findall(node.target.value)) - set("sSdxXofcCbBn%"))
+            if odd:
+                self.fail(f"%{odd[0]} is not supported in a format; %s, %d, %x, %o, %f, %c and %b are", node)
         receiver = self.infer(node.target, names)
         self.exists(node, METHODS, receiver)
         result = self.method(node, receiver.required if node.safe else receiver, names, expected)
@@ -247,7 +253,7 @@ class Calls:
         given: list[tuple[Node, Type, Type]] = []
         lambdas: list[tuple[Argument, Type]] = []
         for argument, place in zip(node.arguments, places, strict=True):
-            wanted = parameters[place].type
+            wanted = parameters[place].kind
             if wanted.is_function:
                 lambdas.append((argument, wanted))
                 continue
@@ -256,6 +262,10 @@ class Calls:
                 shown = substitute(wanted, bound, final=True)
                 self.fail(f"{node.name} takes {shown} here, not {kind}", argument.value)
             receiver = bound.get("<receiver>", UNKNOWN)
+            if node.name == "format" and kind.name == "Nothing" and len(places) == 1:
+                self.fail(
+                    "null alone is no list of values; write format(listOf(null).first())", argument.value
+                )
             if (
                 node.name == "equals"
                 and receiver.name in TEXT_ENUMS
@@ -282,7 +292,13 @@ class Calls:
             bound[name] = substitute(Type(name), bound, final=True)
         if isinstance(value, Lambda) and any(value.types):
             for kind, written in zip(takes, value.types, strict=False):
-                if written is not None and not self.classes.unify(kind, written, bound):
+                known = substitute(kind, bound)
+                fits = (
+                    self.classes.fits(known, written)
+                    if written is not None and not variables(known)
+                    else True
+                )
+                if not fits or (written is not None and not self.classes.unify(kind, written, bound)):
                     self.fail(f"{node.name} gives its lambda {substitute(kind, bound, final=True)}", value)
         if any(name not in bound for name in fixed):
             self.fail(
@@ -430,5 +446,5 @@ def _own_variables(signature: Signature) -> set[str]:
     """Return the type variables that `name<…>` can give: those that the receiver does not."""
     found = variables(signature.result)
     for parameter in signature.parameters or ():
-        found |= variables(parameter.type)
+        found |= variables(parameter.kind)
     return found - (variables(signature.receiver) if signature.receiver else set())

@@ -46,7 +46,6 @@ from bioeval_tui.evaluate.assertions.expressions.types import (
     ANY,
     BOOLEAN,
     CHAR,
-    CLASSES,
     INT,
     LITERAL,
     NOTHING,
@@ -56,7 +55,7 @@ from bioeval_tui.evaluate.assertions.expressions.types import (
     Type,
     substitute,
 )
-from bioeval_tui.evaluate.assertions.expressions.values import UNIT, Long, type_name
+from bioeval_tui.evaluate.assertions.expressions.values import UNIT, type_name
 from bioeval_tui.text import shorten
 
 _COMPARISONS = frozenset(("<", ">", "<=", ">="))
@@ -72,6 +71,11 @@ def check(expression: Expression, limits: Limits, *, published: bool = False) ->
         ExpressionError: for the first name, call or type that cannot work.
     """
     checker = _Check(expression.text, limits, published)
+    lost = _lost(expression.root)
+    if lost is not None:
+        checker.fail(
+            "Kotlin's scripts lose the value of a last if or when with { }; leave the braces out", lost
+        )
     try:
         checker.infer(expression.root, Names(ROOTS))
     except RecursionError:
@@ -226,6 +230,8 @@ class _Check(Calls):
         if node.operator == "!!":
             return self.infer(node.operand, names).required
         operand = self.infer(node.operand, names, expected)
+        if node.operator == "-" and isinstance(node.operand, Literal) and node.operand.value == 2**31:
+            return INT  # the smallest Int, whose digits alone are a Long
         if operand.name in ("?", "Literal", *NUMBERS) and not operand.nullable:
             return self.number(node, operand, expected)
         self.fail(f"{node.operator} works on numbers, not on {operand}", node)
@@ -311,6 +317,7 @@ class _Check(Calls):
             return
         if ends:
             whole = {value.name, ends.args[0].name} <= {"Int", "Long", "Literal"}
+            whole = whole or (container.name in ("IntRange", "CharRange") and value.required == ANY)
             if not (whole or self.classes.fits(value.required, ends.args[0])):
                 self.fail(f"{container} does not contain {value}", node)
         elif container.name == "String" or container.name in TEXT_ENUMS:
@@ -434,7 +441,13 @@ class _Check(Calls):
             )
             for test in branch.conditions:
                 names = names.learn(_of_subject(self.facts(test, False, names), key))
-        if not complete:
+        tests = [
+            test.right for branch in node.branches for test in branch.conditions if isinstance(test, Binary)
+        ]
+        both = {True, False} <= {
+            test.value for test in tests if isinstance(test, Literal) and type(test.value) is bool
+        }
+        if not complete and not (both and node.subject is not None):
             self.fail("`when` needs an `else` to have a value", node)
         return self.either(branches)
 
@@ -517,6 +530,22 @@ class _Check(Calls):
                 return found
 
 
+def _lost(root: Node) -> Node | None:
+    """Return a branch in braces of the `if` or `when` that is the last expression: Kotlin 1.9 scripts give false."""
+    if isinstance(root, Block):
+        return _lost(root.result)
+    branches: list[Node] = []
+    if isinstance(root, Condition):
+        branches = [root.then, root.otherwise]
+    elif isinstance(root, When):
+        branches = [branch.value for branch in root.branches]
+    for branch in branches:
+        found = branch if isinstance(branch, Block) else _lost(branch)
+        if found is not None:
+            return found
+    return None
+
+
 def _of_subject(facts: Facts, key: str) -> Facts:
     """Return what is known of a `when`'s subject as known of its name too."""
     return {**facts, key: facts[SUBJECT]} if key and SUBJECT in facts else facts
@@ -535,8 +564,7 @@ def _hides_role(left: Type, right: Type) -> bool:
     if len(left.args) != len(right.args):
         return False
     return any(
-        {one.name, other.name} & set(TEXT_ENUMS)
-        and "String" in (one.name, other.name)
+        ({one.name, other.name} & set(TEXT_ENUMS) and "String" in (one.name, other.name))
         or _hides_role(one, other)
         for one, other in zip(left.args, right.args, strict=True)
     )

@@ -115,7 +115,7 @@ def ordered(pairs: Iterable[tuple[Value, Value]], budget: Budget, *, descending:
 
 def key_of(value: Value, budget: Budget) -> str | Key:
     """Return `value` as a key of a map or set: 1, 1L, 1.0, true and "1" stay different."""
-    if type(value) in (str, EnumValue):
+    if isinstance(value, str) and type(value) is not Char:
         budget.read_text(len(value))
         return value
     return Key(_frozen(value, budget), value)

@@ -48,7 +48,6 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
     Entry,
     EnumValue,
     Indexed,
-    Long,
     Pair,
     Record,
     Triple,
@@ -120,7 +119,7 @@ class Closure:
         return self._evaluation.walk(node.body, names)
 
 
-class _Returned(Exception):  # noqa: N818 - it is no error
+class _Returned(Exception):
     """`return@label value` on its way to the lambda of that label."""
 
     def __init__(self, label: str, value: Value) -> None:
@@ -291,7 +290,8 @@ class Evaluation:
     def member(self, node: Member, names: Environment) -> Value:
         target = node.target
         if isinstance(target, Name) and target.name not in names:
-            if (constant := CONSTANTS.get(f"{target.name}.{node.name}")) is not None:
+            constant = CONSTANTS.get(f"{target.name}.{node.name}")
+            if constant is not None:
                 return constant[1]
         value = self.walk(target, names)
         if value is None and node.safe:
@@ -427,7 +427,7 @@ def _in_order(signature: Signature, places: list[int], given: list[Value]) -> li
     values: list[Value] = []
     for place, parameter in enumerate(parameters):
         found = [value for at, value in zip(places, given, strict=True) if at == place]
-        if parameter.type.name == "fun.":
+        if parameter.kind.name == "fun.":
             found = [closure.with_receiver() for closure in found]
         if parameter.repeated:
             values.append(tuple(found))

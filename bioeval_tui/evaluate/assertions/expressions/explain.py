@@ -89,14 +89,18 @@ def _sides(node: Node, start: int, end: int, text: str) -> list[tuple[Node, int,
 
 
 def _is_constant(node: Node) -> bool:
-    match node:
-        case Literal():
-            return True
-        case Unary():
-            return _is_constant(node.operand)
-        case Binary():
-            return _is_constant(node.left) and _is_constant(node.right)
-    return False
+    pending = [node]
+    while pending:
+        match pending.pop():
+            case Literal():
+                pass
+            case Unary(operand=operand):
+                pending.append(operand)
+            case Binary(left=left, right=right):
+                pending += [left, right]
+            case _:
+                return False
+    return True
 
 
 def _tidy(text: str) -> str:

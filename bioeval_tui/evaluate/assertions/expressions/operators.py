@@ -94,13 +94,9 @@ def contains(container: Value, value: Value, budget: Budget) -> bool:
             budget.read_text(len(container))
             return str(value) in str(container)
         case range():
-            if value is None:
-                return False
-            if type(value) not in (int, Long):
-                raise ExpressionError(f"a range of whole numbers does not contain {type_name(value)}")
-            return int(value) in container
+            return type(value) in (int, Long) and int(value) in container
         case Interval(start, end):
-            if value is None:
+            if value is None or (type(start) is Char and type(value) is not Char):
                 return False
             return compare("<=", start, value, budget) and compare("<=", value, end, budget)
         case OrderedSet(keys) | dict(keys) if type(container) in (OrderedSet, dict):

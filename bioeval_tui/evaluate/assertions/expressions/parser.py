@@ -54,8 +54,23 @@ _PRECEDENCE = {
 }
 _MAY_START_A_LINE = frozenset(("&&", "||", "?:", ".", "?.", "as"))
 INFIX_FUNCTIONS = frozenset(
-    ("and", "or", "xor", "shl", "shr", "ushr", "to", "until", "downTo", "step")
-    + ("zip", "union", "intersect", "subtract", "matches")
+    [
+        "and",
+        "or",
+        "xor",
+        "shl",
+        "shr",
+        "ushr",
+        "to",
+        "until",
+        "downTo",
+        "step",
+        "zip",
+        "union",
+        "intersect",
+        "subtract",
+        "matches",
+    ]
 )
 _WORDS = {"true": True, "false": False, "null": None}
 _PACKAGES = frozenset(("kotlin", "math", "text", "collections", "comparisons", "ranges", "sequences"))
@@ -477,9 +492,10 @@ class _Parser:
         if not self.symbol("{"):
             return self.nested(self.expression, enclosed=self.enclosed)
         self.take()
+        start = self.token.column
         inner = self.nested(lambda: self.block("}"), enclosed=False)
         self.close("the branch")
-        return inner
+        return inner if isinstance(inner, Block) else Block(start, (), inner)
 
     def when(self) -> Node:
         token = self.take()

@@ -88,7 +88,7 @@ class Regex:
                 yield _as_found(match, whole, budget)
         except TimeoutError:
             raise LimitError(
-                "this pattern takes too long on this text; write one that backtracks less"
+                "this pattern takes longer than an expression may; write one that backtracks less"
             ) from None
 
 
@@ -245,7 +245,7 @@ class _Translator:
             end = self.pattern.find("\\E", self.at)
             text = self.pattern[self.at : end if end >= 0 else None]
             self.at = end + 2 if end >= 0 else len(self.pattern)
-            return regex.escape(text)
+            return str(regex.escape(text))
         if letter in "pP":
             return self.property(letter == "P", inside)
         if letter in "ux":
@@ -260,7 +260,7 @@ class _Translator:
         if letter.isalnum():
             self.at = start
             raise self.error(f"\\{letter}, which is not supported,")
-        return regex.escape(letter)
+        return str(regex.escape(letter))
 
     def property(self, negated: bool, inside: bool) -> str:
         found = _PROPERTY.match(self.pattern, self.at)
@@ -281,4 +281,4 @@ class _Translator:
         if found is None:
             raise self.error(f"a \\{letter} without its digits")
         self.at = found.end()
-        return regex.escape(chr(min(int(found.group().strip("{}"), 16), 0x10FFFF)))
+        return str(regex.escape(chr(min(int(found.group().strip("{}"), 16), 0x10FFFF))))

@@ -94,7 +94,7 @@ class Parameter:
     """One parameter; `lambda_size` is the number of the lambda's parameters, -1 if it takes a value."""
 
     name: str
-    type: Type
+    kind: Type
     types: frozenset[type]
     optional: bool
     repeated: bool
@@ -102,7 +102,7 @@ class Parameter:
     @property
     def lambda_size(self) -> int:
         """How many parameters a lambda given here has; -1 if a value is wanted."""
-        return len(self.type.args) - 1 if self.type.is_function else -1
+        return len(self.kind.args) - 1 if self.kind.is_function else -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def describe(signature: Signature, *, types: bool = False) -> str:
     if signature.parameters is None:
         return signature.name
     shown = ", ".join(
-        "{ … }" if part.lambda_size >= 0 else (str(part.type) if types else part.name) + "…" * part.repeated
+        "{ … }" if part.lambda_size >= 0 else (str(part.kind) if types else part.name) + "…" * part.repeated
         for part in signature.parameters
         if types or not part.optional or part.repeated
     )

@@ -67,12 +67,12 @@ def read_type(text: str) -> Type:
 
 
 def _read(tokens: list[str]) -> Type:
-    token = tokens.pop(0)
-    if token == "(":
+    word = tokens.pop(0)
+    if word == "(":
         args = _until(tokens, ")")
         tokens.pop(0)
         return Type("fun", (*args, _read(tokens)))
-    if token in "?*":
+    if word in "?*":
         return UNKNOWN
     args = ()
     if tokens[:1] == ["<"]:
@@ -80,11 +80,11 @@ def _read(tokens: list[str]) -> Type:
         args = _until(tokens, ">")
     if tokens[:1] == ["."]:  # T.() -> R
         del tokens[:4]
-        return Type("fun.", (Type(token), _read(tokens)))
+        return Type("fun.", (Type(word), _read(tokens)))
     nullable = tokens[:1] == ["?"]
     if nullable:
         tokens.pop(0)
-    return Type(token, args, nullable)
+    return Type(word, args, nullable)
 
 
 def _until(tokens: list[str], end: str) -> tuple[Type, ...]:

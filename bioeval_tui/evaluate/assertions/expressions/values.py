@@ -45,7 +45,8 @@ class Char(str):
 class EnumValue(str):
     """A value of an enum: its name, with the enum's name and its place. Texts of that name are equal to it."""
 
-    __slots__ = ("kind", "ordinal")
+    kind: str
+    ordinal: int
 
     def __new__(cls, kind: str, name: str, ordinal: int) -> EnumValue:
         value = super().__new__(cls, name)

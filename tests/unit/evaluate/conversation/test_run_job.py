@@ -345,8 +345,8 @@ async def test_assertions_are_checked_after_each_turn_on_that_turns_state() -> N
     await stage.run()
     checks = [e for e in stage.sink.of("assertion_checked") if e.condition == "withheld"]
     seen = [(check.after_turn, check.observed, check.final) for check in checks]
-    # `observed` is how many messages the check saw; the last is the final one; the sign-off is not in it.
-    assert seen == [(1, 2, False), (2, 4, False), (3, 6, False), (3, 6, True)]
+    # `observed` is how many messages the check saw; the last is the final one, with the sign-off.
+    assert seen == [(1, 2, False), (2, 4, False), (3, 6, False), (3, 7, True)]
 
 
 async def test_an_assertion_without_a_timeline_is_checked_at_the_end_alone() -> None:

@@ -9,7 +9,7 @@ from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.comparison import to_text
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
-from bioeval_tui.evaluate.assertions.expressions.values import Long, Value, type_name
+from bioeval_tui.evaluate.assertions.expressions.values import Char, Long, Value, type_name
 
 _SPECIFIER = re.compile(r"%(?:(\d+)\$)?([-0+ ,]*)(\d{1,3})?(?:\.(\d{1,3}))?([a-zA-Z%])")
 
@@ -50,13 +50,17 @@ def _written(budget: Budget, found: re.Match[str], following: object, args: tupl
     elif kind in "dxX" and type(value) in (int, Long) and not precision:
         shown = _signed(value, f"{abs(value):,d}" if "," in flags else f"{abs(value):d}", flags)
         shown = f"{value & (2**64 - 1 if type(value) is Long else 2**32 - 1):x}" if kind in "xX" else shown
+    elif kind == "o" and type(value) in (int, Long):
+        shown = f"{value & (2**64 - 1 if type(value) is Long else 2**32 - 1):o}"
+    elif kind in "cC" and type(value) is Char:
+        shown = str(value)
     elif kind == "f" and type(value) is float:
         shown = _fixed(value, int(precision or 6), flags)
     else:
         raise ExpressionError(
-            f"{found.group()} does not write {type_name(value)}; %s, %d, %x, %f and %b are supported"
+            f"{found.group()} does not write {type_name(value)}; %s, %d, %x, %o, %f, %c and %b are supported"
         )
-    shown = shown.upper() if kind in "SBX" else shown
+    shown = shown.upper() if kind in "SBXC" else shown
     size = int(width or 0)
     if "-" in flags:
         return shown.ljust(size)

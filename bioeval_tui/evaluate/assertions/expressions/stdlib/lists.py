@@ -81,9 +81,9 @@ def sub_list(budget: Budget, values: list[Value], start: int, end: int) -> Value
     return part(budget, values, start, end)
 
 
-@kotlin("List<T>.slice(indices: IntProgression): List<T>")
-def slice_(budget: Budget, values: list[Value], indices: range) -> Value:
-    return budget.collect(element(values, place, budget) for place in indices)
+@kotlin("List<T>.slice(indices: Iterable<Int>): List<T>")
+def slice_(budget: Budget, values: list[Value], indices: Value) -> Value:
+    return budget.collect(element(values, place, budget) for place in raw(indices))
 
 
 @kotlin("Iterable<T>.reversed(): List<T>", "List<T>.asReversed(): List<T>")
@@ -129,7 +129,7 @@ def chunked_by(budget: Budget, values: Value, size: int, transform: Function) ->
 
 
 @kotlin("Flow<T>.chunked(size: Int): Many<List<T>>", "String.chunked(size: Int): List<String>")
-def chunked(budget: Budget, values: Value, size: int) -> list[Value]:
+def chunked(budget: Budget, values: Value, size: int) -> Value:
     return windowed(budget, values, size, size, True)
 
 

@@ -68,7 +68,7 @@ def text_to_int(budget: Budget, text: str) -> Value:
 
 
 @kotlin("String.toInt(radix: Int): Int")
-def text_to_int_of(_: Budget, text: str, radix: int) -> int:
+def text_to_int_of(_: Budget, text: str, radix: int) -> Value:
     digits = "0123456789abcdefghijklmnopqrstuvwxyz"[: radix if 2 <= radix <= 36 else 0]
     number = (
         int(text, radix) if re.fullmatch(rf"[+-]?[{digits or '-'}]{{1,40}}", text.lower()) else INT_MAX + 1

@@ -10,7 +10,7 @@ from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.regex import Regex, compile_pattern
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, not_negative
-from bioeval_tui.evaluate.assertions.expressions.values import EnumValue, Found, OrderedSet, Sequence, Value
+from bioeval_tui.evaluate.assertions.expressions.values import EnumValue, Found, OrderedSet, Sequence
 
 _REFERENCE = re.compile(r"\\(.)|\$(\d)|\$\{(\w*)\}|\$", re.DOTALL)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from os.path import commonprefix
-
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
@@ -33,7 +31,12 @@ def lowercase(budget: Budget, text: str) -> str:
     return str(text).lower()
 
 
-@kotlin("String.uppercase(): String", "Char.uppercase(): String", "String.toUpperCase(): String")
+@kotlin(
+    "String.uppercase(): String",
+    "Char.uppercase(): String",
+    "Char.titlecase(): String",
+    "String.toUpperCase(): String",
+)
 def uppercase(budget: Budget, text: str) -> str:
     budget.build_text(len(text))
     return str(text).upper()
@@ -102,7 +105,10 @@ def replace_first_char(budget: Budget, text: str, transform: Function) -> str:
 @kotlin("String.commonPrefixWith(other: String): String")
 def common_prefix_with(budget: Budget, text: str, other: str) -> str:
     budget.build_text(len(text))
-    return commonprefix([str(text), str(other)])
+    size = next(
+        (at for at, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other))
+    )
+    return text[:size]
 
 
 @kotlin("String.trimIndent(): String")

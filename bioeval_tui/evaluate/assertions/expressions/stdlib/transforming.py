@@ -133,6 +133,23 @@ def reduce(budget: Budget, values: Value, operation: Function) -> Value:
     raise ExpressionError("there are no elements to reduce")
 
 
+@kotlin("Items<T>.reduceOrNull(operation: (T, T) -> T): T?")
+def reduce_or_null(budget: Budget, values: Value, operation: Function) -> Value:
+    items = budget.collect(raw(values))
+    return fold(budget, items[1:], items[0], operation) if items else None
+
+
+@kotlin("Items<T>.reduceIndexed(operation: (Int, T, T) -> T): T")
+def reduce_indexed(budget: Budget, values: Value, operation: Function) -> Value:
+    items = budget.collect(raw(values))
+    if not items:
+        raise ExpressionError("there are no elements to reduce")
+    result = items[0]
+    for place, item in enumerate(items[1:], 1):
+        result = operation(place, result, item)
+    return result
+
+
 @kotlin(
     "Items<T>.groupBy(keySelector: (T) -> K): Map<K, List<T>>",
     "Items<T>.groupBy(keySelector: (T) -> K, valueTransform: (T) -> V): Map<K, List<V>>",

@@ -1,0 +1,43 @@
+"""What Kotlin 1.9.25 says of expressions that authors of jobs write, and what this program says of the same."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluate.assertions.expressions import evaluate, parse, scope
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+STATE = json.loads((GOLDEN / "kotlin_state.json").read_text("utf-8"))
+NAMES = scope(STATE["objectContext"], STATE["evaluation"])
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One expression: Kotlin's verdict (true, false or "error") and ours, with the reason of an error."""
+
+    expression: str
+    kotlin: bool | str
+    ours: Any
+    reason: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both say the same."""
+        return self.kotlin is self.ours or (self.kotlin == "error" and self.ours == "error")
+
+
+def verdicts(name: str) -> list[Verdict]:
+    """Return the verdicts of one of the golden files."""
+    rows = json.loads((GOLDEN / name).read_text("utf-8"))
+    return [_verdict(text, kotlin) for text, kotlin in rows]
+
+
+def _verdict(text: str, kotlin: bool | str) -> Verdict:
+    try:
+        return Verdict(text, kotlin, evaluate(parse(text), NAMES))
+    except ExpressionError as error:
+        return Verdict(text, kotlin, "error", f"{error.column}: {error.message}")

@@ -1,0 +1,79 @@
+"""An expression has Kotlin's verdict, or is refused when the job is checked; it never has another verdict."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluate.assertions.expressions import evaluate, parse
+from bioeval_tui.evaluate.assertions.expressions.names import CONSTANTS
+from bioeval_tui.evaluate.assertions.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES
+from tests.contract.kotlin import NAMES, Verdict, verdicts
+
+DOCS = (Path(__file__).parents[2] / "docs" / "assertions.md").read_text("utf-8")
+FILES = ("kotlin_expressions.json", "kotlin_more.json")
+OURS_TOO = re.compile(r"it\.role\b|it\.type\b|first\(\)\.output$")
+"""What Kotlin refuses and this program understands: a role as a text, a resource's type, any event's output."""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_at_least_nine_of_ten_conditions_have_the_verdict_of_kotlin(name: str) -> None:
+    conditions = [row for row in verdicts(name) if isinstance(row.kotlin, bool)]
+    agreed = sum(row.agrees for row in conditions)
+    assert agreed >= 0.9 * len(conditions)
+    assert len(conditions) >= 100
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_none_has_a_different_verdict(name: str) -> None:
+    different = [row for row in verdicts(name) if isinstance(row.kotlin, bool) and not row.agrees]
+    assert [row.expression for row in different if row.ours != "error"] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_kotlin_refuses_is_refused_but_for_what_the_documentation_names(name: str) -> None:
+    lax = [row for row in verdicts(name) if row.kotlin == "error" and row.ours != "error"]
+    assert [row.expression for row in lax if not OURS_TOO.search(row.expression)] == []
+
+
+def test_what_stays_out_is_refused_when_the_job_is_checked_and_says_what_to_write() -> None:
+    def refused(row: Verdict) -> bool:
+        try:
+            parse(row.expression)
+        except ExpressionError as error:
+            return error.column > 0 and len(error.message) > 10
+        return False
+
+    left_out = [
+        row for name in FILES for row in verdicts(name) if isinstance(row.kotlin, bool) and not row.agrees
+    ]
+    assert [row.expression for row in left_out if not refused(row)] == []
+
+
+def _documented() -> dict[str, str]:
+    """Return the names of the table of functions, each with its example."""
+    rows = re.findall(r"^\| `(\w+(?:\.\w+)?)` \| [^|]+ \| `(.+)` \|$", DOCS, re.MULTILINE)
+    return {name: example.replace("\\|", "|") for name, example in rows}
+
+
+def test_the_documentation_lists_exactly_the_functions_that_there_are() -> None:
+    assert set(_documented()) == {*METHODS, *FUNCTIONS, *PROPERTIES, *CONSTANTS}
+
+
+def test_every_example_of_the_documentation_is_true_and_uses_what_it_is_of() -> None:
+    wrong = [
+        name
+        for name, example in _documented().items()
+        if evaluate(parse(example), NAMES) is not True or not re.search(rf"\b{re.escape(name)}\b", example)
+    ]
+    assert wrong == []
+
+
+def test_every_construct_of_the_documentation_works() -> None:
+    section = DOCS.partition("### Constructs")[2].partition("### ")[0]
+    rows = [row.replace("\\|", "|") for row in re.findall(r"^\| .+ \| `(.+)` \|$", section, re.MULTILINE)]
+    assert len(rows) >= 25
+    assert [row for row in rows if evaluate(parse(row), NAMES) is not True] == []
