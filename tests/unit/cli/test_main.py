@@ -155,6 +155,10 @@ def test_assert_evaluates_one_expression_against_a_saved_state(tmp_path: Path) -
         "  objectContext.resources.size is 1",
         "false: 1 > 2",
     ]
+    minus = run("assert", "-7 / 2 == -3", "--context", "state.json", data_dir=tmp_path)
+    assert (minus.returncode, minus.stdout) == (0, "true\n")
+    misspelt = run("assert", "1 == 1", "--contxt", "state.json", data_dir=tmp_path)
+    assert "No such option '--contxt'" in misspelt.stderr
     wrong = run("assert", "objectContext.resources.siez == 1", "--context", "state.json", data_dir=tmp_path)
     assert wrong.returncode == 2
     assert "^" in wrong.stderr

@@ -363,6 +363,11 @@ class _Check(Calls):
             found = self.collection(node.operator, left, right)
             if found is not None:
                 return found
+        if ANY in (left.required, right.required):
+            self.fail(
+                f"{node.operator} does not work on a value of any type; write (… as Int) or (… as String)",
+                node,
+            )
         null = "; null is not allowed here, give a default with ?:" if left.nullable or right.nullable else ""
         self.fail(f"{node.operator} does not work on {left} and {right}{null}", node)
 

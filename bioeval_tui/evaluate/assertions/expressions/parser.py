@@ -383,6 +383,8 @@ class _Parser:
             while self.word(*_PACKAGES):
                 self.take()
                 self.expect(".", "after the package")
+            if self.token.kind != "name":
+                self.unexpected()
             token = self.take()
             if self.given[self.at - 3].value == "Math" and token.value == "round":
                 self.fail("write x.roundToLong(), or x.roundToInt() for an Int", token)

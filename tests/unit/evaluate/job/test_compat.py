@@ -1,0 +1,52 @@
+"""`compat` says how assertions read the state, and `check` warns of a job that should say it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.evaluate.wiring.check_job import check_job
+
+JOB = """\
+target: {{user: bob, chatbot: bot}}
+aspirationalAverage: 1000
+tasks: [{{task: say hello, acceptanceCriteria: c}}]
+facts: []
+{compat}
+assertions:
+  - expression: {expression}
+"""
+
+
+def problems(folder: Path, expression: str, compat: str = "") -> list[tuple[str, int]]:
+    path = folder / "job.yml"
+    path.write_text(JOB.format(expression=expression, compat=f"compat: {compat}" if compat else ""), "utf-8")
+    return [(problem.severity, problem.line) for problem in check_job(path).problems]
+
+
+def test_an_expression_that_depends_on_the_sign_off_is_warned_of_until_the_job_says_which(
+    tmp_path: Path,
+) -> None:
+    size = "evaluation.transcript.size > 3"
+    assert problems(tmp_path, size) == [("warning", 7)]
+    assert problems(tmp_path, size, "embabel") == []
+    assert problems(tmp_path, size, "v0.1") == []
+    assert problems(tmp_path, "evaluation.failureCount == 0") == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ['evaluation.transcript.any { it.role == "user" }', 'objectContext.resources.none { it.type == "Drug" }'],
+)
+def test_exactly_as_published_refuses_what_only_this_program_understands(
+    tmp_path: Path, expression: str
+) -> None:
+    assert problems(tmp_path, expression) == []
+    assert problems(tmp_path, expression, "embabel") == [("error", 7)]
+
+
+def test_a_role_as_enum_is_understood_in_both(tmp_path: Path) -> None:
+    for text in ('it.role.name == "user"', "it.role == MessageRole.user"):
+        expression = "evaluation.transcript.any { " + text + " }"
+        assert problems(tmp_path, expression) == problems(tmp_path, expression, "embabel") == []
