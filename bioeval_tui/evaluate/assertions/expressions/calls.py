@@ -252,12 +252,15 @@ class Calls:
         parameters = signature.parameters or ()
         given: list[tuple[Node, Type, Type]] = []
         lambdas: list[tuple[Argument, Type]] = []
+        hoped: dict[str, Type] = {}
+        if expected is not None and not self.classes.unify(signature.result, expected, hoped):
+            hoped = {}
         for argument, place in zip(node.arguments, places, strict=True):
             wanted = parameters[place].kind
             if wanted.is_function:
                 lambdas.append((argument, wanted))
                 continue
-            kind = self.infer(argument.value, names, substitute(wanted, bound))
+            kind = self.infer(argument.value, names, substitute(wanted, {**hoped, **bound}))
             if not self.classes.unify(wanted, kind, bound):
                 shown = substitute(wanted, bound, final=True)
                 self.fail(f"{node.name} takes {shown} here, not {kind}", argument.value)

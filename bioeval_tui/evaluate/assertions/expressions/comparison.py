@@ -13,6 +13,7 @@ from typing import Any
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluate.assertions.expressions.regex import Regex
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Char,
     Entry,
@@ -179,6 +180,8 @@ def _plain_text(value: Value, budget: Budget) -> str:
             return f"IndexedValue(index={value.index}, value={to_text(value.value, budget)})"
         case Found():
             return value.value
+        case Regex():
+            return value.pattern
         case int():
             return str(int(value))
     return type_name(value)

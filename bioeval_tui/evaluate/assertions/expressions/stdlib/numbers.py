@@ -194,7 +194,12 @@ def rem(budget: Budget, left: Value, right: Value) -> Value:
     return operators.arithmetic("%", left, right, budget)
 
 
-@kotlin("N.compareTo(other: Number): Int", "C.compareTo(other: C): Int")
+@kotlin(
+    "N.compareTo(other: Number): Int",
+    "Boolean.compareTo(other: Boolean): Int",
+    "Char.compareTo(other: Char): Int",
+    "MessageRole.compareTo(other: MessageRole): Int",
+)
 def compare_to(budget: Budget, left: Value, right: Value) -> int:
     return order(left, right, budget)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cmp_to_key
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluate.assertions.expressions.comparison import order, ordered
+from bioeval_tui.evaluate.assertions.expressions.comparison import order, ordered, set_of
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, each, many, raw
@@ -15,6 +15,7 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
     Comparator,
     EnumValue,
     Long,
+    OrderedSet,
     Value,
     type_name,
 )
@@ -32,6 +33,11 @@ def sorted_(budget: Budget, values: Value) -> Value:
 def sorted_descending(budget: Budget, values: Value) -> Value:
     pairs = ((_comparable(item), item) for item in raw(values))
     return many(budget, values, lambda: ordered(pairs, budget, descending=True))
+
+
+@kotlin("Items<C>.toSortedSet(): Set<C>")
+def to_sorted_set(budget: Budget, values: Value) -> OrderedSet:
+    return set_of(ordered(((_comparable(item), item) for item in raw(values)), budget), budget)
 
 
 @kotlin("Flow<T>.sortedBy(selector: (T) -> Comparable?): Many<T>")

@@ -6,7 +6,7 @@ from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, not_negative
-from bioeval_tui.evaluate.assertions.expressions.values import Char, Sequence, Value
+from bioeval_tui.evaluate.assertions.expressions.values import Char, Pair, Sequence, Value
 
 
 def _folded(budget: Budget, text: Value, ignore_case: bool) -> str:
@@ -138,10 +138,18 @@ def trim_by(budget: Budget, text: str, predicate: Function) -> str:
     return text[kept[0] : kept[-1] + 1] if kept else ""
 
 
-@kotlin("String.compareTo(other: String, ignoreCase: Boolean): Int")
-def compare_to(budget: Budget, text: str, other: str, ignore_case: bool) -> int:
+@kotlin("String.compareTo(other: String): Int", "String.compareTo(other: String, ignoreCase: Boolean): Int")
+def compare_to(budget: Budget, text: str, other: str, ignore_case: bool = False) -> int:
     left, right = _folded(budget, text, ignore_case), _folded(budget, other, ignore_case)
-    return (left > right) - (left < right)
+    gaps = (ord(a) - ord(b) for a, b in zip(left, right, strict=False) if a != b)
+    return next(gaps, len(left) - len(right))
+
+
+@kotlin("String.partition(predicate: (Char) -> Boolean): Pair<String, String>")
+def partition(budget: Budget, text: str, predicate: Function) -> Pair:
+    budget.build_text(len(text))
+    marked = [(char, predicate.test(Char(char))) for char in text]
+    return Pair("".join(c for c, yes in marked if yes), "".join(c for c, yes in marked if not yes))
 
 
 @kotlin(
