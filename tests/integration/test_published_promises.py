@@ -194,8 +194,8 @@ async def test_latency_is_the_successful_attempts_and_failed_ones_are_kept_apart
     ("expression", "says"),
     [
         ('Runtime.getRuntime().exec("id") == null', "unknown name Runtime"),
-        ('java.io.File("/etc/passwd").readText() == ""', "unknown name java"),
-        ("objectContext.javaClass == null", "unknown property javaClass"),
+        ('java.io.File("/etc/passwd").readText() == ""', "the classes of Java are not available"),
+        ("objectContext.javaClass == null", "classes are tested with `is`"),
         ("run { while (true) { } }", ""),
     ],
 )

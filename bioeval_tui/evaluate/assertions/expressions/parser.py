@@ -260,12 +260,14 @@ class _Parser:
 
     def operator(self) -> tuple[str, int] | None:
         token = self.token
+        if token.kind not in ("symbol", "name"):
+            return None
         if token.first and not self.enclosed and token.value not in _MAY_START_A_LINE:
             return None
         if token.kind == "symbol":
             precedence = _PRECEDENCE.get(token.value)
             return None if precedence is None else (token.value, precedence)
-        if token.kind != "name" or token.quoted:
+        if token.quoted:
             return None
         if token.value in ("in", "is", "as"):
             return token.value, _PRECEDENCE[token.value]
@@ -507,6 +509,8 @@ class _Parser:
             self.take()
             if self.word("val"):
                 self.take()
+                if self.token.kind != "name":
+                    self.fail("expected a name after val")
                 name = self.take().value
                 self.expect("=", "after the name")
             subject = self.nested(self.expression, enclosed=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.comparison import to_text
@@ -11,6 +11,7 @@ from bioeval_tui.evaluate.assertions.expressions.limits import Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.values import Char, Long, Value, type_name
 
+_WIDE = Context(prec=2_000)
 _SPECIFIER = re.compile(r"%(?:(\d+)\$)?([-0+ ,]*)(\d{1,3})?(?:\.(\d{1,3}))?([a-zA-Z%])")
 
 
@@ -70,7 +71,7 @@ def _written(budget: Budget, found: re.Match[str], following: object, args: tupl
 def _fixed(value: float, digits: int, flags: str) -> str:
     if value != value or value in (float("inf"), float("-inf")):
         return "NaN" if value != value else _signed(value, "Infinity", flags)
-    rounded = Decimal(repr(abs(value))).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    rounded = Decimal(repr(abs(value))).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _WIDE)
     return _signed(value, f"{rounded:,f}" if "," in flags else f"{rounded:f}", flags)
 
 
