@@ -64,7 +64,7 @@ class BioevalApp(LeavingApp):
     TITLE = "bioeval-tui"
     DEFAULT_MODE = "live"
     COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {_commands}  # type: ignore[assignment]
-    CSS_PATH = "app.tcss"
+    CSS_PATH = Path(__file__).with_name("app.tcss")  # a relative path is taken from a subclass's own folder
     BINDINGS: ClassVar[list[BindingType]] = named(
         "app",
         [

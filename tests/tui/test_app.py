@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import history
@@ -13,11 +14,13 @@ from medal_rows import sample_rows
 from rich.segment import Segment
 from run_script import scripted_run
 from textual.color import Color
+from textual.widgets import Static
 
 from bioeval_tui.evaluate.engine.run_view import Intent
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live.quit import QuitScreen
 from bioeval_tui.tui.live.score_card import ScoreCard
+from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.help import HelpScreen
 from bioeval_tui.tui.shared.keys import KeysDialog
 from bioeval_tui.tui.shared.line_filter import SafeLines
@@ -58,6 +61,22 @@ async def test_quitting_after_the_end_asks_nothing() -> None:
         await until(pilot, lambda: app.live.state is not None and app.live.state.ended is not None)
         await pilot.press("escape", "q")
         await until(pilot, lambda: app._exit)
+
+
+class LooksForItsChild(Dialog[None]):
+    """A box that, like most, touches a child when it is mounted."""
+
+    def compose_body(self) -> Iterator[Static]:
+        yield Static("before", id="inner")
+
+    def on_mount(self) -> None:
+        self.query_one("#inner", Static).update("after")
+
+
+async def test_quitting_while_a_box_opens_is_no_crash() -> None:
+    async with opened(None, start="runs") as (app, _):
+        app.push_screen(LooksForItsChild())
+    assert app.crash is None
 
 
 async def test_a_picture_is_saved_privately_and_asks_no_host(tmp_path: Path) -> None:

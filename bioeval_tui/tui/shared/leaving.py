@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Literal
 
 from textual.app import App
+from textual.css.query import NoMatches
 from textual.worker import WorkerFailed
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class LeavingApp(App[None]):
 
     def _handle_exception(self, error: Exception) -> None:
         """Close without Textual's traceback on the terminal: the front end reports `crash` in one sentence."""
+        if isinstance(error, NoMatches) and not self._running:
+            return  # a screen that was still being mounted when the program ended looks for children it never got
         super()._handle_exception(error)
         self._exit_renderables.clear()
 
