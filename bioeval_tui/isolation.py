@@ -12,18 +12,29 @@ import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 
-_PACKAGE_PARENT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# As `-m` does, which finds only what is installed: the package may also lie in a checkout, or beside another
-# Python than the one that runs it. It comes last on the path, so that this Python's own packages win.
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+# As `-m` does, which finds only what is installed: the package may also lie in a checkout. It comes last on the
+# path, so that what is installed wins.
 _RUN = (
     "import runpy, sys; place = sys.argv.pop(1); place in sys.path or sys.path.append(place); "
     "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 )
+# Another Python gets this very package and none of the packages beside it, which were made for this Python.
+_RUN_ALONE = """
+import importlib.util, runpy, sys
+place = sys.argv.pop(1)
+spec = importlib.util.spec_from_file_location("bioeval_tui", place + "/__init__.py", submodule_search_locations=[place])
+package = sys.modules["bioeval_tui"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(package)
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+"""
 
 
 def module_command(module: str, *arguments: str, python: str | None = None) -> list[str]:
-    """Return the command that runs a module of this package: with this Python, or with `python`."""
-    return [python or sys.executable, "-P", "-c", _RUN, _PACKAGE_PARENT, module, *arguments]
+    """Return the command that runs a module of this package: with this Python, or with `python` and its packages."""
+    if python is not None:
+        return [python, "-P", "-c", _RUN_ALONE, _PACKAGE, module, *arguments]
+    return [sys.executable, "-P", "-c", _RUN, os.path.dirname(_PACKAGE), module, *arguments]
 
 
 def program_command(*arguments: str) -> list[str]:

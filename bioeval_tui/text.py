@@ -28,7 +28,7 @@ _SEQUENCES = re.compile(
     r"|[\x9d\x90\x98\x9e\x9f][^\x07\x1b\x90-\x9f]{0,4096}+(?:\x07|\x9c)"  # C1 OSC, DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]"  # two-byte escapes
 )
-_UNSAFE = re.compile(
+UNSAFE = re.compile(  # one character that a terminal or a reader could be fooled by
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 (but tab and newline), DEL, C1
     r"\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"  # invisible, bidi
     r"\U000e0000-\U000e0fff"  # tags and variation selectors supplement
@@ -54,7 +54,7 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     text = _SEQUENCES.sub("␛", text)
-    text = _UNSAFE.sub(_picture, text)
+    text = UNSAFE.sub(_picture, text)
     return _COMBINING_RUN.sub(lambda run: run.group()[:MAX_COMBINING], text)
 
 

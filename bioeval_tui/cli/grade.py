@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval_tui.consoles import print_json, say
 from bioeval_tui.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ def _need_file(path: Path, what: str) -> None:
 
 
 def _talk(sentence: str) -> None:
-    click.echo(sentence, err=True)
+    say(sentence, err=True)
 
 
 def _ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
@@ -159,8 +161,13 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: 
         return ExitCode.INTERRUPTED
     if as_json:
         paths = {"report": str(result.report_path), "individual_reports": str(result.individual_dir)}
-        counts = {**result.totals, "total_invalid": result.invalid, "not_graded": list(result.not_graded)}
-        click.echo(json.dumps({**paths, **counts}, ensure_ascii=False))
+        counts = {
+            **result.totals,
+            "total_invalid": result.invalid,
+            "avg_leaderboard_percentile_with_zeros": result.average_with_zeros,
+            "not_graded": list(result.not_graded),
+        }
+        print_json({**paths, **counts})
     else:
         batch_summary(result)
     if result.not_graded:
@@ -194,12 +201,12 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int
 
     if isinstance(outcome, NotGraded):
         if as_json:
-            click.echo(json.dumps({"not_graded": outcome.to_dict()}, ensure_ascii=False))
+            print_json({"not_graded": outcome.to_dict()})
         _talk(f"not graded: {outcome.reason}")
         return ExitCode.NOT_MEASURED
     report = outcome.report if isinstance(outcome, Invalid) else outcome
     if as_json:
-        click.echo(json.dumps(report.to_dict(), indent=2, ensure_ascii=False))
+        print_json(report.to_dict(), indent=2)
     else:
         from bioeval_tui.grade.console import report_card
 
@@ -239,13 +246,13 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
             "valid": status == "valid",
             "findings": sentences,
         }
-        click.echo(json.dumps(value, ensure_ascii=False))
+        print_json(value)
     else:
         from bioeval_tui.text import clean_line
 
-        click.echo(f"{clean_line(str(file))}: {status.replace('_', ' ')} for {task_id}")
+        say(f"{clean_line(str(file))}: {status.replace('_', ' ')} for {task_id}")
         for sentence in sentences:
-            click.echo(f"  · {clean_line(sentence, 2000)}")
+            say(f"  · {clean_line(sentence, 2000)}")
     return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(status, ExitCode.NOT_MEASURED)
 
 
@@ -279,7 +286,7 @@ def tasks_list(as_json: bool, tasks_dirs: tuple[Path, ...], data_dir: Path | Non
 
     entries = _registry({"tasks_dirs": tasks_dirs, "data_dir": data_dir}).select(**filters)
     if as_json:
-        click.echo(json.dumps([task_row(entry) for entry in entries], ensure_ascii=False))
+        print_json([task_row(entry) for entry in entries])
     else:
         task_table(entries)
     return ExitCode.OK
@@ -295,7 +302,7 @@ def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
 
     task = _registry(options).get_task(task_id)
     if as_json:
-        click.echo(json.dumps(task_details(task), ensure_ascii=False, default=str))
+        print_json(json.loads(json.dumps(task_details(task), default=str)))
     else:
         task_card(task)
     return ExitCode.OK
@@ -347,10 +354,10 @@ def tasks_prepare(
             code = max(code, error.exit_code)
             rows.append({"task_id": task_id, "status": "failed", "reason": str(error)})
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
     else:
         for row in rows:
-            click.echo(
+            say(
                 f"{row['task_id']}: {row.get('reason') or {'ready': 'was ready'}.get(row['status'], row['status'])}"
             )
     return code
@@ -362,6 +369,8 @@ def tasks_prepare(
 @_json
 def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Load the config and the grader of each task (all, if none is named) and say what is wrong.
+
+    The grader of a task that is prepared grades the sample submission, or else the answers.
 
     Exit 0: nothing. 1: some tasks are broken.
     """
@@ -375,17 +384,17 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
         _pool(registry, limits, 2) as pool,
         long_work("checking tasks", len(chosen)) as advance,
     ):
-        for task_id, problem, warnings in pool.check(chosen):
-            rows.append({"task_id": task_id, "problem": problem, "warnings": warnings})
+        for checked in pool.check(chosen):
+            rows.append(checked)
             advance()
-    rows.sort(key=lambda row: str(row["task_id"]))
+    rows.sort(key=lambda row: row.task_id)
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        print_json([asdict(row) for row in rows])
     else:
         from bioeval_tui.grade.console import check_lines
 
         check_lines(rows)
-    return ExitCode.BELOW if any(row["problem"] for row in rows) else ExitCode.OK
+    return ExitCode.BELOW if any(row.problem for row in rows) else ExitCode.OK
 
 
 @click.command(
@@ -407,23 +416,24 @@ def medals(
     In a terminal this opens the medal screen; with --format or --output it writes one HTML file, Markdown, CSV or
     JSON.
     """
-    from bioeval_tui.grade import load_reports
+    from bioeval_tui.grade import load_outcomes
     from bioeval_tui.record.masking.current import current
     from bioeval_tui.record.report_reviews import marks_at
 
     if output is not None and kind is None:
         kind = _kind_by_name(output)
-    found = [(path, load_reports(path)) for path in reports]
-    reviews = [words for path, some in found for words in marks_at(path, some)]
-    loaded = current().value([report for _, some in found for report in some])
-    if kind is not None:
+    found = [(path, load_outcomes(path)) for path in reports]
+    reviews = [words for path, some in found for words in marks_at(path, some.reports)]
+    loaded = current().value([report for _, some in found for report in some.reports])
+    failed = current().value([item for _, some in found for item in some.not_graded])
+    if kind is not None or as_json:
         from bioeval_tui.report.files import write_or_print
-        from bioeval_tui.report.formats.medal_pages import medals_text
+        from bioeval_tui.report.formats.medal_pages import medals_dicts, medals_text
 
-        write_or_print(medals_text(loaded, kind, reviews), output)
-        return ExitCode.OK
-    if as_json:
-        click.echo(json.dumps([report.to_dict() for report in loaded], ensure_ascii=False))
+        if as_json:
+            print_json(medals_dicts(loaded, failed))
+        elif kind is not None:
+            write_or_print(medals_text(loaded, kind, reviews, failed), output)
         return ExitCode.OK
     if not table and sys.stdout.isatty() and sys.stdin.isatty():
         from bioeval_tui.cli.open_screen import show_medals
@@ -433,7 +443,7 @@ def medals(
         return ExitCode.OK
     from bioeval_tui.grade.console import medal_table
 
-    medal_table(loaded, reviews)
+    medal_table(loaded, reviews, failed)
     return ExitCode.OK
 
 

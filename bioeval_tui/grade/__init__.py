@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.medals import medal_places
     from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
     from bioeval_tui.grade.paths import extract_agent_from_submission_path
-    from bioeval_tui.grade.reports import aggregate_reports, load_reports
+    from bioeval_tui.grade.reports import aggregate_reports, load_outcomes, load_reports
     from bioeval_tui.grade.tasks.prepare import prepare_task
     from bioeval_tui.grade.tasks.registry import Registry, registry
     from bioeval_tui.grade.tasks.task import Task, TaskEntry
@@ -51,6 +51,7 @@ _WHERE = {
     "prepare_task": "tasks.prepare",
     "Registry": "tasks.registry",
     "aggregate_reports": "reports",
+    "load_outcomes": "reports",
     "load_reports": "reports",
     "registry": "tasks.registry",
     "Task": "tasks.task",
@@ -78,6 +79,7 @@ __all__ = [
     "grade_jsonl",
     "grade_submission",
     "load_leaderboard",
+    "load_outcomes",
     "load_reports",
     "medal_places",
     "prepare_task",

@@ -27,6 +27,8 @@ from bioeval_tui.text import clean, clean_line, plural, shorten
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch import run
     from bioeval_tui.grade.batch.output import BatchResult
+    from bioeval_tui.grade.batch.pool import Checked
+    from bioeval_tui.grade.outcomes import NotGraded
     from bioeval_tui.grade.task_report import TaskReport
     from bioeval_tui.grade.tasks.task import Task as GradingTask
     from bioeval_tui.grade.tasks.task import TaskEntry
@@ -38,7 +40,7 @@ LISTED = 10
 
 
 def _out() -> Console:
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return plain_console(soft_wrap=True)
 
 
 class _Rate(ProgressColumn):
@@ -97,18 +99,23 @@ def batch_summary(result: BatchResult) -> None:
     )
     if totals["avg_leaderboard_percentile"] is not None:
         average, worst, best = (totals[f"{name}_leaderboard_percentile"] for name in ("avg", "worst", "best"))
-        zeros = f" ({result.average_with_zeros} with each invalid one as 0)" if result.invalid else ""
-        over = f"over {result.valid:,} valid of {totals['total_runs']:,}"
-        out.print(f"leaderboard percentile: {average} on average {over}{zeros}, from {worst} to {best}")
+        others = others_words(result.invalid, len(result.not_graded))
+        zeros = f", {result.average_with_zeros} with {others} as 0" if others else ""
+        over = f"over {result.valid:,} valid of {totals['total_runs'] + len(result.not_graded):,}"
+        out.print(f"leaderboard percentile: {average} on average {over}{zeros}; from {worst} to {best}")
     if result.invalid:
         _say_invalid(result, out)
     for item in result.not_graded[:LISTED]:
-        out.print(
-            f"not graded: {item['task_id']} {clean_line(str(item['submission_path']), 120)}: {clean_line(item['reason'], 300)}"
-        )
+        _say_one("not graded", item["task_id"], item["submission_path"], item["reason"], out)
     if len(result.not_graded) > LISTED:
         out.print(f"… and {len(result.not_graded) - LISTED:,} more, in the report")
     out.print(f"report: {result.report_path}")
+
+
+def others_words(invalid: int, not_graded: int) -> str:
+    """Return what a mean over valid submissions leaves out, such as `3 invalid and 2 not graded`; empty for nothing."""
+    counts = [f"{invalid:,} invalid" if invalid else "", f"{not_graded:,} not graded" if not_graded else ""]
+    return " and ".join(filter(None, counts))
 
 
 def _say_invalid(result: BatchResult, out: Console) -> None:
@@ -118,10 +125,14 @@ def _say_invalid(result: BatchResult, out: Console) -> None:
     invalid = [report for report in load_reports(result.report_path) if not report.valid_submission]
     for report in invalid[:LISTED]:
         reason = report.extra.error if report.extra and report.extra.error else "no reason is given"
-        where = clean_line(str(report.submission_path or "nothing was handed in"), 120)
-        out.print(f"invalid: {clean_line(report.task_id, 80)} {where}: {clean_line(reason, 300)}")
+        _say_one("invalid", report.task_id, report.submission_path, reason, out)
     if len(invalid) > LISTED:
         out.print(f"… and {len(invalid) - LISTED:,} more, in the report")
+
+
+def _say_one(outcome: str, task_id: str, path: str | None, reason: str, out: Console) -> None:
+    where = f" {clean_line(path, 120)}" if path else ""
+    out.print(f"{outcome}: {clean_line(task_id, 120)}{where}: {clean_line(reason, 300)}")
 
 
 def medal_word(report: TaskReport) -> Text:
@@ -138,11 +149,16 @@ def _yes(value: bool | None) -> Text:
 
 
 def _number(value: float | None, form: str = "") -> str:
-    return NOTHING if value is None else format(value, form)
+    return NOTHING if value is None else format(value + 0.0, form)  # no -0.0
 
 
-def medal_table(reports: Sequence[TaskReport], reviews: Sequence[str] = ()) -> None:
-    """Print reports as a table, one row each, and their totals; `reviews` says of each what its reviewers do."""
+def medal_table(
+    reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
+) -> None:
+    """Print reports as a table, one row each, what was not graded below, and the totals.
+
+    `reviews` says of each report what its reviewers do.
+    """
     said = [clean_line(words, 120) for words in reviews] or [""] * len(reports)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("task", no_wrap=True, overflow="ellipsis", min_width=20)
@@ -155,25 +171,38 @@ def medal_table(reports: Sequence[TaskReport], reviews: Sequence[str] = ()) -> N
     if any(said):
         table.add_column("reviewed", overflow="fold")
     for report, words in zip(reports, said, strict=True):
-        extra = report.extra
-        place = extra.leaderboard_position if extra else None
-        size = f" of {report.leaderboard_size:,}" if place and report.leaderboard_size else ""
         table.add_row(
             Text(clean_line(report.task_id, 80)),
             Text(_agent(report)),
             medal_word(report),
             _number(report.score),
             _number(report.leaderboard_percentile),
-            f"{place:,}{size}" if place else NOTHING,
+            report.place_words or NOTHING,
             _yes(report.above_median if report.valid_submission else None),
             _yes(report.beats_human),
             *([Text(words)] if any(said) else []),
         )
+    for item in not_graded:
+        agent = Text(clean_line(item.agent or NOTHING, 60))
+        table.add_row(Text(clean_line(item.task_id, 80)), agent, Text("not graded", style="yellow"))
     console = plain_console()
     console.print(table)
+    for item in not_graded[:LISTED]:
+        _say_one("not graded", item.task_id, item.submission_path, item.reason, _out())
+    if len(not_graded) > LISTED:
+        console.print(f"… and {len(not_graded) - LISTED:,} more")
     valid = sum(report.valid_submission for report in reports)
     medals = [f"{sum(report.medal == name for report in reports):,} {name}" for name in MEDAL_STYLE]
-    console.print(f"{plural(len(reports), 'report')}, {valid:,} valid; {', '.join(medals)}")
+    others = others_words(len(reports) - valid, len(not_graded))
+    left_out = f", {others}" if others else ""
+    console.print(
+        f"{plural(len(reports) + len(not_graded), 'submission')}: {valid:,} valid{left_out}; {', '.join(medals)}"
+    )
+    known = [r.leaderboard_percentile for r in reports if r.leaderboard_percentile is not None]
+    if known:
+        total = len(known) + len(reports) - valid + len(not_graded)
+        zeros = f", {sum(known) / total:.1f} with {others} as 0" if others else ""
+        console.print(f"average percentile {sum(known) / len(known):.1f} over {len(known):,} valid{zeros}")
 
 
 def _agent(report: TaskReport) -> str:
@@ -194,41 +223,47 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
     else:
         out.print(
             Text.assemble(
-                f"{report.task_id}: score {report.score}, ",
+                f"{report.task_id}: score {_number(report.score)}, ",
                 (
                     "no medal" if report.medal is None else report.medal,
                     MEDAL_STYLE.get(report.medal or "", ""),
                 ),
             )
         )
-        place = extra.leaderboard_position if extra else None
-        if place is not None:
+        if report.place_words:
             out.print(
-                f"  would place {place:,} of {report.leaderboard_size:,}, better than {report.leaderboard_percentile} % of the leaderboard"
+                f"  would place {report.place_words}, better than {report.leaderboard_percentile} % of the leaderboard"
             )
-        if extra and extra.score_needed is not None:
-            out.print(f"  {extra.next_medal} needs {extra.score_needed}")
+        if report.needed_words:
+            out.print(f"  {report.needed_words}")
         above = "above" if report.above_median else "not above"
-        out.print(f"  {above} the median ({report.median_threshold})")
+        out.print(f"  {above} the median ({_threshold(report.median_threshold)})")
         if report.beats_human is not None:
             beats = "beats" if report.beats_human else "does not beat"
             out.print(f"  {beats} the median person; reaches {report.human_percentile} % of people")
     direction = "lower" if report.is_lower_better else "higher"
-    out.print(
-        f"  {direction} is better: gold {report.gold_threshold}, silver {report.silver_threshold}, bronze {report.bronze_threshold}"
-    )
+    marks = (report.gold_threshold, report.silver_threshold, report.bronze_threshold)
+    gold, silver, bronze = map(_threshold, marks)
+    out.print(f"  {direction} is better: gold {gold}, silver {silver}, bronze {bronze}")
+    if extra and extra.environment:
+        out.print(f"  graded with {extra.environment}")
     for warning in extra.warnings if extra else ():
         out.print(f"  warning: {clean_line(warning, 500)}")
+
+
+def _threshold(value: float) -> str:
+    """Return a threshold in the decimals that scores have."""
+    return f"{value:.5f}".rstrip("0").rstrip(".")
 
 
 def task_row(entry: TaskEntry) -> dict[str, Any]:
     """Return what `tasks list --json` says of a task."""
     if entry.problem is not None:
         problem = entry.problem
-        return {"id": entry.id, "broken": problem.message, "file": problem.file, "line": problem.line}
+        return {"task_id": entry.id, "broken": problem.message, "file": problem.file, "line": problem.line}
     task = entry.task
     return {
-        "id": task.id,
+        "task_id": task.id,
         "name": task.name,
         "domain": task.domain,
         "task_type": task.task_type,
@@ -274,7 +309,7 @@ def task_details(task: GradingTask) -> dict[str, Any]:
     from bioeval_tui.grade.leaderboard import leaderboard_of
 
     details: dict[str, Any] = {
-        "id": task.id,
+        "task_id": task.id,
         "name": task.name,
         "domain": task.domain,
         "task_type": task.task_type,
@@ -322,10 +357,11 @@ def task_card(task: GradingTask) -> None:
     if board is not None:
         direction = "lower" if board["is_lower_better"] else "higher"
         out.print(
-            f"  leaderboard: {plural(board['size'], 'entry', 'entries')} from {board['best']} to {board['worst']}, {direction} is better"
+            f"  leaderboard: {plural(board['size'], 'entry', 'entries')} from {_threshold(board['best'])} to {_threshold(board['worst'])}, {direction} is better"
         )
         thresholds = ", ".join(
-            f"{name} {board[f'{name}_threshold']}" for name in ("gold", "silver", "bronze", "median")
+            f"{name} {_threshold(board[f'{name}_threshold'])}"
+            for name in ("gold", "silver", "bronze", "median")
         )
         out.print(f"  {thresholds}")
     for warning in details["warnings"]:
@@ -339,16 +375,19 @@ def task_card(task: GradingTask) -> None:
             console.print(clean(task.description))
 
 
-def check_lines(rows: Sequence[dict[str, Any]]) -> None:
+def check_lines(rows: Sequence[Checked]) -> None:
     """Print what checking found, and the sum."""
     out = _out()
     for row in rows:
-        if row["problem"]:
-            out.print(f"{row['task_id']}: {shorten(clean_line(row['problem'], 1000), 400)}")
-        for warning in row["warnings"]:
-            out.print(f"{row['task_id']}: warning: {clean_line(warning, 400)}")
-    broken = sum(bool(row["problem"]) for row in rows)
-    warned = sum(bool(row["warnings"]) for row in rows)
+        task_id = clean_line(row.task_id, 200)
+        if row.problem:
+            out.print(f"{task_id}: {shorten(clean_line(row.problem, 1000), 400)}")
+        for warning in row.warnings:
+            out.print(f"{task_id}: warning: {clean_line(warning, 400)}")
+    broken = sum(bool(row.problem) for row in rows)
+    warned = sum(bool(row.warnings) for row in rows)
+    scored = sum(row.scored is not None for row in rows)
     out.print(
-        f"{plural(len(rows), 'task')} checked: {len(rows) - broken:,} can be loaded, {broken:,} cannot, {warned:,} with warnings"
+        f"{plural(len(rows), 'task')} checked: {len(rows) - broken:,} can be loaded, {broken:,} cannot, {warned:,} with "
+        f"warnings; {plural(scored, 'grader')} scored a file of the task's own"
     )

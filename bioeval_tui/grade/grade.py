@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import math
 import os
+import platform
 import time
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval_tui.errors import BioevalError, InputError, Problem
+from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError, Problem
 from bioeval_tui.grade.grader import is_invalid_submission
 from bioeval_tui.grade.humans import compare_with_humans, load_humans
 from bioeval_tui.grade.leaderboard import leaderboard_of
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
-from bioeval_tui.grade.paths import extract_agent_from_submission_path, is_same_file, why_not_a_file
+from bioeval_tui.grade.paths import (
+    UNKNOWN_AGENT,
+    extract_agent_from_submission_path,
+    is_same_file,
+    why_not_a_file,
+)
 from bioeval_tui.grade.rounding import to_score
-from bioeval_tui.grade.scorers import Scorer, scorer_for
+from bioeval_tui.grade.scorers import CSV, H5AD, Scorer, invalid, scorer_for
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
+from bioeval_tui.grade.tasks.task_code import NEEDS_NUMPY, MissingPackageError, import_problem
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -28,6 +38,19 @@ if TYPE_CHECKING:
 
 LARGE_BYTES = 300_000_000
 """A submission may have as many bytes, or a hundred times as many as the answers."""
+
+
+NOTHING_HANDED_IN = "nothing was handed in"
+NUMPY_SCALARS = "only 0-dimensional arrays can be converted to Python scalars"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Which of a task's own files its grader scored; None with what it raised, or said of them, if it scored none."""
+
+    scored: str | None
+    failed: Exception | None = None
+    refused: str = ""
 
 
 class TaskGrading:
@@ -47,6 +70,7 @@ class TaskGrading:
         except InputError as error:
             raise NotGradedError(str(error)) from None
         self.warnings = [*task.warnings, *self.board.warnings]
+        self.environment = environment()
         self.humans: NDArray[np.float64] = np.empty(0)
         try:
             self.humans = load_humans(task.public_dir / "human_baselines.csv")
@@ -61,43 +85,55 @@ class TaskGrading:
             self._scorer = scorer_for(self.task)
         return self._scorer
 
-    def grade(self, path: Path | None, shown: str | None = None, *, handed_in: bool = False) -> Outcome:
+    def grade(
+        self,
+        path: Path | None,
+        shown: str | None = None,
+        *,
+        handed_in: bool = False,
+        agent: str | None = None,
+    ) -> Outcome:
         """Grade the file at `path` (None: nothing was handed in), which the report calls `shown`.
 
-        The answers themselves, if somebody else handed them in, are invalid.
+        The answers themselves, if somebody else handed them in, are invalid. Where the grader fails, the file is
+        looked at before the grader is blamed: the submission is invalid if the doctor finds a fault in the file, or if
+        the grader can score a file of the task's own.
+
+        Args:
+            path: the file.
+            shown: what the report calls it; the path as given if None.
+            handed_in: whether somebody else chose the file.
+            agent: who handed it in; None: whom `shown` names.
 
         Never raises for what a file or a grader's code does.
         """
         shown = shown if shown is not None else "" if path is None else str(path)
+        agent = agent or agent_of(shown)
         started = time.perf_counter()
-        reason = (
-            "nothing was handed in" if path is None else why_not_a_file(path, shown) or self._too_large(path)
-        )
-        if path is not None and reason is None and handed_in and is_same_file(path, self.task.answers):
-            reason = "the file is the task's own answers"
+        reason = self._refusal(path, shown, handed_in)
         problems: tuple[Problem, ...] = ()
         score: float | None = None
         if path is not None and reason is None:
             try:
-                suffix = path.suffix.lower()
-                if suffix not in self.scorer.suffixes:
-                    wanted = " or ".join(self.scorer.suffixes)
-                    reason = f"{path.name} is not of a kind that {self.task.id} takes: {wanted} is expected"
-                else:
-                    score, reason = checked_score(self.scorer.score(path))
+                score, reason = checked_score(self.scorer.score(path))
             except MemoryError:
-                return self._not_graded(shown, "out of memory while grading")
+                return NotGraded(self.task.id, shown, "out of memory while grading", agent=agent)
             except Exception as error:
                 # A grader is somebody else's code and raises what it likes; whatever it is becomes an outcome
                 # with its reason, so that it costs this submission and no other.
                 if not is_invalid_submission(error):
-                    return self._not_graded(shown, failure(error, self.task.id))
+                    error = self._blame(path, error)
+                if not is_invalid_submission(error):
+                    missing = isinstance(error, MissingPackageError)
+                    return NotGraded(
+                        self.task.id, shown, failure(error, self.task.id), agent=agent, elsewhere=missing
+                    )
                 reason = (
                     clean_line(str(error), 2000) or "the grader calls the submission invalid without a reason"
                 )
                 problems = tuple(getattr(error, "problems", ()))
         seconds = round(time.perf_counter() - started, 6)
-        report = self._report(path, shown, score, reason, seconds)
+        report = self._report(path, shown, agent, score, reason, seconds)
         if reason is None:
             return report
         return Invalid(report, reason, problems or (Problem(reason),))
@@ -107,6 +143,73 @@ class TaskGrading:
         from bioeval_tui.grade.validate import examine
 
         return examine(self, path)
+
+    def diagnose(self, path: Path, shown: str, agent: str | None, reason: str) -> Outcome:
+        """Return what a submission comes to whose grading ended its process: invalid if the doctor finds a fault."""
+        problems = self.examine(path)
+        agent = agent or agent_of(shown)
+        if not problems:
+            return NotGraded(self.task.id, shown, reason, agent=agent)
+        said = str(invalid(problems))
+        return Invalid(self._report(path, shown, agent, None, said, 0.0), said, tuple(problems))
+
+    @cached_property
+    def proof(self) -> Proof:
+        """Whether the grader works: it is tried once on the task's sample submission, then on its answers."""
+        failed: Exception | None = None
+        refused = ""
+        for name, file in (
+            ("the sample submission", self.task.sample_submission),
+            ("the answers", self.task.gold_submission),
+        ):
+            if not file.is_file():
+                continue
+            try:
+                checked_score(self.scorer.score(file))
+            except Exception as error:  # a grader raises what it likes
+                if is_invalid_submission(error):
+                    refused = refused or f"the grader refuses {name}: {clean_line(str(error), 300)}"
+                else:
+                    failed = failed or error
+            else:
+                return Proof(name)
+        return Proof(None, failed, refused)
+
+    def _blame(self, path: Path, error: Exception) -> Exception:
+        """Return an InvalidSubmissionError if the file is at fault for what the grader raised, else what it raised."""
+        told = explained(error, self.task.id)
+        if isinstance(told, BioevalError):
+            return told
+        said = raised(error)
+        try:
+            problems = self.examine(path)
+        except Exception:  # pandas and HDF5 raise what they like on a damaged file
+            problems = []
+        if problems:
+            return InvalidSubmissionError(
+                f"{invalid(problems)}; the grader failed on it: {said}", tuple(problems)
+            )
+        if self.proof.scored is not None:
+            return InvalidSubmissionError(f"the grader scores {self.proof.scored} but not this file: {said}")
+        return error
+
+    def _refusal(self, path: Path | None, shown: str, handed_in: bool) -> str | None:
+        """Return why a file is invalid without a look into it; None if nothing speaks against it."""
+        if path is None:
+            return NOTHING_HANDED_IN
+        reason = why_not_a_file(path, shown) or self._too_large(path)
+        if reason is None and handed_in and is_same_file(path, self.task.answers):
+            return "the file is the task's own answers"
+        if reason is None and path.suffix.lower() not in self._suffixes:
+            wanted = " or ".join(self._suffixes)
+            name = clean_line(path.name, 200)
+            return f"{name} is not of a kind that {self.task.id} takes: {wanted} is expected"
+        return reason
+
+    @property
+    def _suffixes(self) -> tuple[str, ...]:
+        spec = self.task.grader.spec
+        return (CSV, H5AD) if spec is None else (CSV,) if spec.h5ad is None else (H5AD,)
 
     def _too_large(self, path: Path) -> str | None:
         try:
@@ -118,11 +221,14 @@ class TaskGrading:
             return None
         return f"submission file {clean_line(path.name, 200)} has {size:,} bytes; {most:,} is the most for this task"
 
-    def _not_graded(self, shown: str, reason: str) -> NotGraded:
-        return NotGraded(self.task.id, shown, reason)
-
     def _report(
-        self, path: Path | None, shown: str, score: float | None, error: str | None, seconds: float
+        self,
+        path: Path | None,
+        shown: str,
+        agent: str | None,
+        score: float | None,
+        error: str | None,
+        seconds: float,
     ) -> TaskReport:
         ranking = self.board.rank(score)
         beats_human, human_percentile = (None, None)
@@ -130,9 +236,8 @@ class TaskGrading:
             beats_human, human_percentile = compare_with_humans(
                 score, self.humans, self.board.is_lower_better
             )
-        agent = extract_agent_from_submission_path(shown)
         extra = ReportExtra(
-            agent=None if agent == "unknown" else clean_line(agent, 200),
+            agent=agent,
             leaderboard_position=ranking.position,
             error=error,
             grader_seconds=seconds,
@@ -140,6 +245,7 @@ class TaskGrading:
             next_medal=ranking.next_medal,
             warnings=tuple(self.warnings),
             self_trained_leaderboard=self.board.self_trained or None,
+            environment=self.environment,
         )
         return TaskReport(
             task_id=self.task.id,
@@ -158,7 +264,8 @@ class TaskGrading:
             is_lower_better=ranking.is_lower_better,
             created_at=now(),
             submission_path=shown,
-            leaderboard_percentile=ranking.percentile,
+            # NumPy's own type, as published: averages of it round by NumPy's rule.
+            leaderboard_percentile=None if ranking.percentile is None else np.float64(ranking.percentile),
             leaderboard_size=ranking.size,
             beats_human=beats_human,
             human_percentile=human_percentile,
@@ -189,14 +296,43 @@ def failure(error: BaseException, task_id: str) -> str:
     """Return one sentence on why grading failed through no fault of the file."""
     if isinstance(error, BioevalError):
         return clean_line(str(error), 1000)
+    return f"the grader of {task_id} failed: {raised(error)}"
+
+
+def explained(error: BaseException, task_id: str) -> BaseException:
+    """Return a grader's error as one that says what to install, where a package or a version of one is missing."""
+    if isinstance(error, ImportError):
+        return import_problem(error, task_id)
+    if isinstance(error, TypeError) and NUMPY_SCALARS in str(error):
+        return MissingPackageError(
+            f"the grader of {task_id} needs numpy before 2.4: {raised(error)}; {NEEDS_NUMPY}"
+        )
+    return error
+
+
+def raised(error: BaseException) -> str:
+    """Return what was raised and where: `KeyError: 'y' (grade.py, line 5)`."""
     message = clean_line(str(error), 500)
     where = ""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is not None:
-        where = f" ({Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno})"
-    return f"the grader of {task_id} failed: {type(error).__name__}{': ' + message if message else ''}{where}"
+        where = f" ({clean_line(Path(trace.tb_frame.f_code.co_filename).name, 100)}, line {trace.tb_lineno})"
+    return f"{type(error).__name__}{': ' + message if message else ''}{where}"
+
+
+def agent_of(shown: str) -> str | None:
+    """Return the agent that a submission's path names, cleaned; None if it names none."""
+    agent = extract_agent_from_submission_path(shown)
+    return None if agent == UNKNOWN_AGENT else clean_line(agent, 200)
+
+
+@cache
+def environment() -> str:
+    """Return the Python and the packages that grade here: `Python 3.12.1, numpy 2.3.5, pandas 2.3.3`."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pandas"))
+    return f"Python {platform.python_version()}, {packages}"
 
 
 _ready: dict[tuple[str, str], tuple[tuple[int, ...], TaskGrading]] = {}

@@ -40,10 +40,14 @@ class Grader:
 
     Args:
         name: what to call it.
-        grade_fn: a function `(submission, answers) -> score`, or `module:function`, imported when first used.
+        grade_fn: a function `(submission, answers) -> score`, or `module:function`: imported at once, as published, but
+            a task's own (with `folder`) when it is first used.
         is_lower_better: the direction; None lets it be guessed from the leaderboard.
         folder, root: the task's folder and its tasks root, where `module` is looked for; without them it is an installed one.
         spec: set for a declarative grader.
+
+    Raises:
+        InputError, CodeError: (an ImportError) `grade_fn` cannot be imported.
     """
 
     def __init__(
@@ -64,6 +68,8 @@ class Grader:
         self._folder, self._root = folder, root
         self._reference = grade_fn if isinstance(grade_fn, str) else None
         self._function = None if isinstance(grade_fn, str) else grade_fn
+        if folder is None:
+            _ = self.grade_fn
 
     @property
     def grade_fn(self) -> Callable[..., Any]:

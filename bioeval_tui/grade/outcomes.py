@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from bioeval_tui.errors import NotMeasuredError, Problem
 from bioeval_tui.grade.task_report import TaskReport
@@ -27,7 +27,8 @@ class Invalid:
 class NotGraded:
     """Our fault: the grader crashed or hung, the task is unknown or unprepared, a leaderboard is missing.
 
-    `final` is true where trying again cannot help (an unknown task).
+    `final` is true where trying again cannot help (an unknown task). `elsewhere` is true where the grader needs packages
+    that its Python does not have, so that the Python of `BIOEVAL_WORKER_PYTHON` may be able to run it.
     """
 
     task_id: str
@@ -35,15 +36,36 @@ class NotGraded:
     reason: str
     attempts: int = 1
     final: bool = field(default=False, compare=False)
+    agent: str | None = None
+    elsewhere: bool = field(default=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what stands under `not_graded` in a grading report."""
+        """Return what stands under `not_graded` in a grading report; `agent` only where it is known."""
         return {
             "task_id": self.task_id,
             "submission_path": self.submission_path,
             "reason": self.reason,
             "attempts": self.attempts,
+            **({} if self.agent is None else {"agent": self.agent}),
         }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Build from what stands under `not_graded` in a grading report.
+
+        Raises:
+            ValueError: it is not of that form.
+        """
+        try:
+            task_id, path, reason = data["task_id"], data.get("submission_path") or "", data["reason"]
+            agent, attempts = data.get("agent"), data.get("attempts", 1)
+        except (KeyError, AttributeError, TypeError):
+            raise ValueError("an entry of `not_graded` needs `task_id` and `reason`") from None
+        if not all(isinstance(text, str) for text in (task_id, path, reason, agent or "")):
+            raise ValueError("an entry of `not_graded` has something other than text in it")
+        if not isinstance(attempts, int):
+            raise ValueError("`attempts` of an entry of `not_graded` must be a whole number")
+        return cls(task_id, path, reason, attempts, agent=agent)
 
 
 Outcome = TaskReport | Invalid | NotGraded
@@ -58,7 +80,9 @@ def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
             report = outcome.report.to_dict()
             return {"invalid": {"reason": outcome.reason, "problems": problems, "report": report}}
         case NotGraded():
-            return {"not_graded": {**outcome.to_dict(), "final": outcome.final}}
+            return {
+                "not_graded": {**outcome.to_dict(), "elsewhere": outcome.elsewhere, "final": outcome.final}
+            }
         case _:
             return {"report": outcome.to_dict()}
 
@@ -79,6 +103,11 @@ def report_text(outcome_text: str) -> str:
     return outcome_text[start : -1 if outcome_text.startswith('{"report"') else -2]
 
 
+def is_not_graded(outcome_text: str) -> bool:
+    """Whether the text is that of a submission that was not graded, without parsing it."""
+    return outcome_text.startswith('{"not_graded"')
+
+
 def outcome_from_dict(data: dict[str, Any]) -> Outcome:
     """Return the outcome that `outcome_to_dict` wrote.
 
@@ -88,7 +117,8 @@ def outcome_from_dict(data: dict[str, Any]) -> Outcome:
     if "report" in data:
         return TaskReport.from_dict(data["report"])
     if "not_graded" in data:
-        return NotGraded(**data["not_graded"])
+        value = data["not_graded"]
+        return replace(NotGraded.from_dict(value), final=value["final"], elsewhere=value["elsewhere"])
     value = data["invalid"]
     problems = tuple(problem_from_dict(item) for item in value["problems"])
     return Invalid(TaskReport.from_dict(value["report"]), value["reason"], problems)

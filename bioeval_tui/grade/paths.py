@@ -9,16 +9,18 @@ from typing import Any
 from bioeval_tui.text import clean_line
 
 _MARK = "_run-group_"
+UNKNOWN_AGENT = "unknown"
+"""What `extract_agent_from_submission_path` returns, as published, for a path that names none."""
 
 
 def extract_agent_from_submission_path(submission_path: Any) -> str:
     """Return the agent in the path's first folder named `<timestamp>_run-group_<agent>`; `unknown` if none is."""
     if not isinstance(submission_path, (str, Path)) or _MARK not in str(submission_path):
-        return "unknown"
+        return UNKNOWN_AGENT
     for part in Path(submission_path).parts:
         if _MARK in part:
             return part.rpartition(_MARK)[2]
-    return "unknown"
+    return UNKNOWN_AGENT
 
 
 def why_not_a_file(path: Path, name: str | None = None) -> str | None:

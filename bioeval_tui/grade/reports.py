@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.rounding import numpy_round
+from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.text import clean_line, clean_value
 
@@ -47,15 +48,16 @@ class Totals:
 
         Args:
             percentiles: of the valid submissions, in the reports' order: the mean is a plain sum from left
-                to right, which the order changes in its last bit.
+                to right, which the order changes in its last bit. Each rounds by its type, as published: numpy's
+                rule for numbers that were just graded, Python's for those read back from JSON.
         """
         average = best = worst = None
         if percentiles:
             total = 0.0
             for percentile in percentiles:
                 total += percentile
-            average = numpy_round(total / len(percentiles), 1)
-            best, worst = numpy_round(max(percentiles), 1), numpy_round(min(percentiles), 1)
+            average = float(round(total / len(percentiles), 1))
+            best, worst = float(round(max(percentiles), 1)), float(round(min(percentiles), 1))
         return {
             **self._counts,
             "avg_leaderboard_percentile": average,
@@ -90,45 +92,71 @@ def aggregate_reports(task_reports: Iterable[TaskReport]) -> dict[str, Any]:
     return {**totals.to_dict(percentiles), "task_reports": listed}
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Everything that was written about graded submissions: reports, and those that could not be graded."""
+
+    reports: tuple[TaskReport, ...]
+    not_graded: tuple[NotGraded, ...] = ()
+
+
 def load_reports(path: Path) -> list[TaskReport]:
     """Load every report at `path`: a grading report, one task's report, a running batch's journal, or a folder.
 
-    Reports of BioML-bench and MLE-bench load, too. All text in them is cleaned.
+    Reports of BioML-bench and MLE-bench load, too. All text in them is cleaned. What could not be graded has no
+    report: `load_outcomes` returns it as well.
 
     Raises:
         InputError: nothing there is a report, or a file cannot be read; file and line are named.
     """
-    return list(_reports(Path(path)))
+    return list(load_outcomes(path).reports)
 
 
-def _reports(path: Path) -> Iterator[TaskReport]:
+def load_outcomes(path: Path) -> Loaded:
+    """Load every report at `path`, as `load_reports` does, and the submissions that could not be graded.
+
+    Raises:
+        InputError: as `load_reports`.
+    """
+    found = list(_outcomes(Path(path)))
+    return Loaded(
+        tuple(item for item in found if isinstance(item, TaskReport)),
+        tuple(item for item in found if isinstance(item, NotGraded)),
+    )
+
+
+def _outcomes(path: Path) -> Iterator[TaskReport | NotGraded]:
+    shown = clean_line(str(path), 300)
     if path.is_dir():
         whole = sorted(path.glob("*_grading_report.json"))
         journals = sorted(item for item in path.glob("*_grading.jsonl") if not _finished(item))
         files = [*whole, *journals] or sorted(path.glob("*.json"))
         if not files:
-            raise InputError(f"no grading reports in {path}")
+            raise InputError(f"no grading reports in {shown}")
         for file in files:
-            yield from _reports(file)
+            yield from _outcomes(file)
         return
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
+        raise InputError(f"there is no file {shown}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {clean_line(str(error), 120)}") from None
+        raise InputError(f"{shown} cannot be read: {clean_line(str(error), 120)}") from None
     if path.suffix == ".jsonl":
         yield from _journal(path, text)
         return
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {clean_line(str(error), 120)}") from None
+        raise InputError(f"{shown} is not JSON: {clean_line(str(error), 120)}") from None
     if not isinstance(data, dict):
-        raise InputError(f"{path} is not a grading report: an object is expected")
+        raise InputError(f"{shown} is not a grading report: an object is expected")
     listed = data.get("task_reports", data.get("competition_reports"))
     for item in listed if isinstance(listed, list) else [data]:
         yield _report(item, path)
+    failed = data.get("not_graded")
+    for item in failed if isinstance(failed, list) and isinstance(listed, list) else []:
+        yield _not_graded(item, path)
 
 
 def _finished(journal: Path) -> bool:
@@ -149,9 +177,18 @@ def _journal(path: Path, text: str) -> Iterator[TaskReport]:
 
 
 def _report(data: Any, path: Path) -> TaskReport:
-    if not isinstance(data, dict):
-        raise InputError(f"{path} is not a grading report: an object is expected")
     try:
+        if not isinstance(data, dict):
+            raise ValueError("an object is expected")
         return TaskReport.from_dict(clean_value(data, 10_000))
-    except (ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is not a grading report: {clean_line(str(error), 200)}") from None
+    except ValueError as error:
+        shown = clean_line(str(path), 300)
+        raise InputError(f"{shown} is not a grading report: {clean_line(str(error), 200)}") from None
+
+
+def _not_graded(data: Any, path: Path) -> NotGraded:
+    try:
+        return NotGraded.from_dict(clean_value(data, 10_000))
+    except ValueError as error:
+        shown = clean_line(str(path), 300)
+        raise InputError(f"{shown} is not a grading report: {clean_line(str(error), 200)}") from None

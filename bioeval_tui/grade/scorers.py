@@ -15,6 +15,7 @@ import numpy as np
 
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade.files import alignment, quick_csv
+from bioeval_tui.grade.files.h5ad_reading import refuse_links_in, refuse_unreadable
 from bioeval_tui.grade.files.tables import read_answers, read_frame
 from bioeval_tui.grade.grader import MetricSpec
 from bioeval_tui.text import clean_line
@@ -85,8 +86,6 @@ class CodeScorer:
     def score(self, path: Path) -> Any:
         """Call the function on the file; whatever it raises passes through."""
         if path.suffix.lower() == H5AD:
-            from bioeval_tui.grade.files.h5ad_reading import refuse_links_in
-
             refuse_links_in(path)
             return self._function(path, self._answers_path)
         submission = read_frame(path)
@@ -100,11 +99,12 @@ class CodeScorer:
         return self._function(submission, own)
 
     def examine(self, path: Path) -> list[Problem]:
-        """Compare header and length with the answers; the code's own checks come with grading."""
-        if path.suffix.lower() != CSV:
-            return []
+        """Say whether the file can be read at all; the code's own checks come with grading."""
         try:
-            read_frame(path)
+            if path.suffix.lower() == H5AD:
+                refuse_unreadable(path)
+            else:
+                read_frame(path)
         except InvalidSubmissionError as error:
             return [Problem(str(error))]
         return []

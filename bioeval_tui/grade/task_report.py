@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -12,7 +14,8 @@ class ReportExtra:
     """What this program adds to a published report, in one nested object.
 
     `score_needed` is the score at which the next better medal begins; `error` says why a submission
-    is invalid; `leaderboard_position` is the place the score would take, counting from 1.
+    is invalid; `leaderboard_position` is the place the score would take, counting from 1; `environment`
+    names the Python and the packages that graded.
     """
 
     agent: str | None = None
@@ -23,20 +26,26 @@ class ReportExtra:
     next_medal: str | None = None
     warnings: tuple[str, ...] = ()
     self_trained_leaderboard: bool | None = None
+    environment: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, ready for JSON."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        values = {item.name: _finite(getattr(self, item.name)) for item in fields(self)}
         values["warnings"] = list(self.warnings)
         return {key: value for key, value in values.items() if value is not None and value != []}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Build from `to_dict`'s result; unknown keys are ignored."""
-        known = {item.name for item in fields(cls)}
-        values = {key: value for key, value in data.items() if key in known}
-        values["warnings"] = tuple(values.get("warnings", ()))
-        return cls(**values)
+        """Build from `to_dict`'s result; unknown keys are ignored.
+
+        Raises:
+            ValueError: a value is of the wrong type; the field is named.
+        """
+        warnings = data.get("warnings") or ()
+        if not isinstance(warnings, list | tuple):
+            raise ValueError("`extra.warnings` must be a list")
+        values = {key: kind(f"extra.{key}", data.get(key)) for key, kind in _EXTRA_KINDS.items()}
+        return cls(warnings=tuple(map(str, warnings)), **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +87,31 @@ class TaskReport:
             return "silver"
         return "bronze" if self.bronze_medal else None
 
+    @property
+    def place_words(self) -> str:
+        """The place that the score would take, itself counted: `3 of 1,044` on a board of 1,043; empty if unknown."""
+        if self.extra is None or not self.extra.leaderboard_position:
+            return ""
+        size = f" of {self.leaderboard_size + 1:,}" if self.leaderboard_size else ""
+        return f"{self.extra.leaderboard_position:,}{size}"
+
+    @property
+    def needed_words(self) -> str:
+        """Where the next medal begins, in the five decimals that scores have, rounded towards better; or empty."""
+        if self.extra is None or self.extra.score_needed is None or not self.extra.next_medal:
+            return ""
+        whole = self.extra.score_needed * 100_000
+        steps = math.floor(whole + 1e-6) if self.is_lower_better else math.ceil(whole - 1e-6)
+        return f"{self.extra.next_medal} begins at {steps / 100_000:.5f}".rstrip("0").rstrip(".")
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the published keys in the published order, `created_at` as ISO text; then `extra` if any."""
-        values = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "extra"}
+        """Return the published keys in the published order, `created_at` as ISO text; then `extra` if any.
+
+        A number that is not finite becomes None: JSON has no NaN.
+        """
+        values = {
+            item.name: _finite(getattr(self, item.name)) for item in fields(self) if item.name != "extra"
+        }
         values["created_at"] = self.created_at.isoformat()
         if self.extra is not None:
             values["extra"] = self.extra.to_dict()
@@ -90,28 +121,114 @@ class TaskReport:
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Build from a report of this program, BioML-bench or MLE-bench (`competition_id`, no percentile).
 
+        Values get the published types, from numbers of NumPy and numbers in text, too. A score of NaN or infinity,
+        which the published program counts as valid, makes the submission invalid.
+
         Raises:
-            ValueError: a required key is missing or `created_at` is not an ISO time.
+            ValueError: a required key is missing or a value is of the wrong type; the field is named.
         """
         values = dict(data)
         if "task_id" not in values and "competition_id" in values:
             values["task_id"] = values.pop("competition_id")
-        known = {item.name for item in fields(cls)}
-        values = {key: value for key, value in values.items() if key in known}
-        missing = [
-            item.name for item in fields(cls) if item.name not in values and item.name not in _OPTIONAL
-        ]
+        missing = [name for name in _KINDS if name not in values and name not in _OPTIONAL]
         if missing:
             raise ValueError(f"not a task report: {', '.join(missing)} missing")
-        created = values["created_at"]
-        if isinstance(created, str):
-            values["created_at"] = datetime.fromisoformat(created)
-        if isinstance(values.get("extra"), dict):
-            values["extra"] = ReportExtra.from_dict(values["extra"])
-        return cls(**values)
+        extra = values.get("extra")
+        if extra is not None and not isinstance(extra, dict):
+            raise ValueError("`extra` must be an object")
+        found = ReportExtra.from_dict(extra) if extra is not None else None
+        typed = {name: kind(name, values.get(name)) for name, kind in _KINDS.items()}
+        score = typed["score"]
+        if score is not None and not math.isfinite(score):
+            typed |= {"score": None, "valid_submission": False, "leaderboard_percentile": None}
+            found = replace(found or ReportExtra(), error=f"the score is not a finite number ({score})")
+        return cls(**typed, extra=found)
 
 
-_OPTIONAL = {"leaderboard_percentile", "leaderboard_size", "beats_human", "human_percentile", "extra"}
+def _finite(value: Any) -> Any:
+    """Return a value ready for JSON: NumPy's numbers as Python's, None for what is not finite."""
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value
+
+
+def _text(name: str, value: Any) -> str:
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"`{name}` must be text, found {value!r:.60}")
+    return value or ""
+
+
+def _text_or_none(name: str, value: Any) -> str | None:
+    return None if value is None else _text(name, value)
+
+
+def _number_or_none(name: str, value: Any) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"`{name}` must be a number, found {value!r:.60}") from None
+
+
+def _number(name: str, value: Any) -> float:
+    found = _number_or_none(name, value)
+    return math.nan if found is None else found
+
+
+def _count(name: str, value: Any) -> int | None:
+    found = _number_or_none(name, value)
+    if found is not None and not found.is_integer():
+        raise ValueError(f"`{name}` must be a whole number, found {value!r:.60}")
+    return None if found is None else int(found)
+
+
+def _yes_or_none(name: str, value: Any) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value
+    try:
+        if not isinstance(value, str) and value in (0, 1):
+            return bool(value)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"`{name}` must be true or false, found {value!r:.60}")
+
+
+def _yes(name: str, value: Any) -> bool:
+    return bool(_yes_or_none(name, value))
+
+
+def _time(name: str, value: Any) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"`{name}` must be an ISO time, found {value!r:.60}") from None
+
+
+_EXTRA_KINDS: dict[str, Callable[[str, Any], Any]] = {
+    "agent": _text_or_none,
+    "leaderboard_position": _count,
+    "error": _text_or_none,
+    "grader_seconds": _number_or_none,
+    "score_needed": _number_or_none,
+    "next_medal": _text_or_none,
+    "self_trained_leaderboard": _yes_or_none,
+    "environment": _text_or_none,
+}
+_KINDS: dict[str, Callable[[str, Any], Any]] = {
+    "task_id": _text,
+    "score": _number_or_none,
+    **dict.fromkeys(("gold_threshold", "silver_threshold", "bronze_threshold", "median_threshold"), _number),
+    **dict.fromkeys(("any_medal", "gold_medal", "silver_medal", "bronze_medal", "above_median"), _yes),
+    **dict.fromkeys(("submission_exists", "valid_submission", "is_lower_better"), _yes),
+    "created_at": _time,
+    "submission_path": _text,
+    "leaderboard_percentile": _number_or_none,
+    "leaderboard_size": _count,
+    "beats_human": _yes_or_none,
+    "human_percentile": _number_or_none,
+}
+_OPTIONAL = {"leaderboard_percentile", "leaderboard_size", "beats_human", "human_percentile"}
 
 
 def now() -> datetime:

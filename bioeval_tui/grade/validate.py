@@ -33,9 +33,13 @@ def examine(grading: TaskGrading, path: Path) -> list[Problem]:
         return [Problem(f"{path.name} is not of a kind that {grading.task.id} takes: {wanted} is expected")]
     if grading.task.grader.spec is not None:
         return grading.scorer.examine(path)
-    if suffix == ".csv" and grading.task.sample_submission.suffix == ".csv":
-        return _compare_with_sample(path, grading.task.sample_submission)
-    return []
+    sample = grading.task.sample_submission
+    wanted = sample.suffix.lower()
+    if sample.is_file() and wanted in grading.scorer.suffixes and wanted != suffix:
+        return [Problem(f"the file is {suffix} where the sample submission is {wanted}")]
+    if suffix == ".h5ad":
+        return grading.scorer.examine(path)
+    return _compare_with_sample(path, sample)
 
 
 def _compare_with_sample(path: Path, sample_path: Path) -> list[Problem]:
@@ -45,6 +49,8 @@ def _compare_with_sample(path: Path, sample_path: Path) -> list[Problem]:
         return [Problem(str(error))]
     if not len(found.columns):
         return [Problem("the file is empty")]
+    if not len(found):
+        return [Problem("the file has a header and no rows")]
     try:
         sample = read_frame(sample_path).rename(columns=str)
     except (InvalidSubmissionError, OSError):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.files import write_whole
 from bioeval_tui.text import clean_line
 
 
@@ -15,25 +14,19 @@ def write_private(path: Path, text: str) -> None:
     """Write `text` to `path` (mode 0600), replacing what was there only when all of it is written.
 
     Raises:
-        UsageError: the folder is missing or cannot be written.
+        UsageError: the folder is missing.
+        StorageError: the folder cannot be written, or the disk is full.
     """
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp gives 0600
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        Path(temporary).replace(path)
-    except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: cannot be written: there is no folder {path.parent}")
+    write_whole(path, text, mode=0o600)
 
 
 def write_or_print(text: str, output: Path | None) -> None:
     """Write to a file and say so on stderr; without one print to stdout.
 
     Raises:
-        UsageError: the folder is missing or cannot be written.
+        UsageError, StorageError: as `write_private`.
     """
     if output is None:
         sys.stdout.write(text)

@@ -188,24 +188,18 @@ def standing(report: TaskReport) -> str:
     parts = []
     if report.score is not None:
         better = "lower is better" if report.is_lower_better else "higher is better"
-        parts.append(f"score {report.score:g}, {better}")
-    if report.extra and report.extra.leaderboard_position:
-        size = f" of {report.leaderboard_size:,}" if report.leaderboard_size else ""
-        parts.append(f"would place {report.extra.leaderboard_position:,}{size}")
+        parts.append(f"score {report.score + 0.0:g}, {better}")
+    if report.place_words:
+        parts.append(f"would place {report.place_words}")
     if report.leaderboard_percentile is not None:
         parts.append(f"percentile {report.leaderboard_percentile:.1f}")
     if report.beats_human is not None:
         parts.append("above the human median" if report.beats_human else "not above the human median")
-    if report.extra and report.extra.next_medal and report.extra.score_needed is not None:
-        parts.append(f"{report.extra.next_medal} begins at {report.extra.score_needed:g}")
+    if report.needed_words:
+        parts.append(report.needed_words)
     return "; ".join(parts) or "no score"
 
 
 def next_words(report: TaskReport) -> str:
     """Return what is missing: why a submission is invalid, or where the next medal begins."""
-    extra = report.extra
-    if extra is not None and extra.error:
-        return extra.error
-    if extra is None or not extra.next_medal or extra.score_needed is None:
-        return ""
-    return f"{extra.next_medal} begins at {extra.score_needed:g}"
+    return (report.extra.error if report.extra else None) or report.needed_words

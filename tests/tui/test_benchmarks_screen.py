@@ -139,7 +139,7 @@ async def test_grading_a_file_opens_its_medal_card(size: tuple[int, int]) -> Non
         await pilot.press(*"'/data/my file.csv'", "enter")
         await until(pilot, lambda: isinstance(app.screen, MedalDetail))
         await loaded(app, pilot)
-        assert "would place 2 of 1,043" in screen_text(app)
+        assert "would place 2 of 1,044" in screen_text(app)
     assert services.asked == [("grade", ("oncology/breast-cancer", "/data/my file.csv"))]
     assert services.preferences["benchmarks.files"] == {"oncology/breast-cancer": "/data/my file.csv"}
 

@@ -37,7 +37,7 @@ async def test_rows_and_totals_are_shown_best_first(size: tuple[int, int]) -> No
 
 async def test_wide_shows_the_card_of_the_row_looked_at() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
-        assert "would place 2 of 1,043" in screen_text(app)
+        assert "would place 2 of 1,044" in screen_text(app)
         await pilot.press("down")
         await loaded(app, pilot)
         assert "lower is better" in screen_text(app)
@@ -204,7 +204,7 @@ async def test_the_scale_fits_beside_the_cards_scrollbar() -> None:
         pilot,
     ):
         await until(pilot, lambda: app.screen.query_one(MedalCard).show_vertical_scrollbar)
-        await until(pilot, lambda: re.search(r"worst +best", screen_text(app)) is not None)
+        await until(pilot, lambda: re.search(r"worse +better", screen_text(app)) is not None)
 
 
 async def test_d_says_everything_that_is_wrong_with_an_invalid_file() -> None:

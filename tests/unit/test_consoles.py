@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.consoles import plain_console
+from bioeval_tui.consoles import plain_console, print_json, say
 
 LONG = " ".join(f"word{number}" for number in range(200))
 
@@ -26,3 +28,24 @@ def test_piped_lines_and_cells_stay_whole(
     assert len([line for line in out.splitlines() if LONG in line]) == 2
     plain_console(stderr=True).print(LONG)
     assert capsys.readouterr().err == f"{LONG}\n"
+
+
+HOSTILE = "a\x1b[2Jb\x9b31mc\u202ed\x07"
+
+
+def test_nothing_that_is_printed_acts_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table(HOSTILE, box=None)
+    table.add_row(Text(HOSTILE), style="bold")
+    console = plain_console()
+    console.print(HOSTILE, Text(HOSTILE, style="red"), table)
+    say(HOSTILE)
+    say(HOSTILE, err=True)
+    print_json({"name": HOSTILE, "tag": "\U000e0041"})
+    printed = capsys.readouterr()
+    assert not set(printed.out + printed.err) & {"\x1b", "\x9b", "\u202e", "\x07", "\U000e0041"}
+    assert json.loads(printed.out.splitlines()[-1]) == {"name": HOSTILE, "tag": "\U000e0041"}
+
+
+def test_json_that_is_printed_is_standard() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        print_json({"score": float("nan")})

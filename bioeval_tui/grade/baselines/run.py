@@ -78,7 +78,7 @@ def write_baseline(task: Task, kind: str, *, seed: int, path: Path) -> Path:
             f"there is no baseline `{clean_line(kind, 40)}`; there are {', '.join(KINDS)} and all"
         )
     if not task.sample_submission.is_file():
-        raise InputError(f"task {task.id} is not prepared: run `bioeval-tui tasks prepare {task.id}`")
+        raise InputError(f"task {task.id} is not prepared: run `{task.prepare_command}`")
     generator = np.random.default_rng([seed, zlib.crc32(kind.encode())])
     if task.sample_submission.suffix == ".h5ad":
         from bioeval_tui.grade.baselines.h5ad import predict_h5ad

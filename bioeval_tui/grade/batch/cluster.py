@@ -15,6 +15,7 @@ from typing import Any, Self
 from bioeval_tui.errors import NotMeasuredError, UnavailableError
 from bioeval_tui.grade.batch.feeding import Item, Result, not_graded_text
 from bioeval_tui.grade.batch.pool import GraderPool
+from bioeval_tui.grade.batch.wire import Wire
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.installation import install_command
 from bioeval_tui.text import clean_line
@@ -116,14 +117,12 @@ def _some(chunks: Iterator[list[Item]], count: int) -> Iterator[list[Item]]:
         yield chunk
 
 
-def _grade_chunk(
-    setup: tuple[Any, ...], wires: list[tuple[int, str, str | None, str | None, str]]
-) -> list[Result]:
+def _grade_chunk(setup: tuple[Any, ...], wires: list[Wire]) -> list[Result]:
     """Runs in a Dask worker: grade a chunk in that worker's own pool."""
     pool = _pool(setup)
-    shown = {number: path for number, _, path, _, _ in wires}
     items = [
-        Item(number, task_id, absolute, kind, shown[number]) for number, task_id, _, absolute, kind in wires
+        Item(number, task_id, absolute, kind, shown, agent)
+        for number, task_id, shown, absolute, kind, agent in wires
     ]
     return list(pool.stream(items, workers=1))
 

@@ -10,12 +10,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bioeval_tui.grade.batch.limits import needs_sampling, resident_megabytes
-from bioeval_tui.grade.batch.worker import IDLE
+from bioeval_tui.grade.batch.wire import IDLE, Wire
 from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
-from bioeval_tui.grade.outcomes import NotGraded, to_text
+from bioeval_tui.grade.outcomes import NotGraded, is_not_graded, outcome_to_dict, to_text
 
 POLL_S = 0.2
+_FINAL = '"final": true}}'
+_NEEDS_OTHER_PYTHON = '"elsewhere": true,\r"final": false}}'
 _CHUNK_TARGET_S = 0.15
 _MOST_IN_CHUNK = 256
 
@@ -26,7 +27,8 @@ class Item:
 
     Reports name the file as it was given (`shown`, else `path`); workers, which have a folder of their
     own, open it by its absolute path. `kind`: `grade`; `examine`, which adds the doctor's findings; `check`, which only loads
-    the task's grader.
+    the task's grader and grades its sample submission; `diagnose`, which asks the doctor without running the grader.
+    `agent`: who handed it in, where the list says so; the path may name one, too.
     """
 
     number: int
@@ -34,11 +36,12 @@ class Item:
     path: str | None
     kind: str = "grade"
     shown: str | None = None
+    agent: str | None = None
 
-    def wire(self) -> tuple[int, str, str | None, str | None, str]:
+    def wire(self) -> Wire:
         """Return what a worker is sent."""
         absolute = os.path.abspath(self.path) if self.path else None  # noqa: PTH100 (the hot path)
-        return (self.number, self.task_id, self.shown or self.path, absolute, self.kind)
+        return (self.number, self.task_id, self.shown or self.path, absolute, self.kind, self.agent)
 
 
 Result = tuple[int, str]
@@ -47,8 +50,8 @@ Result = tuple[int, str]
 
 def not_graded_text(item: Item, reason: str, attempts: int = 1) -> str:
     """Return the JSON text of a NotGraded."""
-    value = NotGraded(item.task_id, item.path or "", reason, attempts)
-    return to_text({"not_graded": {**value.to_dict(), "final": False}})
+    value = NotGraded(item.task_id, item.shown or item.path or "", reason, attempts, agent=item.agent)
+    return to_text(outcome_to_dict(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ class Batch:
     lock: threading.Lock = field(default_factory=threading.Lock)
     cancelled: threading.Event = field(default_factory=threading.Event)
     failed: list[tuple[Item, str]] = field(default_factory=list)
+    moved: list[Item] | None = None
+    """What needs another Python; None if there is none."""
 
     def take(self, workers: int) -> list[Item]:
         """Return the next submissions of one task, as many as should take `_CHUNK_TARGET_S`."""
@@ -104,7 +109,7 @@ class Feed:
         self._outstanding: dict[int, Item] = {}
         # Task, submissions left, submissions sent, when.
         self._chunks: list[tuple[str, int, int, float]] = []
-        self._last_done = 0.0
+        self._last_done = self._looked = 0.0
         self._received = b""
         self._cause = ""
 
@@ -141,8 +146,13 @@ class Feed:
                     self._cause = "the grader wrote into the worker's output"
                     self._worker.kill()
                     raise WorkerDied(self._cause)
-                failed = item.kind == "grade" and text.startswith('{"not_graded"')
-                if failed and not text.endswith('"final": true}}'):
+                failed = item.kind == "grade" and is_not_graded(text)
+                if failed and text.endswith(_NEEDS_OTHER_PYTHON):
+                    if self._batch.moved is None:
+                        results.append((item.number, text))  # the same again would be no different
+                    else:
+                        self._batch.moved.append(item)
+                elif failed and not text.endswith(_FINAL):
                     self._batch.failed.append((item, json.loads(text)["not_graded"]["reason"]))
                 else:
                     results.append((item.number, text))
@@ -169,10 +179,14 @@ class Feed:
         limits = self._limits
         if seconds > limits.time_s:
             self._cause = f"stopped after {limits.time_s:g} s, the time limit"
-        elif limits.memory_mb and needs_sampling() and seconds > 2 * POLL_S:
-            in_use = resident_megabytes(self._worker.pid)
+        elif limits.memory_mb and seconds > 2 * POLL_S and time.monotonic() - self._looked > POLL_S:
+            in_use = self._worker.megabytes
+            self._looked = time.monotonic()
             if in_use > limits.memory_mb:
-                self._cause = f"stopped at {in_use:,.0f} MB; the memory limit is {limits.memory_mb:,} MB"
+                self._cause = (
+                    f"stopped at {in_use:,.0f} MB, in all processes that the grader started; "
+                    f"the memory limit is {limits.memory_mb:,} MB"
+                )
         if self._cause:
             self._worker.kill()
             raise WorkerDied(self._cause)

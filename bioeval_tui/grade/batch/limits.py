@@ -1,13 +1,13 @@
-"""Limits on a worker's memory: RLIMIT_AS where the system keeps it, else sampled from outside."""
+"""Limits on a worker's memory: RLIMIT_AS for each process on Linux, and the whole group looked at from outside."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from bioeval_tui.grade.batch.containment import LINUX, megabytes_below
 
 _own_process = False
 
@@ -15,7 +15,7 @@ _own_process = False
 def own_process() -> None:
     """Let `at_most` bound this process: it only grades. In a program that grades among other things it does not."""
     global _own_process
-    _own_process = not needs_sampling()
+    _own_process = LINUX
 
 
 @contextlib.contextmanager
@@ -62,7 +62,7 @@ def not_counted() -> Iterator[None]:
 
 def limit_memory(megabytes: int | None) -> None:
     """Let this process take at most `megabytes` more address space than it has now (Linux only)."""
-    if not megabytes or needs_sampling():
+    if not megabytes or not LINUX:
         return
     import resource
 
@@ -80,21 +80,22 @@ def _in_use() -> int:
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
-def needs_sampling() -> bool:
-    """Whether `limit_memory` does nothing here, so that the parent has to look."""
-    return not sys.platform.startswith("linux") or importlib.util.find_spec("resource") is None
+def megabytes_of_group(pid: int) -> float:
+    """Return the memory of a worker and all it started; `pid` is its supervisor's on Linux, elsewhere its own.
 
-
-def resident_megabytes(pid: int) -> float:
-    """Return the resident memory of a process by asking `ps`; 0 if that is not possible."""
+    Elsewhere `ps` is asked for the process group; 0 where that is not possible (Windows).
+    """
+    if LINUX:
+        return megabytes_below(pid)
     try:
-        asked = subprocess.run(  # noqa: S603
-            ["ps", "-o", "rss=", "-p", str(pid)],  # noqa: S607 (where ps lives differs between systems)
+        asked = subprocess.run(
+            ["ps", "-A", "-o", "pgid=,rss="],  # noqa: S607 (where ps lives differs between systems)
             capture_output=True,
             text=True,
             timeout=5,
             check=False,
         )
-        return int(asked.stdout.strip() or 0) / 1024
+        rows = [line.split() for line in asked.stdout.splitlines()]
+        return sum(int(rss) for group, rss in rows if int(group) == pid) / 1024
     except (OSError, ValueError, subprocess.SubprocessError):
         return 0.0

@@ -1,7 +1,8 @@
 """What a batch writes: a journal line and a file for each report as it comes, the whole report at the end.
 
-The journal, `<timestamp>_grading.jsonl`, is what `--resume` reads. It is removed when every submission was
-graded. Files appear under their names only when they are complete.
+The journal, `<timestamp>_grading.jsonl`, is what `--resume` reads; it reaches the disk once a second. It is removed
+when every submission was graded and everything else is on the disk. Files appear under their names only when they
+are complete.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from bioeval_tui.errors import InputError, NotMeasuredError, UsageError
+import numpy as np
+
+from bioeval_tui.errors import InputError, NotMeasuredError, StorageError, UsageError
+from bioeval_tui.files import is_full, storage_error, sync_all, sync_folder, write_fully, write_whole
 from bioeval_tui.grade.batch.submissions import Submission, SubmissionList
 from bioeval_tui.grade.outcomes import report_text
 from bioeval_tui.grade.reports import Totals
 from bioeval_tui.grade.rounding import numpy_round
 from bioeval_tui.portable import lock
+from bioeval_tui.text import plural
 
 JOURNAL = "_grading.jsonl"
 _SYNC_EVERY_S = 1.0
@@ -32,7 +37,7 @@ _SYNC_EVERY_S = 1.0
 class BatchResult:
     """How a batch went. `totals` are the published keys without the reports.
 
-    `average_with_zeros` is the average percentile with 0 for each invalid submission.
+    `average_with_zeros` is the average percentile with 0 for each submission that is invalid or was not graded.
     """
 
     report_path: Path
@@ -55,6 +60,7 @@ class BatchOutput:
     Raises:
         UsageError: `resume`, and the list has changed since; or the batch is still running.
         InputError: the folder cannot be written.
+        StorageError: the disk is full.
     """
 
     def __init__(self, folder: Path, listed: SubmissionList, *, resume: bool = False) -> None:
@@ -73,8 +79,10 @@ class BatchOutput:
             self.report_path = folder / f"{self._prefix}_grading_report.json"
             self.individual_dir = folder / f"{self._prefix}_individual_reports"
             self.individual_dir.mkdir(exist_ok=True)
-            self._journal: IO[bytes] = self._journal_path.open("r+b")
+            self._journal: IO[bytes] = self._journal_path.open("r+b", buffering=0)
         except OSError as error:
+            if is_full(error):
+                raise storage_error(folder, error) from None
             raise InputError(f"{folder} cannot be written: {error.strerror or error}") from None
         _lock(self._journal)
         self._synced = time.monotonic()
@@ -103,12 +111,16 @@ class BatchOutput:
         kind = outcome_text[2 : outcome_text.index('"', 2)]
         if kind == "not_graded":
             self._failed[number] = json.loads(outcome_text)["not_graded"]
-            self._failed[number].pop("final", None)
+            for inner in ("final", "elsewhere"):
+                self._failed[number].pop(inner, None)
             return kind
         text = report_text(outcome_text)
-        line = f'{{"number": {number}, "outcome": {outcome_text}}}\n'.replace("\r", " ")
-        self._keep(number, self._write(line.encode("utf-8", "replace")), json.loads(text))
-        self._write_single(number, text)
+        line = f'{{"number": {number}, "outcome": {outcome_text}}}\n'
+        try:
+            self._keep(number, self._write(line.encode("utf-8", "replace")), json.loads(text))
+            self._write_single(number, text)
+        except StorageError as error:
+            raise self._full(error) from None
         return kind
 
     def _keep(self, number: int, place: int, report: dict[str, Any]) -> None:
@@ -118,30 +130,64 @@ class BatchOutput:
         percentile = report["leaderboard_percentile"]
         self._percentiles[number] = math.nan if percentile is None else percentile
 
-    def _write_single(self, number: int, text: str) -> None:
+    def _write_single(self, number: int, text: str, *, unless_whole: bool = False) -> None:
         lines = "{\n  " + text[1:-1].replace(",\r", ",\n  ") + "\n}"
-        _write_atomically(f"{self.individual_dir}/{self._names[number]}", lines + "\n")
+        path = f"{self.individual_dir}/{self._names[number]}"
+        if unless_whole:
+            with contextlib.suppress(OSError):
+                if Path(path).stat().st_size == len(lines.encode("utf-8", "replace")) + 1:
+                    return
+        # On the disk before the journal is removed, see `finish`: to wait for each would take most of the time.
+        write_whole(path, lines + "\n", sync=False)
 
     def finish(self) -> BatchResult:
-        """Write the whole report and, if nothing is left to grade, remove the journal."""
-        self._journal.flush()
-        ranked = [value for value in self._percentiles if not math.isnan(value)]
-        summary = self._totals.to_dict(ranked)
-        failed = tuple(self._failed[number] for number in sorted(self._failed))
-        partial = self.report_path.with_suffix(".partial")
-        with partial.open("w", encoding="utf-8") as file:
-            self._write_report(file, summary, failed)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self.report_path)
-        if not failed and not self.remaining():
-            self._journal.close()
-            self._journal_path.unlink(missing_ok=True)
-        runs, valid = self._totals.runs, self._totals.valid
-        zeros = numpy_round(sum(ranked) / runs, 1) if runs else None
-        return BatchResult(self.report_path, self.individual_dir, summary, valid, runs - valid, failed, zeros)
+        """Write the whole report and, if nothing is left to grade, remove the journal.
 
-    def _write_report(self, file: IO[str], summary: dict[str, Any], failed: Sequence[dict[str, Any]]) -> None:
+        Raises:
+            StorageError: the disk is full; the journal keeps every report for `resume`.
+        """
+        ranked = [value for value in self._percentiles if not math.isnan(value)]
+        # NumPy's numbers: as published, the averages of what was just graded round by its rule.
+        summary = self._totals.to_dict(list(np.array(ranked, np.float64)))
+        failed = tuple(self._failed[number] for number in sorted(self._failed))
+        everything = self._totals.runs + len(failed)
+        zeros = numpy_round(sum(ranked) / everything, 1) if everything else None
+        invalid = self._totals.runs - self._totals.valid
+        extra = {
+            "total_invalid_submissions": invalid,
+            "total_not_graded": len(failed),
+            "avg_leaderboard_percentile_with_zeros": zeros,
+        }
+        partial = self.report_path.with_suffix(".partial")
+        try:
+            with partial.open("w", encoding="utf-8") as file:
+                self._write_report(file, summary, failed, extra)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self.report_path)
+            sync_folder(self.report_path.parent)
+            sync_all()
+            if not failed and not self.remaining():
+                self._journal.close()
+                self._journal_path.unlink(missing_ok=True)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise self._full(storage_error(self.report_path, error)) from None
+        return BatchResult(
+            self.report_path, self.individual_dir, summary, self._totals.valid, invalid, failed, zeros
+        )
+
+    def _full(self, error: StorageError) -> StorageError:
+        done = f"{plural(self.finished, 'report is', 'reports are')} kept in {self._journal_path.name}"
+        return StorageError(f"{error}; {done}: then run the same command with --resume")
+
+    def _write_report(
+        self,
+        file: IO[str],
+        summary: dict[str, Any],
+        failed: Sequence[dict[str, Any]],
+        extra: dict[str, Any],
+    ) -> None:
         head = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in summary.items())
         file.write("{\n" + head + ',\n  "task_reports": [')
         separator = "\n    "
@@ -150,7 +196,8 @@ class BatchOutput:
             separator = ",\n    "
         file.write("\n  ]" if separator.startswith(",") else "]")
         listed = ",\n    ".join(json.dumps(item, ensure_ascii=False) for item in failed)
-        file.write(',\n  "not_graded": [' + (f"\n    {listed}\n  " if listed else "") + "]\n}\n")
+        file.write(',\n  "not_graded": [' + (f"\n    {listed}\n  " if listed else "") + "]")
+        file.write(f',\n  "extra": {json.dumps(extra)}\n}}\n')
 
     def _report_texts(self) -> Iterator[str]:
         with self._journal_path.open("rb") as journal:
@@ -164,22 +211,27 @@ class BatchOutput:
 
     def _write(self, line: bytes) -> int:
         place = self._journal.tell()
-        self._journal.write(line)
-        now = time.monotonic()
-        self._journal.flush()
-        if now - self._synced > _SYNC_EVERY_S:
-            os.fsync(self._journal.fileno())
-            self._synced = now
+        try:
+            write_fully(self._journal.fileno(), line)
+            now = time.monotonic()
+            if now - self._synced > _SYNC_EVERY_S:
+                os.fsync(self._journal.fileno())
+                self._synced = now
+        except OSError as error:
+            with contextlib.suppress(OSError):  # a line that is not whole is not there
+                self._journal.truncate(self._journal.seek(place))
+            raise storage_error(self._journal_path, error) from None
         return place
 
     def _replay(self) -> None:
-        place = self._journal.seek(0)
-        for line in iter(self._journal.readline, b""):
-            if not line.endswith(b"\n"):
-                break
-            with contextlib.suppress(ValueError, KeyError, TypeError):
-                self._replay_line(line, place)
-            place += len(line)
+        place = 0
+        with self._journal_path.open("rb") as journal:
+            for line in journal:
+                if not line.endswith(b"\n"):
+                    break
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    self._replay_line(line, place)
+                place += len(line)
         # A line that was cut by a crash is written over.
         self._journal.seek(place)
         self._journal.truncate()
@@ -189,24 +241,14 @@ class BatchOutput:
         if isinstance(number, int) and 0 <= number < len(self._places) and self._places[number] < 0:
             text = report_text(_outcome_text(line))
             self._keep(number, place, json.loads(text))
-            if not (self.individual_dir / self._names[number]).exists():
-                self._write_single(number, text)
+            # Written again where a crash or a full disk left it out, or left a part of it.
+            self._write_single(number, text, unless_whole=True)
 
 
 def _outcome_text(line: bytes) -> str:
     """Return the outcome's part of a journal line."""
     text = line.decode("utf-8")
     return text[text.index('"outcome": ') + len('"outcome": ') : -2]
-
-
-def _write_atomically(path: str, text: str) -> None:
-    partial = f"{path}.partial"
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    try:
-        os.write(descriptor, text.encode("utf-8", "replace"))
-    finally:
-        os.close(descriptor)
-    os.replace(partial, path)  # noqa: PTH105 (the hot path of large batches)
 
 
 def _file_names(submissions: Sequence[Submission]) -> list[str]:

@@ -13,19 +13,39 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Self
 
 from bioeval_tui.errors import NotMeasuredError, Problem
+from bioeval_tui.grade.batch.containment import hide_process
 from bioeval_tui.grade.batch.feeding import Batch, Feed, Item, Limits, Result, not_graded_text
-from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON, WorkerDied, WorkerProcess
-from bioeval_tui.grade.outcomes import NotGraded, Outcome, outcome_from_dict, problem_from_dict
+from bioeval_tui.grade.batch.wire import WORKER_PYTHON
+from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
+from bioeval_tui.grade.outcomes import (
+    NotGraded,
+    Outcome,
+    is_not_graded,
+    outcome_from_dict,
+    problem_from_dict,
+)
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.installation import GRADING, need
 
 DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
 _START_FAILURES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What checking a task found: its problem (None: fine), and which of its own files the grader scored (None: none)."""
+
+    task_id: str
+    problem: str | None = None
+    warnings: Sequence[str] = ()
+    scored: str | None = None
 
 
 class GraderPool:
@@ -35,9 +55,13 @@ class GraderPool:
         registry: where tasks and data are found. None: the default registry.
         workers: processes at most. None: one a core.
         time_limit_s: wall-clock seconds for one submission.
-        memory_limit_mb: what grading may take beyond the libraries; None for no limit.
+        memory_limit_mb: what grading one submission may take beyond the libraries, in all processes that the grader
+            starts; None for no limit.
+        python: the Python that runs workers; None for this program's own. Then `BIOEVAL_WORKER_PYTHON` names another
+            one, which grades the tasks whose graders need packages that this one does not have, and no others.
 
-    Use as a context manager, or call `close`.
+    Use as a context manager, or call `close`. From then on no other process of this user can read this one's
+    environment (Linux): graders run as the same user.
     """
 
     def __init__(
@@ -47,10 +71,12 @@ class GraderPool:
         workers: int | None = None,
         time_limit_s: float = DEFAULT_TIME_LIMIT_S,
         memory_limit_mb: int | None = DEFAULT_MEMORY_LIMIT_MB,
+        python: str | None = None,
     ) -> None:
-        if WORKER_PYTHON not in os.environ:
+        if python is None:
             need("grading", GRADING)
-        registry = registry or Registry()
+        hide_process()
+        self._registry = registry = registry or Registry()
         self.workers = workers or _cores()
         self.time_limit_s = time_limit_s
         self.memory_limit_mb = memory_limit_mb
@@ -58,7 +84,12 @@ class GraderPool:
             "tasks_dirs": [str(root.resolve()) for root in registry.tasks_dirs],
             "data_dir": str(registry.data_dir.resolve()),
             "memory_limit_mb": memory_limit_mb,
+            "pandas": version("pandas") if python else None,
         }
+        self._python = python
+        self._other_python = os.environ.get(WORKER_PYTHON) if python is None else None
+        self._other: GraderPool | None = None
+        self._moved: set[str] = set()
         self._limits = Limits(time_limit_s, memory_limit_mb)
         self._lock = threading.Lock()
         self._free = threading.BoundedSemaphore(self.workers)
@@ -79,8 +110,11 @@ class GraderPool:
             workers = [*self._idle, *self._busy]
             self._idle.clear()
             self._busy.clear()
+            other = self._other
         for worker in workers:
             worker.kill()
+        if other is not None:
+            other.close()
 
     def warm_up(self) -> None:
         """Start one worker now, so that the first grading does not wait for its imports."""
@@ -96,12 +130,15 @@ class GraderPool:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
         item = Item(0, task_id, None if path is None else str(path))
+        if task_id in self._moved:
+            return self._elsewhere().grade(path, task_id)
         with self._free:
-            text = self._alone(item, fresh=False)
-            outcome = outcome_from_dict(json.loads(text))
-            if isinstance(outcome, NotGraded) and not outcome.final and not self._closed:
-                text = self._alone(item, fresh=True, attempts=2)
-                outcome = outcome_from_dict(json.loads(text))
+            outcome = outcome_from_dict(json.loads(self._alone(item, fresh=False)))
+            if isinstance(outcome, NotGraded) and not (outcome.final or outcome.elsewhere or self._closed):
+                outcome = outcome_from_dict(json.loads(self._again(item, fresh=True)))
+        if isinstance(outcome, NotGraded) and outcome.elsewhere and self._other_python:
+            self._moved.add(task_id)
+            return self._elsewhere().grade(path, task_id)
         return outcome
 
     def examine(self, path: Path | str, task_id: str) -> tuple[Outcome, list[Problem]]:
@@ -110,17 +147,34 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
+        item = Item(0, task_id, str(path), "examine")
         with self._free:
-            data = json.loads(self._alone(Item(0, task_id, str(path), "examine"), fresh=False))
-        return outcome_from_dict(data), [problem_from_dict(item) for item in data.get("findings", ())]
+            data = json.loads(self._alone(item, fresh=False))
+            outcome = outcome_from_dict(data)
+            if isinstance(outcome, NotGraded) and not (
+                outcome.final or outcome.elsewhere or "findings" in data
+            ):
+                found = json.loads(self._alone(replace(item, kind="diagnose"), fresh=False))
+                data, outcome = (found, outcome_from_dict(found)) if "invalid" in found else (data, outcome)
+        if isinstance(outcome, NotGraded) and outcome.elsewhere and self._other_python:
+            return self._elsewhere().examine(path, task_id)
+        return outcome, [problem_from_dict(item) for item in data.get("findings", ())]
 
-    def check(self, task_ids: Sequence[str]) -> Iterator[tuple[str, str | None, list[str]]]:
-        """Load the config and the grader of each task; yield its id, the problem (None: fine) and warnings."""
+    def check(self, task_ids: Sequence[str]) -> Iterator[Checked]:
+        """Load the config and the grader of each task, and grade a file of the task's own where it is prepared."""
         items = [Item(number, task_id, None, "check") for number, task_id in enumerate(task_ids)]
+        moved = []
         for number, text in self.stream(items):
             data = json.loads(text)
-            found = data.get("check") or {"problem": data["not_graded"]["reason"], "warnings": []}
-            yield task_ids[number], found["problem"], found["warnings"]
+            found = data.get("check")
+            if found is None:
+                yield Checked(task_ids[number], data["not_graded"]["reason"])
+            elif found.pop("elsewhere") and self._other_python:
+                moved.append(task_ids[number])
+            else:
+                yield Checked(task_ids[number], **found)
+        if moved:
+            yield from self._elsewhere().check(moved)
 
     def grade_many(
         self, submissions: Iterable[tuple[str, Path | str | None]]
@@ -136,14 +190,18 @@ class GraderPool:
     def stream(self, items: Sequence[Item], workers: int | None = None) -> Iterator[Result]:
         """Grade items and yield each one's number and outcome text exactly once, as they finish.
 
-        At most `workers` of the pool's processes are used. Submissions that were not graded are tried once more, one by one, after all others.
+        At most `workers` of the pool's processes are used. Submissions that were not graded are tried once more, one by
+        one, after all others; then those whose graders need another Python, where there is one.
 
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
         # Taken from the end, task by task, so that each worker keeps few tasks ready.
         waiting = sorted(items, key=lambda item: (item.task_id, item.number), reverse=True)
-        batch = Batch(waiting, queue.Queue(maxsize=64))
+        batch = Batch([item for item in waiting if item.task_id not in self._moved], queue.Queue(maxsize=64))
+        batch.moved = (
+            [item for item in waiting if item.task_id in self._moved] if self._other_python else None
+        )
         count = min(self.workers, workers or self.workers, max(1, len(items)))
         threads = [
             threading.Thread(target=self._work, args=(batch, count), name=f"grading-{n}", daemon=True)
@@ -162,6 +220,7 @@ class GraderPool:
                 else:
                     yield from results
             yield from self._second_tries(batch.failed)
+            yield from self._moved_ones(batch.moved or [], workers)
         finally:
             batch.cancelled.set()
             while any(thread.is_alive() for thread in threads):
@@ -172,7 +231,42 @@ class GraderPool:
     def _second_tries(self, failed: list[tuple[Item, str]]) -> Iterator[Result]:
         for position, (item, _) in enumerate(sorted(failed, key=lambda pair: pair[0].number)):
             with self._free:
-                yield item.number, self._alone(item, fresh=position == 0, attempts=2)
+                text = self._again(item, fresh=position == 0)
+            yield item.number, text
+
+    def _again(self, item: Item, *, fresh: bool) -> str:
+        """Grade one item a second time. What ends the process again is the file's fault if the doctor finds one in it."""
+        text = self._alone(item, fresh=fresh, attempts=2)
+        if not is_not_graded(text) or item.path is None:
+            return text
+        found = self._alone(replace(item, kind="diagnose"), fresh=False, attempts=2)
+        return text if is_not_graded(found) else found
+
+    def _moved_ones(self, items: list[Item], workers: int | None) -> Iterator[Result]:
+        if not items:
+            return
+        self._moved |= {item.task_id for item in items}
+        left = {item.number: item for item in items}
+        try:
+            for number, text in self._elsewhere().stream(items, workers):
+                del left[number]
+                yield number, text
+        except NotMeasuredError as error:
+            for item in left.values():
+                yield item.number, not_graded_text(item, str(error))
+
+    def _elsewhere(self) -> GraderPool:
+        """Return the pool whose workers run in the Python of `BIOEVAL_WORKER_PYTHON`."""
+        with self._lock:
+            if self._other is None:
+                self._other = GraderPool(
+                    self._registry,
+                    workers=self.workers,
+                    time_limit_s=self.time_limit_s,
+                    memory_limit_mb=self.memory_limit_mb,
+                    python=self._other_python,
+                )
+            return self._other
 
     def _work(self, batch: Batch, count: int) -> None:
         try:
@@ -247,8 +341,8 @@ class GraderPool:
     def _start(self) -> WorkerProcess:
         for _ in range(_START_FAILURES - 1):
             with contextlib.suppress(NotMeasuredError):
-                return WorkerProcess(self._setup)
-        return WorkerProcess(self._setup)
+                return WorkerProcess(self._setup, self._python)
+        return WorkerProcess(self._setup, self._python)
 
     def _put_back(self, worker: WorkerProcess) -> None:
         with self._lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -58,7 +58,7 @@ def run_batch(
         done = output.finished
         progress = Progress(len(listed.submissions), done, done)
         on_progress(progress)
-        items = [Item(item.number, item.task_id, item.path) for item in output.remaining()]
+        items = [Item(item.number, item.task_id, item.path, agent=item.agent) for item in output.remaining()]
         for number, text in backend.stream(items) if items else ():
             kind = output.add(number, text)
             progress.done += 1
@@ -80,7 +80,7 @@ class InProcess:
         again = []
         for item in items:
             outcome = self._grade(item)
-            if isinstance(outcome, NotGraded) and not outcome.final:
+            if isinstance(outcome, NotGraded) and not (outcome.final or outcome.elsewhere):
                 again.append(item)
             else:
                 yield item.number, to_text(outcome_to_dict(outcome))
@@ -88,7 +88,7 @@ class InProcess:
             self._ready.pop(item.task_id, None)
             outcome = self._grade(item)
             if isinstance(outcome, NotGraded):
-                outcome = NotGraded(outcome.task_id, outcome.submission_path, outcome.reason, 2)
+                outcome = replace(outcome, attempts=2)
             yield item.number, to_text(outcome_to_dict(outcome))
 
     def _grade(self, item: Item) -> Outcome:
@@ -98,8 +98,9 @@ class InProcess:
                 ready = TaskGrading(self._registry.get_task(item.task_id))
                 self._ready[item.task_id] = ready
         except (InputError, NotGradedError) as error:
-            return NotGraded(item.task_id, item.path or "", str(error), final=True)
-        return ready.grade(None if item.path is None else Path(item.path), item.path, handed_in=True)
+            return NotGraded(item.task_id, item.path or "", str(error), final=True, agent=item.agent)
+        file = None if item.path is None else Path(item.path)
+        return ready.grade(file, item.path, handed_in=True, agent=item.agent)
 
 
 def grade_jsonl(

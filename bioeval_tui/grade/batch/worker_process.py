@@ -12,21 +12,20 @@ import subprocess
 import tempfile
 import threading
 import time
-import uuid
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.grade.batch.worker import IDLE, PROGRESS
+from bioeval_tui.files import storage_error
+from bioeval_tui.grade.batch.containment import LINUX, end_below
+from bioeval_tui.grade.batch.limits import megabytes_of_group
+from bioeval_tui.grade.batch.wire import IDLE, PROGRESS, Wire
 from bioeval_tui.isolation import module_command
 from bioeval_tui.text import clean_line
 
 START_TIMEOUT_S = 120.0
-WORKER_PYTHON = "BIOEVAL_WORKER_PYTHON"
-"""Names another Python for workers: one whose packages the graders need and this program cannot have."""
 
-_MARK = "BIOEVAL_WORKER"
 _PASSED_ON = [
     "PATH",
     "HOME",
@@ -47,6 +46,8 @@ _PASSED_ON = [
     "VIRTUAL_ENV",
     "PYTHONPATH",
     "PYTHONHOME",
+    "BIOEVAL_DATA_DIR",
+    "BIOEVAL_TASKS_DIR",
     "LD_LIBRARY_PATH",
     "DYLD_LIBRARY_PATH",
     "XDG_CACHE_HOME",
@@ -64,34 +65,45 @@ class WorkerProcess:
 
     Args:
         setup: what the worker is told first: `tasks_dirs`, `data_dir`, `memory_limit_mb`.
+        python: the Python that runs it; None for this program's own.
 
     Raises:
         NotMeasuredError: it did not start.
     """
 
-    def __init__(self, setup: dict[str, Any]) -> None:
-        self._mark = uuid.uuid4().hex
+    def __init__(self, setup: dict[str, Any], python: str | None = None) -> None:
         self._last_number = IDLE
         self._ending = threading.Lock()
-        self._folder = tempfile.TemporaryDirectory(prefix="bioeval-grading-", ignore_cleanup_errors=True)
-        page = Path(self._folder.name) / "progress"
-        page.write_bytes(PROGRESS.pack(IDLE, 0.0))
-        with page.open("r+b") as file:
-            self._progress = mmap.mmap(file.fileno(), PROGRESS.size)
+        try:
+            self._folder = tempfile.TemporaryDirectory(prefix="bioeval-grading-", ignore_cleanup_errors=True)
+            page = Path(self._folder.name) / "progress"
+            page.write_bytes(PROGRESS.pack(IDLE, 0.0))
+            with page.open("r+b") as file:
+                self._progress = mmap.mmap(file.fileno(), PROGRESS.size)
+            scratch = Path(self._folder.name) / "work"
+            scratch.mkdir()
+        except OSError as error:
+            raise NotMeasuredError(str(storage_error(tempfile.gettempdir(), error))) from None
         self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        scratch = Path(self._folder.name) / "work"
-        scratch.mkdir()
-        self._process = subprocess.Popen(  # noqa: S603 (a Python of the user's and our own module)
-            module_command("bioeval_tui.grade.batch.worker", python=os.environ.get(WORKER_PYTHON)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(self._mark),
-            cwd=scratch,
-            bufsize=0,
-            start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-        )
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 (a Python of the user's and our own module)
+                module_command("bioeval_tui.grade.batch.worker", python=python),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+                cwd=scratch,
+                bufsize=0,
+                start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            )
+        except OSError as error:
+            self._progress.close()
+            self._folder.cleanup()
+            reason = clean_line(error.strerror or str(error), 200)
+            raise NotMeasuredError(
+                f"a grading worker did not start: {clean_line(str(python), 200)}: {reason}"
+            ) from None
         self._reader = threading.Thread(target=self._read, name="grading-reader", daemon=True)
         self._reader.start()
         self.pid = self._process.pid
@@ -101,6 +113,12 @@ class WorkerProcess:
         except (WorkerDied, NotMeasuredError) as error:
             self.kill()
             raise NotMeasuredError(f"a grading worker did not start: {error}") from None
+        self._megabytes_at_start = megabytes_of_group(self.pid)
+
+    @property
+    def megabytes(self) -> float:
+        """The memory that the worker and all it started take, beyond what the worker took when it was ready."""
+        return megabytes_of_group(self.pid) - self._megabytes_at_start
 
     def _await_ready(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -114,7 +132,7 @@ class WorkerProcess:
             reason = received.decode("utf-8", "replace").removeprefix("failed ")
             raise NotMeasuredError(clean_line(reason, 300))
 
-    def send(self, chunk: Iterable[tuple[int, str, str | None, str | None, str]]) -> None:
+    def send(self, chunk: Iterable[Wire]) -> None:
         """Send items as `feeding.Item.wire` gives them. Raises WorkerDied if the worker is gone."""
         self._send(json.dumps(list(chunk)).encode() + b"\n")
 
@@ -198,11 +216,17 @@ class WorkerProcess:
             self._kill()
 
     def _kill(self) -> None:
+        if LINUX and self._process.returncode is None:
+            # The supervisor ends all below it, however they detached themselves, then itself.
+            with contextlib.suppress(OSError):
+                os.kill(self.pid, signal.SIGCONT)
+                os.kill(self.pid, signal.SIGTERM)
+            if self._exit_code(5.0) is None:
+                end_below(self.pid)
         if hasattr(os, "killpg"):
             if self._process.returncode is None:
                 with contextlib.suppress(OSError):
                     os.killpg(self.pid, signal.SIGKILL)
-            _kill_marked(self._mark)
         elif self._process.poll() is None:
             with contextlib.suppress(OSError, subprocess.SubprocessError):
                 command = ["taskkill", "/F", "/T", "/PID", str(self.pid)]
@@ -221,21 +245,8 @@ class WorkerProcess:
         self._folder.cleanup()
 
 
-def _environment(mark: str) -> dict[str, str]:
+def _environment() -> dict[str, str]:
     # No credentials: a grader needs none, and cannot leak what it does not get.
     kept = {key: value for key, value in os.environ.items() if key in _PASSED_ON or key.startswith("LC_")}
     one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-    return {**kept, **dict.fromkeys(one_thread, "1"), _MARK: mark, "PYTHONWARNINGS": "ignore"}
-
-
-def _kill_marked(mark: str) -> None:
-    """Kill what left the process group but still carries the worker's mark in its environment (Linux)."""
-    needle = f"{_MARK}={mark}".encode()
-    proc = Path("/proc")
-    if not proc.is_dir():
-        return
-    for entry in proc.iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            with contextlib.suppress(OSError):
-                if needle in (entry / "environ").read_bytes():
-                    os.kill(int(entry.name), signal.SIGKILL)
+    return {**kept, **dict.fromkeys(one_thread, "1"), "PYTHONWARNINGS": "ignore"}

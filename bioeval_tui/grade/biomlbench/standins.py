@@ -10,12 +10,13 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterable
 from importlib.machinery import ModuleSpec
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from bioeval_tui.grade.files.tables import read_as_published
-from bioeval_tui.grade.tasks.task_code import NEEDS_POLARIS, CodeError, load_as
+from bioeval_tui.grade.tasks.task_code import NEEDS_POLARIS, MissingPackageError, load_as
 from bioeval_tui.isolation import find_installed
 
 _ROOT = "biomlbench"
@@ -29,7 +30,7 @@ def install(tasks_dirs: Iterable[Path] = ()) -> ModuleType:
     `tqdm` becomes one that shows nothing.
     """
     present = sys.modules.get(_ROOT)
-    if present is None and (spec := find_installed(_ROOT)) is not None:
+    if present is None and (spec := _installed()) is not None:
         return load_as(_ROOT, spec)
     if present is None:
         for name, fill in _MODULES.items():
@@ -46,6 +47,16 @@ def install(tasks_dirs: Iterable[Path] = ()) -> ModuleType:
     return present
 
 
+def _installed() -> ModuleSpec | None:
+    # A folder `biomlbench` that happens to be on the path, such as a checkout beside a user's script, is no installation:
+    # its own packages are missing.
+    try:
+        distribution("bioml-bench")
+    except PackageNotFoundError:
+        return None
+    return find_installed(_ROOT)
+
+
 def is_stand_in(module: ModuleType) -> bool:
     """Whether a module is one of ours."""
     return bool(getattr(module, "__bioeval__", False))
@@ -57,7 +68,7 @@ class _Polaris(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise CodeError(f"the grader uses polaris.{name}: {NEEDS_POLARIS}")
+        raise MissingPackageError(f"the grader uses polaris.{name}: {NEEDS_POLARIS}")
 
 
 def _make(name: str, fill: Callable[[], dict[str, Any]]) -> None:

@@ -104,6 +104,28 @@ def refuse_links_in(path: Path) -> None:
         return
 
 
+def refuse_unreadable(path: Path) -> None:
+    """Refuse a file that is no h5ad file: empty, damaged, not HDF5, without cells or genes.
+
+    Raises:
+        InvalidSubmissionError: it is none; the sentence says what it is instead.
+    """
+    import h5py
+
+    if not path.stat().st_size:
+        raise InvalidSubmissionError("the file is empty")
+    try:
+        with _bounded(path, 0), h5py.File(path, "r") as file:
+            missing = [axis for axis in ("obs", "var") if axis not in file]
+    except (InvalidSubmissionError, MemoryError):
+        raise
+    except Exception as error:  # HDF5 raises what it likes on a damaged file
+        reason = clean_line(str(error) or type(error).__name__, 160)
+        raise InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}") from None
+    if missing:
+        raise InvalidSubmissionError(f"the file has no `{missing[0]}`: it is not an AnnData file")
+
+
 def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[Element | None, list[Problem]]:
     for axis in ("obs", "var") if kind in ("X", "layers") else ("obs",):
         if axis not in file:

@@ -1,4 +1,8 @@
-"""CSV files as DataFrames, the same as pandas reads them, by Arrow's reader where it gives the same."""
+"""CSV files as DataFrames, the same as pandas reads them; by Arrow's reader where it provably gives the same.
+
+`is_plain` and `_same_as_pandas` are the proof: files without quotes, control characters, blanks beside a comma and
+empty lines, with finite numbers below 2**53 or text that nothing would take for a number.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +36,16 @@ MAX_SURPLUS = 100
 HUGE_EXPONENT = r"[eE][+-]?[0-9]{6,}"
 """No float has an exponent of six digits; one of eleven crashes pandas' own parser, and other numbers come of some."""
 
-_EXACT_INTEGER = 2.0**53
+_EXACT_INTEGER = 2**53
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _DIGITS = 17
 _GREATEST = 308
-# Arrow reads hexadecimal and signed numbers in other types than pandas does.
-_ARROW_DIFFERS = (b"0x", b"0X", b",+", b"\n+", b'"+', b" +", b"\t+")
+_CONTROL = bytes(code for code in range(32) if code != 10) + b'"\x7f'
+# Blanks beside a comma or the end of a line, empty lines; signed and hexadecimal numbers, which Arrow reads in other
+# types than pandas does.
+_NOT_PLAIN = (b" ,", b", ", b" \n", b"\n ", b"\n\n", b",+", b"\n+", b"0x", b"0X")
+_ONE_CHUNK = 1 << 19
+"""Cells that pandas surely looks at together to find a column's type. It reads longer files in pieces."""
 
 
 def read_frame(path: Path) -> pd.DataFrame:
@@ -170,30 +178,41 @@ def _refuse_columns(path: Path, data: bytes) -> None:
         csv_module.field_size_limit(limit)
 
 
+def is_plain(data: bytes) -> bool:
+    """Whether a CSV's text leaves no doubt where its cells are: no quote, no blank beside a comma, no empty line.
+
+    Lines end in a newline alone.
+    """
+    return (
+        not any(token in data for token in _NOT_PLAIN)
+        and data[:1] not in (b" ", b"\n", b"+")
+        and data[-1:] != b" "
+        and len(data.translate(None, _CONTROL)) == len(data)
+    )
+
+
 def _by_arrow(data: bytes) -> pd.DataFrame | None:
     import pyarrow as pa
     from pyarrow import csv
 
-    if any(token in data for token in _ARROW_DIFFERS):
-        return None
-    header = data.partition(b"\n")[0].rstrip(b"\r")
-    names = header.split(b",")
-    if b'"' in header or b"" in names or len(set(names)) != len(names) or data[:3] == b"\xef\xbb\xbf":
+    data = data.replace(b"\r\n", b"\n")
+    names = data.partition(b"\n")[0].split(b",")
+    if not is_plain(data) or b"" in names or len(set(names)) != len(names) or data[:3] == b"\xef\xbb\xbf":
         return None
     try:
         table = csv.read_csv(
             pa.BufferReader(data),
             read_options=csv.ReadOptions(use_threads=False, block_size=max(1 << 20, len(data))),
-            parse_options=csv.ParseOptions(newlines_in_values=b'"' in data),
             convert_options=csv.ConvertOptions(null_values=list(_MISSING), strings_can_be_null=True),
         )
         names_are_text = bool(table.column_names)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, UnicodeDecodeError):
         return None
+    in_one_chunk = table.num_rows * table.num_columns < _ONE_CHUNK
     if (
         not names_are_text
         or not table.num_rows
-        or not all(_same_as_pandas(column) for column in table.itercolumns())
+        or not all(_same_as_pandas(column, in_one_chunk) for column in table.itercolumns())
     ):
         return None
     frame: pd.DataFrame = table.to_pandas()
@@ -203,19 +222,23 @@ def _by_arrow(data: bytes) -> pd.DataFrame | None:
     return frame
 
 
-def _same_as_pandas(column: pa.ChunkedArray) -> bool:
-    """Whether pandas would infer the same type for this column."""
+def _same_as_pandas(column: pa.ChunkedArray, in_one_chunk: bool) -> bool:
+    """Whether pandas would infer the same type and the same values for this column."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     kind = column.type
     if pa.types.is_int64(kind):
-        return True
+        if not column.null_count:
+            return True
+        # Beside a missing value pandas reads whole numbers as floats.
+        ends = pc.min_max(column).as_py()
+        return bool(ends["min"] > -_EXACT_INTEGER and ends["max"] < _EXACT_INTEGER)
     if pa.types.is_float64(kind):
-        # Whole numbers beyond int64 are floats to Arrow and something else to pandas.
+        # Whole numbers beyond int64 are floats to Arrow and something else to pandas, as are some spellings of NaN.
         largest = pc.max(pc.abs(column)).as_py()
-        return largest is None or largest < _EXACT_INTEGER
-    if not pa.types.is_string(kind):
+        return largest is None or bool(largest < _EXACT_INTEGER and pc.all(pc.is_finite(column)).as_py())
+    if not pa.types.is_string(kind) or not in_one_chunk:
         return False
     first = column.drop_null()
     if not len(first):

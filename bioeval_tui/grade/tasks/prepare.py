@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bioeval_tui.grade.tasks.checksums import file_checksum, mismatches, read_checksums
+from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS
 from bioeval_tui.grade.tasks.preparer import PrepareError, run_here, run_in_child
-from bioeval_tui.grade.tasks.registry import SHIPPED_TASKS
 from bioeval_tui.grade.tasks.sources import get_source
 from bioeval_tui.grade.tasks.sources.base import BoardRow, DataSource, HumanRow
 from bioeval_tui.grade.tasks.sources.builtin import BuiltinSource

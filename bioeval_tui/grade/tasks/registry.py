@@ -51,34 +51,17 @@ Declarative tasks of kind h5ad name `answers.h5ad` and `sample_submission.h5ad` 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
 from bioeval_tui.errors import InputError
+from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS, default_data_dir, default_tasks_dirs, tasks_root
 from bioeval_tui.grade.tasks.task import Task, TaskEntry
 from bioeval_tui.text import clean_line
 
-SHIPPED_TASKS = Path(__file__).parents[2] / "sample" / "tasks"
-"""The tasks that come with this program; every registry includes them."""
-
-
-def default_data_dir() -> Path:
-    """Return where prepared data lives: `BIOEVAL_DATA_DIR`/tasks, else the user's data folder."""
-    chosen = os.environ.get("BIOEVAL_DATA_DIR")
-    if chosen:
-        return Path(chosen).expanduser() / "tasks"
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("bioeval-tui", appauthor=False)) / "tasks"
-
-
-def default_tasks_dirs() -> tuple[Path, ...]:
-    """Return the folders of `BIOEVAL_TASKS_DIR`, which are separated as in PATH."""
-    value = os.environ.get("BIOEVAL_TASKS_DIR", "")
-    return tuple(Path(item).expanduser() for item in value.split(os.pathsep) if item)
+WHERE_TASKS = "name it in BIOEVAL_TASKS_DIR, or with --tasks-dir"
 
 
 class UnknownTaskError(InputError, ValueError):
@@ -103,7 +86,7 @@ class Registry:
             tasks_dirs = default_tasks_dirs()
         elif isinstance(tasks_dirs, (str, Path)):
             tasks_dirs = (tasks_dirs,)
-        self._roots = tuple(_tasks_root(Path(item).expanduser()) for item in tasks_dirs)
+        self._roots = tuple(tasks_root(Path(item).expanduser()) for item in tasks_dirs)
         self._chosen_data_dir = None if data_dir is None else Path(data_dir).expanduser()
 
     @property
@@ -148,11 +131,13 @@ class Registry:
     def entry(self, task_id: str) -> TaskEntry:
         """Return the entry of `task_id`: `folder/task`, or a bare name that is unique.
 
-        A bare name is a task's folder name, or its last words (`caco2-wang` for `tdcommons-caco2-wang`).
+        A bare name is a task's folder name, or its last words (`caco2-wang` for `tdcommons-caco2-wang`). Blanks around
+        an id do not count.
 
         Raises:
             UnknownTaskError: none has that id, or several do; the sentence lists them.
         """
+        task_id = task_id.strip()
         if task_id in self._entries:
             return self._entries[task_id]
         quick = self._directly(task_id)
@@ -164,7 +149,12 @@ class Registry:
         shown = clean_line(task_id, 100)
         if matches:
             raise UnknownTaskError(f"task `{shown}` is not unique: say which of {', '.join(matches)}")
-        raise UnknownTaskError(f"no task has the id `{shown}`{_suggestion(task_id, self._entries)}")
+        hint = _suggestion(task_id, self._entries)
+        if not hint:
+            hint = "; `bioeval-tui tasks list` shows all"
+            if not self._roots:
+                hint += f", and tasks of BioML-bench need a checkout of it: {WHERE_TASKS}"
+        raise UnknownTaskError(f"no task has the id `{shown}`{hint}")
 
     def get_task(self, task_id: str) -> Task:
         """Return the task with this id, ready to grade; see `entry` for bare names.
@@ -231,11 +221,6 @@ class Registry:
         return [item for item in found if item not in copies]
 
 
-def _tasks_root(folder: Path) -> Path:
-    inside = folder / "biomlbench" / "tasks"
-    return (inside if inside.is_dir() else folder).resolve()
-
-
 def _configs(root: Path) -> Iterator[tuple[str, str, Path]]:
     if not root.is_dir():
         return
@@ -263,7 +248,7 @@ def _suggestion(task_id: str, known: Iterable[str]) -> str:
 
     found = sorted(((likeness(name), name) for name in known), reverse=True)
     close = [name for like, name in found[:3] if like >= max(LIKE, found[0][0] - MUCH_LIKE)]
-    return f"; did you mean {' or '.join(close)}?" if close else "; `bioeval-tui tasks list` shows all"
+    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 registry = Registry()

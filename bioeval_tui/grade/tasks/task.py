@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import InputError, Problem
+from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS, default_data_dir, default_tasks_dirs, tasks_root
 from bioeval_tui.text import clean, clean_line, clean_value
 
 if TYPE_CHECKING:
@@ -84,12 +86,28 @@ class Task:
         """Whether the task can be graded: answers and leaderboard are there."""
         return self.why_not_prepared() is None
 
+    @property
+    def prepare_command(self) -> str:
+        """The command that prepares this task, whole: with the folders that the defaults do not name."""
+        words = ["bioeval-tui", "tasks", "prepare", self.id]
+        roots = {tasks_root(folder) for folder in default_tasks_dirs()}
+        if self.root not in roots | {SHIPPED_TASKS}:
+            words += ["--tasks-dir", str(self.root)]
+        if self.data_dir != default_data_dir():
+            words += ["--data-dir", str(self.data_dir)]
+        return shlex.join(words)
+
+    @property
+    def data_dir(self) -> Path:
+        """The folder of all tasks' data, which `raw_dir` is below."""
+        return self.raw_dir.parents[len(Path(self.id).parts)]
+
     def why_not_prepared(self) -> str | None:
         """Return why the task cannot be graded yet, as a sentence with the thing to do; None if it can."""
         if not self.answers.is_file():
             return (
                 f"task {self.id} is not prepared: its answers are missing ({self.answers}); "
-                f"run `bioeval-tui tasks prepare {self.id}`"
+                f"run `{self.prepare_command}`"
             )
         if not self.leaderboard.is_file():
             return f"the leaderboard of {self.id} is missing: {self.leaderboard}"

@@ -7,6 +7,7 @@ the config first and imported under a package made for the purpose; relative imp
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.machinery
@@ -16,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from bioeval_tui.errors import InputError, NotMeasuredError
@@ -24,14 +25,22 @@ from bioeval_tui.installation import install_command
 from bioeval_tui.text import clean_line
 
 NEEDS_POLARIS = (
-    "install polaris-lib with pandas, pyarrow, scikit-learn and pyyaml in an environment of its own "
-    "(it needs older packages than this program) and name that environment's Python in BIOEVAL_WORKER_PYTHON"
+    "install polaris-lib with pyarrow, scikit-learn, pyyaml and this program's version of pandas in an environment of "
+    "its own and name that environment's Python in BIOEVAL_WORKER_PYTHON (docs/grading.md, Graders with code)"
+)
+NEEDS_NUMPY = (
+    "install an older numpy in an environment of its own and name that environment's Python in BIOEVAL_WORKER_PYTHON "
+    "(docs/grading.md, Graders with code)"
 )
 _lock = threading.Lock()
 
 
-class CodeError(NotMeasuredError):
+class CodeError(NotMeasuredError, ImportError):
     """A task's own code cannot be imported."""
+
+
+class MissingPackageError(CodeError):
+    """A task's own code needs a package, or a version of one, that is not installed here."""
 
 
 def load_function(reference: str, folder: Path | None, root: Path | None = None) -> Callable[..., Any]:
@@ -51,6 +60,8 @@ def load_function(reference: str, folder: Path | None, root: Path | None = None)
     if own_file is not None and not own_file.is_file():
         own_file = None
     where = own_file or clean_line(reference, 100)
+    if root is not None:
+        _offer_tasks(root)
     try:
         with _lock:
             if own_file is not None:
@@ -58,7 +69,7 @@ def load_function(reference: str, folder: Path | None, root: Path | None = None)
             else:
                 module = importlib.import_module(module_name)
     except ImportError as error:
-        raise CodeError(_import_sentence(error, where)) from error
+        raise import_problem(error, where) from error
     except Exception as error:  # importing runs somebody else's code; the sentence names what it raised
         kind = type(error).__name__
         raise CodeError(f"{where} cannot be loaded: {kind}: {clean_line(str(error))}") from error
@@ -68,21 +79,35 @@ def load_function(reference: str, folder: Path | None, root: Path | None = None)
     return function  # type: ignore[no-any-return]
 
 
-def _import_sentence(error: ImportError, where: Path | str) -> str:
+def import_problem(error: ImportError, where: Path | str) -> CodeError:
+    """Return the error for a grader's or preparer's failed import, with what to install.
+
+    Args:
+        where: what was imported: its file, or what the task's config calls it.
+    """
+    if isinstance(error, CodeError):
+        return error
     missing = (error.name or "").partition(".")[0]
     if missing == "biomlbench":
-        return (
-            f"{where} imports biomlbench, which is not installed; grade from the command line, or put "
-            "`from bioeval_tui.compat import biomlbench` before"
+        return CodeError(
+            f"{where} imports {clean_line(error.name or '', 100)}, which is not installed; grade from the command line, "
+            "or put `from bioeval_tui.compat import biomlbench` before"
         )
     if missing == "polaris":
-        return f"{where} needs polaris: {NEEDS_POLARIS}"
+        return MissingPackageError(f"{where} needs polaris: {NEEDS_POLARIS}")
     if missing in ("Levenshtein", "pycocotools"):
         command = install_command([missing.lower()], "graders")
-        return f"{where} needs the package {missing}: install with `{command}`"
+        return MissingPackageError(f"{where} needs the package {missing}: install with `{command}`")
     if missing and isinstance(error, ModuleNotFoundError):
-        return f"{where} needs the package {missing}, which is not installed"
-    return f"{where} cannot be imported: {clean_line(str(error))}"
+        return MissingPackageError(f"{where} needs the package {missing}, which is not installed")
+    return CodeError(f"{where} cannot be imported: {clean_line(str(error))}")
+
+
+def _offer_tasks(root: Path) -> None:
+    """Let code below `root` import `biomlbench.tasks…` from there, where that is a stand-in of ours."""
+    tasks = sys.modules.get("biomlbench.tasks")
+    if tasks is not None and getattr(tasks, "__bioeval__", False) and str(root) not in tasks.__path__:
+        tasks.__path__ = [*tasks.__path__, str(root)]
 
 
 def _import_own(name: str, folder: Path, root: Path) -> ModuleType:
@@ -95,7 +120,13 @@ def _import_own(name: str, folder: Path, root: Path) -> ModuleType:
         package = f"{package}.{re.sub(r'[.]', '·', part)}"
         place = place / part
         _ensure_package(package, place)
-    return importlib.import_module(f"{package}.{name}")
+    full_name = f"{package}.{name}"
+    if full_name in sys.modules:
+        return sys.modules[full_name]
+    loader = _GraderLoader(full_name, str(folder / f"{name}.py"))
+    spec = importlib.util.spec_from_loader(full_name, loader)
+    assert spec is not None
+    return load_as(full_name, spec)
 
 
 def _ensure_package(name: str, folder: Path) -> None:
@@ -123,3 +154,39 @@ def load_as(name: str, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+class _GraderLoader(importlib.machinery.SourceFileLoader):
+    """Loads a grader so that `int(array)` and `float(array)` take an array of one element, as before NumPy 2.4.
+
+    Published graders rely on it. Only these calls in the grader's own file are looked at; line numbers stay.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the source, never from or to a cache."""
+        tree = ast.parse(self.get_data(self.path), self.path)
+        return compile(_ScalarCalls().visit(tree), self.path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module, which finds `scalar` under a name that no grader uses."""
+        vars(module)[_SCALAR] = scalar
+        super().exec_module(module)
+
+
+_SCALAR = "__bioeval_scalar__"
+
+
+class _ScalarCalls(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in ("int", "float") and len(node.args) == 1:
+            called = ast.copy_location(ast.Name(_SCALAR, ast.Load()), node.func)
+            return ast.copy_location(ast.Call(called, [node.func, *node.args], node.keywords), node)
+        return node
+
+
+def scalar(kind: Callable[..., Any], value: Any, **named: Any) -> Any:
+    """Return `kind(value)`, taking a NumPy array of one element for that element."""
+    if getattr(value, "ndim", 0) and getattr(value, "size", 0) == 1 and type(value).__module__ == "numpy":
+        value = value.reshape(-1)[0]
+    return kind(value, **named)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from bioeval_tui import __version__
 from bioeval_tui.grade.task_report import TaskReport
@@ -21,15 +21,30 @@ MedalFormat = Literal["html", "md", "csv", "json"]
 COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",
     "above_median", "beats_human", "next_medal", "score_needed", "valid", "error", "submission_path", "created_at",
-    "review",
+    "review", "outcome",
 )  # fmt: skip
+NOT_GRADED = "? Not graded"
 MOST_CARDS = 500
 """With more reports than this the HTML file has the table alone."""
 
 
+class NotGraded(Protocol):
+    """A submission that could not be graded, as `grading.NotGraded` is."""
+
+    @property
+    def task_id(self) -> str: ...
+    @property
+    def submission_path(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def agent(self) -> str | None: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many of what. `percentile` is over the valid ones, `with_invalid` counts the others as 0."""
+    """How many of what. `percentile` is over the valid ones, `with_zeros` counts all others as 0."""
 
     reports: int
     gold: int
@@ -37,21 +52,24 @@ class Tally:
     bronze: int
     above_median: int
     invalid: int
+    not_graded: int
     percentile: float | None
-    with_invalid: float | None
+    with_zeros: float | None
 
     @property
     def words(self) -> str:
-        """Such as `48 reports: 5 gold, 7 silver, 9 bronze; 27 above the median; 3 invalid`."""
+        """Such as `5 gold, 7 silver, 9 bronze; 27 above the median; 3 invalid; 1 not graded`."""
         counts = f"{self.gold} gold, {self.silver} silver, {self.bronze} bronze"
         found = f"{counts}; {self.above_median} above the median; {self.invalid} invalid"
+        found += f"; {self.not_graded} not graded"
         if self.percentile is None:
             return found
-        beside = f" ({self.with_invalid:.1f} with invalid as 0)" if self.invalid else ""
+        others = self.invalid + self.not_graded
+        beside = f" ({self.with_zeros:.1f} with invalid and not graded as 0)" if others else ""
         return f"{found}; average percentile {self.percentile:.1f}{beside}"
 
 
-def tally(reports: Sequence[TaskReport]) -> Tally:
+def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> Tally:
     """Count medals and the like."""
     known = [r.leaderboard_percentile for r in reports if r.leaderboard_percentile is not None]
     invalid = sum(not report.valid_submission for report in reports)
@@ -62,25 +80,31 @@ def tally(reports: Sequence[TaskReport]) -> Tally:
         sum(report.bronze_medal for report in reports),
         sum(report.above_median for report in reports),
         invalid,
+        not_graded,
         fmean(known) if known else None,
-        sum(known) / (len(known) + invalid) if known else None,
+        sum(known) / (len(known) + invalid + not_graded) if known else None,
     )
 
 
-def medals_text(reports: Sequence[TaskReport], kind: MedalFormat, reviews: Sequence[str] = ()) -> str:
-    """Return the reports in a format; `reviews` says for each what its reviewers do, where somebody did.
+def medals_text(
+    reports: Sequence[TaskReport],
+    kind: MedalFormat,
+    reviews: Sequence[str] = (),
+    not_graded: Sequence[NotGraded] = (),
+) -> str:
+    """Return the reports and what was not graded in a format.
 
-    JSON holds the reports as they were published, without it.
+    `reviews` says for each report what its reviewers do, where somebody did. JSON is without it.
     """
     if kind == "json":
-        return medals_json(reports)
-    make: dict[MedalFormat, Callable[[Sequence[TaskReport], Sequence[str]], str]] = {
-        "html": medals_html, "md": medals_markdown, "csv": medals_csv,
-    }  # fmt: skip
-    return make[kind](reports, reviews or [""] * len(reports))
+        return medals_json(reports, not_graded)
+    make = {"html": medals_html, "md": medals_markdown, "csv": medals_csv}
+    return make[kind](reports, reviews or [""] * len(reports), not_graded)
 
 
-def medals_html(reports: Sequence[TaskReport], reviews: Sequence[str] = ()) -> str:
+def medals_html(
+    reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
+) -> str:
     """Return one self-contained HTML file: the tally, a table, and a card with its scale for each report."""
     return (
         environment()
@@ -90,20 +114,23 @@ def medals_html(reports: Sequence[TaskReport], reviews: Sequence[str] = ()) -> s
             program_version=__version__,
             reports=reports,
             reviews=reviews or [""] * len(reports),
-            tally=tally(reports),
+            not_graded=not_graded,
+            tally=tally(reports, len(not_graded)),
             cards=len(reports) <= MOST_CARDS,
         )
     )
 
 
-def medals_markdown(reports: Sequence[TaskReport], reviews: Sequence[str]) -> str:
+def medals_markdown(
+    reports: Sequence[TaskReport], reviews: Sequence[str], not_graded: Sequence[NotGraded] = ()
+) -> str:
     """Return a heading, the tally and a table."""
     rows = [
         [
             escape(report.task_id),
             escape(_agent(report) or DASH),
             medal_word(report),
-            DASH if report.score is None else f"{report.score:g}",
+            DASH if report.score is None else f"{report.score + 0.0:g}",
             DASH if report.leaderboard_percentile is None else f"{report.leaderboard_percentile:.1f}",
             _yes(report.above_median if report.valid_submission else None),
             _yes(report.beats_human),
@@ -112,13 +139,23 @@ def medals_markdown(reports: Sequence[TaskReport], reviews: Sequence[str]) -> st
         ]
         for report, said in zip(reports, reviews, strict=True)
     ]
+    more = [""] if any(reviews) else []
+    for item in not_graded:
+        start = [escape(item.task_id), escape(item.agent or DASH), NOT_GRADED]
+        rows.append([*start, *[DASH] * 4, escape(item.reason), *more])
     head = ["task", "agent", "medal", "score", "percentile", "above median", "beats human", ""]
     head += ["reviewed"] if any(reviews) else []
-    return "\n".join(["# Medals", "", f"{tally(reports).words}.", "", *table(head, rows), ""])
+    words = tally(reports, len(not_graded)).words
+    return "\n".join(["# Medals", "", f"{words}.", "", *table(head, rows), ""])
 
 
-def medals_csv(reports: Sequence[TaskReport], reviews: Sequence[str]) -> str:
-    """Return a row for each report; what a spreadsheet would take for a formula gets an apostrophe in front."""
+def medals_csv(
+    reports: Sequence[TaskReport], reviews: Sequence[str], not_graded: Sequence[NotGraded] = ()
+) -> str:
+    """Return a row for each submission, `outcome` being `graded`, `invalid` or `not graded`.
+
+    What a spreadsheet would take for a formula gets an apostrophe in front.
+    """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -130,15 +167,42 @@ def medals_csv(reports: Sequence[TaskReport], reviews: Sequence[str]) -> str:
             report.leaderboard_size, report.above_median, report.beats_human, extra.next_medal if extra else None,
             _number(extra.score_needed if extra else None), report.valid_submission,
             extra.error if extra else None, report.submission_path, report.created_at.isoformat(),
-            said,
+            said, "graded" if report.valid_submission else "invalid",
         ]  # fmt: skip
         writer.writerow([cell(value) for value in values])
+    for item in not_graded:
+        known = {
+            "task_id": item.task_id, "agent": item.agent, "error": item.reason,
+            "submission_path": item.submission_path, "outcome": "not graded",
+        }  # fmt: skip
+        writer.writerow([cell(known.get(name)) for name in COLUMNS])
     return file.getvalue()
 
 
-def medals_json(reports: Sequence[TaskReport]) -> str:
-    """Return a list of the reports as they were published."""
-    return json.dumps([report.to_dict() for report in reports], indent=2, ensure_ascii=False) + "\n"
+def medals_json(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded] = ()) -> str:
+    """Return `medals_dicts` as JSON."""
+    values = medals_dicts(reports, not_graded)
+    return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def medals_dicts(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded] = ()) -> list[dict[str, Any]]:
+    """Return the reports as they were published, then what was not graded.
+
+    These have `task_id`, `submission_path`, `score` (None) and `valid_submission` (False) as reports do, and
+    `not_graded`, the reason.
+    """
+    failed = [
+        {
+            "task_id": item.task_id,
+            "score": None,
+            "valid_submission": False,
+            "submission_path": item.submission_path,
+            "not_graded": item.reason,
+            **({} if item.agent is None else {"extra": {"agent": item.agent}}),
+        }
+        for item in not_graded
+    ]
+    return [*(report.to_dict() for report in reports), *failed]
 
 
 def _agent(report: TaskReport) -> str | None:

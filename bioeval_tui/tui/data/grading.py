@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError, InputError
 from bioeval_tui.evaluate.assertions.medal import Grading
@@ -13,6 +14,10 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.report_reviews import reports_folder
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.services import MedalRow
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.outcomes import NotGraded
+    from bioeval_tui.grade.reports import Loaded
 
 WATCH_S = 1.0
 Written = tuple[tuple[str, int, int], ...]
@@ -48,14 +53,14 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
             if written == seen.get(path):
                 continue
             try:
-                reports = await asyncio.to_thread(_load, path)
+                loaded = await asyncio.to_thread(_load, path)
             except InputError:
                 if path not in seen:
                     raise
                 continue
             seen[path], told = written, False
             folder = reports_folder(path)
-            for report in reports:
+            for report in loaded.reports:
                 key = (report.task_id, report.submission_path, report.created_at.isoformat())
                 if key in shown:
                     continue
@@ -64,6 +69,12 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
                     boards[report.task_id] = await asyncio.to_thread(grading.leaderboard, report.task_id)
                     domains[report.task_id] = await asyncio.to_thread(grading.domain, report.task_id)
                 yield _report_row(report, boards[report.task_id], domains[report.task_id], folder)
+            for failed in loaded.not_graded:
+                key = (failed.task_id, failed.submission_path, failed.reason)
+                if key not in shown:
+                    shown.add(key)
+                    domain = await asyncio.to_thread(grading.domain, failed.task_id)
+                    yield _not_graded_row(failed, domain, folder)
         if not going_on and not told:
             told = True
             yield None
@@ -91,16 +102,35 @@ def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
         InputError: nothing there is a report.
     """
     folder = reports_folder(path)
+    loaded = _load(path)
     return [
-        _report_row(report, grading.leaderboard(report.task_id), grading.domain(report.task_id), folder)
-        for report in _load(path)
+        *(
+            _report_row(report, grading.leaderboard(report.task_id), grading.domain(report.task_id), folder)
+            for report in loaded.reports
+        ),
+        *(_not_graded_row(item, grading.domain(item.task_id), folder) for item in loaded.not_graded),
     ]
 
 
-def _load(path: Path) -> list[TaskReport]:
-    from bioeval_tui.grade.reports import load_reports
+def _load(path: Path) -> Loaded:
+    from bioeval_tui.grade.reports import load_outcomes
 
-    return load_reports(path)
+    return load_outcomes(path)
+
+
+def _not_graded_row(item: NotGraded, domain: str, folder: Path) -> MedalRow:
+    from bioeval_tui.grade import extract_agent_from_submission_path
+
+    agent = item.agent or extract_agent_from_submission_path(item.submission_path)
+    return MedalRow(
+        clean_line(item.task_id, 200),
+        clean_line(agent, 80),
+        clean_line(item.submission_path),
+        not_graded=clean_line(item.reason, 2000),
+        domain=domain,
+        folder=folder,
+        path=Path(item.submission_path) if item.submission_path else None,
+    )
 
 
 def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folder: Path) -> MedalRow:

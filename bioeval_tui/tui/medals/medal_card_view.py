@@ -45,12 +45,8 @@ def _why_invalid(report: TaskReport) -> str:
 
 
 def position(report: TaskReport) -> str:
-    """Return `would place 17 of 1,043`."""
-    place = report.extra.leaderboard_position if report.extra else None
-    size = report.leaderboard_size
-    if place is None:
-        return "place not known"
-    return f"would place {place:,}" + (f" of {size:,}" if size else "")
+    """Return `would place 17 of 1,044`, this submission counted."""
+    return f"would place {report.place_words}" if report.place_words else "place not known"
 
 
 def _standing_lines(report: TaskReport) -> list[Line]:
@@ -72,9 +68,9 @@ def _scale_lines(scale: medal_scale_view.Scale, width: int) -> list[Line]:
     start = f"{'◂ ' if scale.cut else ''}{number(scale.worst)}"
     end = number(scale.best)
     ends = " " * max(1, width - len(start) - len(end))
-    words = " " * max(1, width - len("worst") - len("best"))
+    words = " " * max(1, width - len("worse") - len("better"))
     return [
-        [Cell(f"worst{words}best", "quiet")],
+        [Cell(f"worse{words}better", "quiet")],
         medal_scale_view.axis(scale, width),
         *medal_scale_view.labels(scale, width),
         [Cell(start + ends + end, "quiet")],
@@ -89,7 +85,7 @@ def _next_lines(report: TaskReport) -> list[Line]:
     away = extra.score_needed - report.score
     distance = f"{'+' if away >= 0 else '−'}{number(abs(away))}"
     return [
-        [Cell(f"{extra.next_medal} begins at {number(extra.score_needed)}"), Cell(f"  {distance}", "busy")],
+        [Cell(report.needed_words), Cell(f"  {distance}", "busy")],
         [],
     ]
 

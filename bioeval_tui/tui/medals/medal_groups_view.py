@@ -20,6 +20,7 @@ GROUP_COLUMNS: tuple[Column, ...] = (
     Column("not graded", 11, True, 4),
     Column("> median", 9, True, 3),
     Column("pctl", 6, True),
+    Column("others as 0", 11, True),
 )
 MIN_NAME = 14
 
@@ -38,7 +39,7 @@ class Group(NamedTuple):
 
 
 def groups(entries: Iterable[Entry]) -> list[Group]:
-    """Return every agent, most gold first, then silver, bronze and percentile; its domains under it by name."""
+    """Return every agent, most gold first, then silver, bronze and percentile (others as 0); its domains by name."""
     whole: dict[str, Tally] = {}
     parts: dict[str, dict[str, Tally]] = {}
     for entry in entries:
@@ -57,7 +58,9 @@ def groups(entries: Iterable[Entry]) -> list[Group]:
 
 def _rank(agent: str, totals: Totals) -> tuple[float, ...] | tuple[float | str, ...]:
     by = totals.by
-    return (-by["gold"], -by["silver"], -by["bronze"], -(totals.average or 0.0), agent.lower())
+    # With invalid and not graded ones as 0: a file that cannot be scored must not lift its agent above another.
+    zeros = totals.average_with_zeros or 0.0
+    return (-by["gold"], -by["silver"], -by["bronze"], -zeros, agent.lower())
 
 
 def group_cells(group: Group) -> dict[str, Cell]:
@@ -70,6 +73,7 @@ def group_cells(group: Group) -> dict[str, Cell]:
         return Cell(f"{number:,}", tone) if number else Cell("·", "quiet")
 
     average = "–" if totals.average is None else f"{totals.average:.1f}"
+    zeros = "–" if totals.average_with_zeros is None else f"{totals.average_with_zeros:.1f}"
     return {
         "agent, domain": name,
         "reports": Cell(f"{totals.rows:,}", "strong" if whole else "plain"),
@@ -80,5 +84,6 @@ def group_cells(group: Group) -> dict[str, Cell]:
         "invalid": count(by["invalid"], "bad"),
         "not graded": count(by["not_graded"], "warn"),
         "> median": count(totals.above_median, "plain"),
-        "pctl": Cell(average, "strong" if whole else "plain"),
+        "pctl": Cell(average, "plain"),
+        "others as 0": Cell(zeros, "strong" if whole else "plain"),
     }

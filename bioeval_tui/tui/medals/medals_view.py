@@ -71,7 +71,7 @@ def number(value: float | None) -> str:
     """Return a score with up to five decimals, at least four; a dash for None."""
     if value is None:
         return "–"
-    text = f"{value:.5f}"
+    text = f"{value + 0.0:.5f}"  # no -0.0
     return text[:-1] if text.endswith("0") else text
 
 
@@ -185,7 +185,7 @@ def totals_lines(totals: Totals, width: int = 200) -> list[list[Cell]]:
             Cell("average percentile "),
             Cell(f"{totals.average:.1f}", "strong"),
             Cell(f" over {totals.valid:,} valid of {totals.rows:,}", "quiet"),
-            Cell(f" ({totals.average_with_zeros:.1f} with the others as 0)", "quiet"),
+            Cell(f" ({totals.average_with_zeros:.1f} with invalid and not graded as 0)", "quiet"),
         ]
     together = [*average, Cell("   "), *above]
     if sum(len(cell.text) for cell in together) <= width:

@@ -91,8 +91,8 @@ def lines(board: Board, width: int, height: int = HEIGHT) -> list[Line]:
     scale = Scale(found.marks, 0.0, found.worst, found.best, bool(found.below))
     shown += medal_scale_view.labels(scale, width)
     start, end = f"{'◂ ' if found.below else ''}{number(found.worst)}", number(found.best)
-    words = f"{start} worst"
-    shown.append([Cell(words + " " * max(1, width - len(words) - len(end) - 5) + f"best {end}", "quiet")])
+    left, right = f"{start} worse", f"better {end}"
+    shown.append([Cell(left + " " * max(1, width - len(left) - len(right)) + right, "quiet")])
     if found.below:
         noun = "entry" if found.below == 1 else "entries"
         shown.append([Cell(f"◂ {found.below:,} {noun} lie further out", "quiet")])

@@ -53,7 +53,7 @@ def grade(submission, answers):
 
 @pytest.fixture
 def task_id(tasks) -> str:
-    return tasks.add("lab/wild-grader", code=CODE)
+    return tasks.add("lab/wild-grader", code=CODE, sample="do\nfine\n")
 
 
 @pytest.fixture
@@ -85,7 +85,9 @@ FATAL = {
 def test_a_bad_grader_costs_one_submission_with_the_reason(
     tasks, task_id: str, pool: GraderPool, what: str
 ) -> None:
-    outcome = pool.grade(ask(tasks, what), task_id)
+    # The grader does the same to the task's own sample submission: nothing shows that the file is at fault.
+    itself = tasks.add(f"lab/{what}", code=CODE, sample=f"do\n{what}\n")
+    outcome = pool.grade(ask(tasks, what), itself)
     assert isinstance(outcome, NotGraded)
     assert FATAL[what] in outcome.reason
     assert outcome.attempts == 2
@@ -119,6 +121,9 @@ def test_graders_get_no_credentials(tasks, task_id: str, monkeypatch: pytest.Mon
 
 @posix
 def test_in_a_batch_every_submission_has_exactly_one_outcome(tasks, task_id: str, pool: GraderPool) -> None:
+    (
+        tasks.data / task_id / "prepared" / "public" / "sample_submission.csv"
+    ).unlink()  # nothing to compare with
     wishes = (
         ["fine"] * 30 + ["crash", "hang", "invalid", "exit", "memory"] + ["fine"] * 30 + ["kill", "raise"]
     )
@@ -161,36 +166,76 @@ def test_an_unknown_or_unprepared_task_is_not_tried_twice(tasks, task_id: str, p
     assert isinstance(unknown, NotGraded)
     assert unknown.attempts == 1
     assert "did you mean lab/wild-grader?" in unknown.reason
-    bare = tasks.add("lab/unprepared", code=CODE)
+    bare = tasks.add("lab/unprepared", code=CODE, sample="do\nfine\n")
     (tasks.data / bare / "prepared" / "private" / "answers.csv").unlink()
     unprepared = pool.grade(ask(tasks, "fine"), bare)
     assert isinstance(unprepared, NotGraded)
     assert "bioeval-tui tasks prepare lab/unprepared" in unprepared.reason
 
 
+NEEDS_POLARIS = """
+def grade(submission, answers):
+    import polaris.benchmark
+    return 0.25
+"""
+
+
 @posix
-def test_graders_can_run_in_another_python(
+def test_only_graders_that_need_another_python_run_there_and_reports_say_so(
     tasks, task_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "other" / "polaris").mkdir(parents=True)
+    for name in ("__init__.py", "benchmark.py"):
+        (tmp_path / "other" / "polaris" / name).touch()
+    (tmp_path / "other" / "sitecustomize.py").write_text("import pandas\npandas.__version__ = '2.2.2'\n")
     other = tmp_path / "python"
-    other.write_text(f'#!/bin/sh\necho used > "{tmp_path}/mark"\nexec "{sys.executable}" "$@"\n')
+    other.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}/other" exec "{sys.executable}" "$@"\n')
     other.chmod(0o755)
     monkeypatch.setenv("BIOEVAL_WORKER_PYTHON", str(other))
+    polaris = tasks.add("lab/polaris", code=NEEDS_POLARIS, sample="do\nfine\n")
+    wishes = [
+        (task_id, ask(tasks, "fine")),
+        (polaris, ask(tasks, "fine")),
+        (polaris, ask(tasks, "other")),
+    ] * 2
     with GraderPool(tasks.registry, workers=1) as pool:
-        assert isinstance(pool.grade(ask(tasks, "fine"), task_id), TaskReport)
-    assert (tmp_path / "mark").read_text() == "used\n"
+        outcomes = dict(pool.grade_many(wishes))
+        alone = pool.grade(ask(tasks, "fine"), polaris)
+        examined, _ = pool.examine(ask(tasks, "fine"), polaris)
+        checked = {item.task_id: item for item in pool.check([task_id, polaris])}
+    assert len(outcomes) == 6
+    for outcome in (*outcomes.values(), alone, examined):
+        assert isinstance(outcome, TaskReport)
+        assert outcome.extra is not None
+        there = outcome.task_id == polaris
+        assert outcome.score == (0.25 if there else 0.5)
+        assert str(outcome.extra.environment).endswith("of BIOEVAL_WORKER_PYTHON") is there
+        assert any("graded with pandas 2.2.2" in text for text in outcome.extra.warnings) is there
+    assert [checked[name].problem for name in (task_id, polaris)] == [None, None]
 
 
 @posix
-def test_a_python_that_cannot_start_is_one_sentence(
-    tasks, task_id: str, monkeypatch: pytest.MonkeyPatch
+def test_without_another_python_a_missing_package_is_said_once_with_what_to_do(
+    tasks, pool: GraderPool
 ) -> None:
-    monkeypatch.setenv("BIOEVAL_WORKER_PYTHON", "/bin/false")
-    with (
-        GraderPool(tasks.registry, workers=1) as pool,
-        pytest.raises(NotMeasuredError, match="did not start"),
-    ):
-        pool.grade(ask(tasks, "fine"), task_id)
+    polaris = tasks.add("lab/polaris", code=NEEDS_POLARIS.replace("polaris", "no_such_package"))
+    outcome = pool.grade(ask(tasks, "fine"), polaris)
+    assert isinstance(outcome, NotGraded)
+    assert (outcome.attempts, "needs the package no_such_package" in outcome.reason) == (1, True)
+
+
+@posix
+@pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
+def test_another_python_that_cannot_start_costs_only_what_needs_it(
+    tasks, task_id: str, monkeypatch: pytest.MonkeyPatch, python: str
+) -> None:
+    monkeypatch.setenv("BIOEVAL_WORKER_PYTHON", python)
+    polaris = tasks.add("lab/polaris", code=NEEDS_POLARIS)
+    with GraderPool(tasks.registry, workers=1) as pool:
+        outcomes = dict(pool.grade_many([(task_id, ask(tasks, "fine")), (polaris, ask(tasks, "fine"))]))
+    assert isinstance(outcomes[0], TaskReport)
+    assert isinstance(outcomes[1], NotGraded)
+    assert "a grading worker did not start" in outcomes[1].reason
 
 
 @posix
@@ -211,3 +256,33 @@ def test_workers_end_when_their_program_is_killed(tasks, task_id: str) -> None:
             return
         time.sleep(0.01)
     pytest.fail("the worker lives on")
+
+
+@posix
+@pytest.mark.parametrize("what", ["hang", "crash", "memory", "exit"])
+def test_a_file_that_ends_the_grader_is_invalid_where_the_doctor_finds_its_fault(
+    tasks, pool: GraderPool, what: str
+) -> None:
+    task = tasks.add(code=CODE)  # its sample submission has the columns id and y
+    outcome = pool.grade(ask(tasks, what), task)
+    assert isinstance(outcome, Invalid)
+    assert "column `id` is missing; the file has do" in outcome.reason
+
+
+@posix
+def test_checking_a_task_grades_its_own_sample_submission_or_its_answers(tasks, pool: GraderPool) -> None:
+    names = {
+        "sample": tasks.add("lab/sample", code=CODE, sample="do\nfine\n"),
+        "answers": tasks.add("lab/answers", code=CODE, sample="do\nraise\n", answers="do\nfine\n"),
+        "neither": tasks.add("lab/neither", code=CODE, sample="do\nraise\n"),
+        "refused": tasks.add("lab/refused", code=CODE, sample="do\ninvalid\n", answers="do\ninvalid\n"),
+        "bare": tasks.add("lab/bare", code=CODE),
+    }
+    (tasks.data / names["bare"] / "prepared" / "private" / "answers.csv").unlink()
+    found = {item.task_id: item for item in pool.check(list(names.values()))}
+    assert found[names["sample"]].scored == "the sample submission"
+    assert found[names["answers"]].scored == "the answers"
+    assert "RuntimeError: no luck (grade.py, line" in str(found[names["neither"]].problem)
+    assert found[names["refused"]].problem is None
+    assert found[names["refused"]].warnings == ["the grader refuses the sample submission: not like this"]
+    assert (found[names["bare"]].problem, found[names["bare"]].scored) == (None, None)

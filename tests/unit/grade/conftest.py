@@ -36,6 +36,7 @@ class TaskFolder:
         scores: list[float] | None = None,
         config: dict[str, Any] | None = None,
         humans: str | None = None,
+        sample: str | None = None,
     ) -> str:
         folder = self.root / task_id
         folder.mkdir(parents=True)
@@ -64,7 +65,7 @@ class TaskFolder:
         (folder / "config.yaml").write_text(yaml.safe_dump(values))
         (folder / "leaderboard.csv").write_text(board)
         (private / "answers.csv").write_text(answers)
-        (public / "sample_submission.csv").write_text(answers)
+        (public / "sample_submission.csv").write_text(answers if sample is None else sample)
         if humans is not None:
             (public / "human_baselines.csv").write_text(humans)
         return task_id

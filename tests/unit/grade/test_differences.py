@@ -44,7 +44,7 @@ def listing(tasks, lines: list[tuple[str, str | None]]) -> Path:
 
 
 def test_a_batch_goes_on_and_keeps_three_outcomes_apart(tasks, tmp_path: Path) -> None:
-    task = tasks.add(code=RETURNS)
+    task = tasks.add(code=RETURNS, sample="")
     bare = tasks.add("lab/no-board", code=RETURNS)
     (tasks.root / bare / "leaderboard.csv").unlink()
     for what in ("float32", "raise", "invalid"):

@@ -62,7 +62,7 @@ def test_a_standing_names_what_is_known() -> None:
     extra = ReportExtra(leaderboard_position=39, next_medal="gold", score_needed=0.95)
     report = graded(leaderboard_size=1043, leaderboard_percentile=96.4, beats_human=True, extra=extra)
     assert words.standing(report) == (
-        "score 0.9, higher is better; would place 39 of 1,043; percentile 96.4; above the human median;"
+        "score 0.9, higher is better; would place 39 of 1,044; percentile 96.4; above the human median;"
         " gold begins at 0.95"
     )
     assert words.standing(graded(score=None)) == "no score"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import math
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.grade import aggregate_reports, load_reports
+from bioeval_tui import files
+from bioeval_tui.errors import InputError, StorageError, UsageError
+from bioeval_tui.grade import TaskReport, aggregate_reports, load_reports
 from bioeval_tui.grade.batch.feeding import Item, Result
 from bioeval_tui.grade.batch.run import InProcess, run_batch
 
@@ -47,7 +51,12 @@ def test_the_report_has_the_published_shape_in_the_lists_order(tasks, listed: Pa
     result = run_batch(listed, tmp_path / "out", Breaks(tasks))
     report = read(result.report_path)
     expected = aggregate_reports(load_reports(result.report_path))
-    assert list(report) == [*expected, "not_graded"]
+    assert list(report) == [*expected, "not_graded", "extra"]
+    assert report["extra"] == {
+        "total_invalid_submissions": 1,
+        "total_not_graded": 0,
+        "avg_leaderboard_percentile_with_zeros": result.average_with_zeros,
+    }
     assert {key: report[key] for key in expected} == expected
     agents = [(item["extra"].get("agent")) for item in report["task_reports"]]
     assert agents == [f"agent{n}" for n in range(10)] + [None]
@@ -111,7 +120,7 @@ def test_resuming_without_anything_to_resume_starts_anew(tasks, listed: Path, tm
 
 
 def test_what_was_not_graded_can_be_tried_again_with_resume(tasks, tmp_path: Path) -> None:
-    task = tasks.add(code="def grade(s, a):\n    raise OSError('disk on fire')\n")
+    task = tasks.add(code="def grade(s, a):\n    raise OSError('disk on fire')\n", sample="a\n1\n")
     line = json.dumps({"task_id": task, "submission_path": tasks.submit("a\n1\n").name})
     listed = tasks.submit(line, "list.jsonl")
     first = run_batch(listed, tmp_path / "out", InProcess(tasks.registry))
@@ -155,3 +164,66 @@ def test_reports_of_the_published_programs_load(tmp_path: Path) -> None:
     older["competition_id"] = older.pop("task_id")
     (tmp_path / "mle.json").write_text(json.dumps({"competition_reports": [older]}))
     assert load_reports(tmp_path / "mle.json")[0].task_id == reports[0]["task_id"]
+
+
+@pytest.mark.parametrize("after", [0, 2, 9])
+def test_a_full_disk_ends_the_batch_in_one_sentence_and_resume_makes_it_whole(
+    tasks, listed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    out, space, write = tmp_path / "out", [after * 1500 + 400], os.write
+
+    def filling(descriptor: int, data: bytes) -> int:
+        taken = min(len(data), space[0])
+        if not taken:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        space[0] -= taken
+        return write(descriptor, bytes(data[:taken]))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files.os, "write", filling)
+        with pytest.raises(StorageError, match=r"the disk is full.*run the same command with --resume"):
+            run_batch(listed, out, Breaks(tasks))
+    for single in out.glob("*_individual_reports/*"):
+        assert single.suffix == ".json"
+        json.loads(single.read_text())
+    result = run_batch(listed, out, Breaks(tasks), resume=True)
+    whole = run_batch(listed, tmp_path / "other", Breaks(tasks))
+    assert comparable(read(result.report_path)) == comparable(read(whole.report_path))
+    assert len(list(result.individual_dir.glob("*.json"))) == 11
+
+
+def test_resume_writes_a_report_again_that_a_crash_left_cut(tasks, listed: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_batch(listed, tmp_path / "out", Breaks(tasks, after=4))
+    cut = next((tmp_path / "out").glob("*_individual_reports/*.json"))
+    cut.write_bytes(cut.read_bytes()[:50])
+    run_batch(listed, tmp_path / "out", Breaks(tasks), resume=True)
+    json.loads(cut.read_text())
+
+
+@pytest.mark.parametrize(
+    "key", ["gold_threshold", "valid_submission", "leaderboard_size", "created_at", "extra"]
+)
+def test_a_value_of_the_wrong_type_in_a_report_is_named(tmp_path: Path, key: str) -> None:
+    golden = json.loads((Path(__file__).parents[3] / "golden" / "aggregate.json").read_text())["cases"][10]
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps({"task_reports": [{**golden["task_reports"][0], key: "yes"}]}))
+    with pytest.raises(InputError, match=f"r.json is not a grading report: `{key}` must be"):
+        load_reports(file)
+
+
+def test_a_published_report_with_a_score_of_nan_is_invalid_and_writes_standard_json(tmp_path: Path) -> None:
+    golden = json.loads((Path(__file__).parents[3] / "golden" / "aggregate.json").read_text())["cases"][10]
+    changed = {
+        **golden["task_reports"][0],
+        "score": math.nan,
+        "valid_submission": True,
+        "median_threshold": math.nan,
+    }
+    (tmp_path / "r.json").write_text(json.dumps({"task_reports": [changed]}))
+    (report,) = load_reports(tmp_path / "r.json")
+    assert (report.score, report.valid_submission) == (None, False)
+    values = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert values["median_threshold"] is None
+    assert values["extra"]["error"] == "the score is not a finite number (nan)"
+    assert math.isnan(TaskReport.from_dict(values).median_threshold)

@@ -148,3 +148,28 @@ def test_an_ordinary_file_goes_the_quick_way_and_gives_the_same_score(
     guess.sample(frac=1, random_state=1).to_csv(path, index=False)
     assert quick_csv.read(path.read_bytes(), expected) is None
     assert scorer.score(path) == pytest.approx(float((truth["y"] - guess["y"]).abs().mean()), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"id,y\na, NaN\nb,\n",
+        b"id,y\na,1\0\nb,2\n",
+        b'id,y\na,"1\nb,2\n',
+        b"y,y\r1,2\r3,4\r",
+        b"y,z\n-9223372036854775808,1\n,2\n",
+        b"y\n9007199254740993\n\n1\n",
+        b"id,y\na,NAN\nb,1\n",
+        b"id,y\na,1\x0c\nb,2\n",
+    ],
+)
+def test_what_arrow_and_pandas_read_differently_is_read_as_pandas_does(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(data)
+    try:
+        expected = pd.read_csv(io.BytesIO(data), float_precision="round_trip")
+    except (pd.errors.ParserError, ValueError):
+        with pytest.raises(InvalidSubmissionError):
+            read_frame(path)
+        return
+    pd.testing.assert_frame_equal(read_frame(path), expected, check_exact=True)

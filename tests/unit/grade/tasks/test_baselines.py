@@ -129,7 +129,9 @@ def test_a_column_without_folds_is_said(toy: Toy, tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_said(toy: Toy, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"not prepared: run `bioeval-tui tasks prepare toys/squares`"):
+    with pytest.raises(
+        InputError, match=r"not prepared: run `bioeval-tui tasks prepare toys/squares --tasks-dir "
+    ):
         write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv")
     prepare_task(toy.task)
     with pytest.raises(

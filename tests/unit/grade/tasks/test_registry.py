@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade import Registry, grade_submission
-from bioeval_tui.grade.tasks.registry import SHIPPED_TASKS, default_data_dir
+from bioeval_tui.grade import Grader, Registry, grade_submission
+from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS, default_data_dir
 from bioeval_tui.grade.tasks.task import TaskConfigError
 from bioeval_tui.grade.tasks.task_code import CodeError
 
@@ -227,3 +227,41 @@ grade_jsonl(path_to_submissions=Path("runs/my-run-group/submission.jsonl"), outp
 def test_biomlbench_exists_only_after_the_import() -> None:
     code = "import bioeval_tui.grade.grade, importlib.util; print(importlib.util.find_spec('biomlbench'))"
     assert in_python(code) == "None\n"
+
+
+def test_a_folder_called_biomlbench_in_the_working_folder_changes_nothing(tmp_path: Path) -> None:
+    for package in ("plain", "package"):
+        folder = tmp_path / package / "biomlbench"
+        folder.mkdir(parents=True)
+        if package == "package":
+            (folder / "__init__.py").write_text("raise RuntimeError('the checkout itself')\n")
+        code = "from bioeval_tui.compat import biomlbench; from biomlbench.grade import grade_csv; print(grade_csv)"
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=folder.parent, capture_output=True, text=True, check=False
+        )
+        assert "function grade_csv" in done.stdout, done.stderr
+
+
+def test_graders_of_a_registrys_own_folder_may_import_one_another_after_compat(tasks) -> None:
+    task = tasks.add(
+        "kaggle/one",
+        code="from biomlbench.tasks.kaggle.utils import half\ndef grade(s, a):\n    return half\n",
+    )
+    (tasks.root / "kaggle" / "utils.py").write_text("half = 0.5\n")
+    file = tasks.submit("id,y\na,1\nb,2\nc,3\n")
+    code = (
+        "from bioeval_tui.compat import biomlbench; from bioeval_tui.grading import Grader, Registry, grade_submission; "
+        f"print(grade_submission({str(file)!r}, Registry([{str(tasks.root)!r}], {str(tasks.data)!r}).get_task({task!r})).score)"
+    )
+    assert in_python(code) == "0.5\n"
+
+
+def test_a_grader_that_cannot_be_imported_fails_when_it_is_made() -> None:
+    with pytest.raises(ImportError, match="needs the package nope"):
+        Grader("x", "nope:f")
+    assert Grader("x", "math:sqrt").grade_fn(4) == 2
+
+
+def test_an_unknown_name_without_a_checkout_says_where_its_tasks_come_from(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no task has the id `caco2-wang`.*BIOEVAL_TASKS_DIR"):
+        Registry([], tmp_path).get_task("caco2-wang")

@@ -41,9 +41,10 @@ REPORTS = [
 
 def test_the_tally_counts_medals_and_shows_invalid_ones_as_0_beside() -> None:
     assert tally(REPORTS).words == (
-        "1 gold, 1 silver, 0 bronze; 2 above the median; 1 invalid; average percentile 90.0 (60.0 with invalid as 0)"
+        "1 gold, 1 silver, 0 bronze; 2 above the median; 1 invalid; 0 not graded; average percentile 90.0 "
+        "(60.0 with invalid and not graded as 0)"
     )
-    assert tally([]).words == "0 gold, 0 silver, 0 bronze; 0 above the median; 0 invalid"
+    assert tally([]).words == "0 gold, 0 silver, 0 bronze; 0 above the median; 0 invalid; 0 not graded"
 
 
 def test_every_format_says_medal_score_and_what_is_missing() -> None:

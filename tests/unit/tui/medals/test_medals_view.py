@@ -172,7 +172,7 @@ def lines(row: object, width: int = 46) -> str:
 
 def test_the_card_says_place_distance_and_that_the_board_is_self_trained() -> None:
     text = lines(sample_rows()[1])
-    assert "would place 34 of 1,043" in text
+    assert "would place 34 of 1,044" in text
     assert "gold begins at" in text
     assert "! self-trained leaderboard" in text
     assert "▶" in text
@@ -186,7 +186,7 @@ def test_a_self_trained_board_is_said_once() -> None:
 def test_the_card_of_a_lower_is_better_task_says_so_and_counts_down() -> None:
     text = lines(sample_rows()[4])
     assert "lower is better" in text
-    assert "gold begins at 41.5000  −2.7000" in text
+    assert "gold begins at 41.5  −2.7000" in text
 
 
 def test_the_card_says_why_a_file_is_invalid_and_whose_fault_it_is_not() -> None:

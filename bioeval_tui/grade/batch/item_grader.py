@@ -1,0 +1,120 @@
+"""What a worker does with an item: grade a file, examine it, or check its task; the answer is what `wire` says.
+
+Only workers import this module: it brings the libraries that graders use.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pyarrow.csv
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.grade.batch.wire import WORKER_PYTHON
+from bioeval_tui.grade.biomlbench.standins import install
+from bioeval_tui.grade.grade import TaskGrading, explained, failure
+from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, problem_to_dict
+from bioeval_tui.grade.tasks.registry import Registry
+from bioeval_tui.grade.tasks.task_code import MissingPackageError
+
+_KEPT_TASKS = 32
+
+
+class ItemGrader:
+    """Grades for one parent: keeps tasks ready, oldest dropped first."""
+
+    def __init__(self, setup: dict[str, Any]) -> None:
+        self.registry = Registry([Path(item) for item in setup["tasks_dirs"]], Path(setup["data_dir"]))
+        self._ready: OrderedDict[str, TaskGrading] = OrderedDict()
+        self._pandas_of_program: str | None = setup.get("pandas")
+        install(self.registry.tasks_dirs)
+        pyarrow.set_cpu_count(1)
+        pyarrow.set_io_thread_count(1)
+        pandas.DataFrame(
+            {"a": [0.0]}
+        )  # what pandas loads on first use is not to count as the grader's memory
+
+    def grade(self, task_id: str, path: str | None, absolute: str | None, agent: str | None) -> Outcome:
+        """Grade one file; whatever the grader does short of ending the process comes back as an outcome."""
+        shown = path or ""
+        try:
+            ready = self._task(task_id)
+            file = None if absolute is None else Path(absolute)
+            return ready.grade(file, path, handed_in=True, agent=agent)
+        except (InputError, NotGradedError) as error:
+            return NotGraded(task_id, shown, str(error), final=True, agent=agent)
+        except SystemExit as error:
+            reason = f"the grader ended the program (sys.exit with {error.code!r:.60})"
+        except MemoryError:
+            reason = "out of memory while grading"
+        except BaseException as error:
+            reason = failure(error, task_id)
+        return NotGraded(task_id, shown, reason, agent=agent)
+
+    def answer(
+        self, task_id: str, path: str | None, absolute: str | None, kind: str, agent: str | None
+    ) -> dict[str, Any]:
+        """Return what is written for one item: its outcome, with what else its kind asks for."""
+        if kind == "check":
+            return {"check": self._check(task_id)}
+        if kind == "diagnose":
+            return outcome_to_dict(self._diagnose(task_id, path, absolute, agent))
+        answer = outcome_to_dict(self.grade(task_id, path, absolute, agent))
+        if kind == "examine" and absolute is not None:
+            with contextlib.suppress(Exception):
+                findings = self._task(task_id).examine(Path(absolute))
+                answer = {"findings": [problem_to_dict(item) for item in findings], **answer}
+        return answer
+
+    def _diagnose(self, task_id: str, path: str | None, absolute: str | None, agent: str | None) -> Outcome:
+        reason = "the doctor found nothing wrong with the file"
+        try:
+            if absolute is not None:
+                return self._task(task_id).diagnose(Path(absolute), path or "", agent, reason)
+        except Exception as error:  # what reads files of others raises what it likes
+            reason = str(error)
+        return NotGraded(task_id, path or "", reason, agent=agent)
+
+    def _check(self, task_id: str) -> dict[str, Any]:
+        """Load the grader and, where the task is prepared, grade the sample submission or else the answers."""
+        found: dict[str, Any] = {"problem": None, "warnings": [], "scored": None, "elsewhere": False}
+        try:
+            task = self.registry.get_task(task_id)
+            _ = task.grader.grade_fn
+            found["warnings"] = list(task.warnings)
+            if not task.is_prepared:
+                return found
+            proof = self._task(task_id).proof
+            if proof.scored is None and proof.failed is not None:
+                raise proof.failed
+            if proof.scored is None and proof.refused:
+                found["warnings"].append(proof.refused)
+            found["scored"] = proof.scored
+        except BaseException as error:
+            said = explained(error, task_id)
+            found["problem"] = failure(said, task_id)
+            found["elsewhere"] = isinstance(said, MissingPackageError)
+        return found
+
+    def _task(self, task_id: str) -> TaskGrading:
+        ready = self._ready.get(task_id)
+        if ready is None:
+            ready = TaskGrading(self.registry.get_task(task_id))
+            self._ready[task_id] = ready
+            if self._pandas_of_program is not None:
+                self._note_other_python(ready)
+            if len(self._ready) > _KEPT_TASKS:
+                self._ready.popitem(last=False)
+        return ready
+
+    def _note_other_python(self, ready: TaskGrading) -> None:
+        ready.environment += f" of {WORKER_PYTHON}"
+        if pandas.__version__ != self._pandas_of_program:
+            ready.warnings.append(
+                f"graded with pandas {pandas.__version__} ({WORKER_PYTHON}), while this program has "
+                f"{self._pandas_of_program}: text and missing values may be read differently"
+            )

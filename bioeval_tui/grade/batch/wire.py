@@ -1,0 +1,23 @@
+"""What the program and its grading workers tell each other.
+
+The first line that a worker is sent says how to set up; every other line is a chunk of items,
+`[[number, task id, path as shown or null, absolute path or null, kind, agent or null], …]`
+(see `feeding.Item` for the kinds). Answers are lines `number<TAB>outcome`. Before each submission its number and the
+time go into a shared page, so that the program knows what a worker was doing when it died or hung.
+"""
+
+from __future__ import annotations
+
+import struct
+
+PROGRESS = struct.Struct("<qd")
+"""The shared page: the number of the submission being graded, and when it began (seconds of the monotonic clock)."""
+
+IDLE = -1
+"""The number while nothing is graded."""
+
+Wire = tuple[int, str, str | None, str | None, str, str | None]
+"""An item as a worker is sent it: number, task, path as shown, absolute path, kind, agent."""
+
+WORKER_PYTHON = "BIOEVAL_WORKER_PYTHON"
+"""Names another Python, for graders that need packages which this program's own does not have."""

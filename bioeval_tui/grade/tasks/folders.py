@@ -1,0 +1,31 @@
+"""Where tasks and their data are: the folders that ship, and those that the environment names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+SHIPPED_TASKS = Path(__file__).parents[2] / "sample" / "tasks"
+"""The tasks that come with this program; every registry includes them."""
+
+
+def default_data_dir() -> Path:
+    """Return where prepared data lives: `BIOEVAL_DATA_DIR`/tasks, else the user's data folder."""
+    chosen = os.environ.get("BIOEVAL_DATA_DIR")
+    if chosen:
+        return Path(chosen).expanduser() / "tasks"
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("bioeval-tui", appauthor=False)) / "tasks"
+
+
+def default_tasks_dirs() -> tuple[Path, ...]:
+    """Return the folders of `BIOEVAL_TASKS_DIR`, which are separated as in PATH."""
+    value = os.environ.get("BIOEVAL_TASKS_DIR", "")
+    return tuple(Path(item).expanduser() for item in value.split(os.pathsep) if item)
+
+
+def tasks_root(folder: Path) -> Path:
+    """Return the root of tasks that a folder stands for: a checkout of BioML-bench keeps them inside."""
+    inside = folder / "biomlbench" / "tasks"
+    return (inside if inside.is_dir() else folder).resolve()

@@ -1,0 +1,176 @@
+"""A grader cannot read its program's environment, leave a process behind, or take more memory by forking."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.grade import GraderPool, NotGraded, TaskReport
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these means are Linux's")
+
+CODE = """
+import os, signal, sys, time
+def spread(depth, place):
+    # Every process in a session of its own, with an empty environment, its parent gone.
+    if os.fork():
+        return
+    os.setsid()
+    if depth:
+        spread(depth - 1, place)
+    if os.fork():
+        os._exit(0)
+    open(f"{place}/{os.getpid()}", "w").close()
+    os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"], {})
+
+def ancestors():
+    pid = os.getppid()
+    while pid > 0:
+        yield pid
+        pid = int(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[1])
+
+def grade(submission, answers):
+    what, place = submission["do"].iloc[0], submission["where"].iloc[0]
+    if what == "spread":
+        spread(3, place)
+        time.sleep(0.3)
+    if what == "crash":
+        spread(3, place)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if what == "steal":
+        found = 0
+        for pid in ancestors():
+            for name in ("environ", "mem"):
+                try:
+                    found += b"MARKED-key" in open(f"/proc/{pid}/{name}", "rb").read(100_000)
+                except OSError:
+                    pass
+        return float(found)
+    if what == "children":
+        for _ in range(6):
+            if os.fork() == 0:
+                held = bytearray(os.urandom(1 << 20)) * 150
+                time.sleep(600)
+        time.sleep(600)
+    return 0.5
+"""
+
+
+def ask(tasks, what: str, place: Path) -> Path:
+    return tasks.submit(f"do,where\n{what},{place}\n", f"{what}.csv")
+
+
+def alive(place: Path) -> list[int]:
+    """Return the processes that wrote their numbers into `place` and still run."""
+    found = []
+    for file in place.iterdir():
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{file.name}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
+                found.append(int(file.name))
+    return found
+
+
+@pytest.mark.parametrize("what", ["spread", "crash"])
+def test_no_process_survives_however_it_detaches_itself(tasks, tmp_path: Path, what: str) -> None:
+    task = tasks.add(code=CODE, sample="")
+    place = tmp_path / "place"
+    place.mkdir()
+    with GraderPool(tasks.registry, workers=1, time_limit_s=30) as pool:
+        outcome = pool.grade(ask(tasks, what, place), task)
+        assert isinstance(outcome, TaskReport if what == "spread" else NotGraded)
+        if what == "spread":
+            assert len(alive(place)) >= 3, "they were there while the worker was"
+    assert len(list(place.iterdir())) >= 3
+    assert alive(place) == []
+
+
+def test_the_children_of_a_grader_share_one_memory_limit(tasks, tmp_path: Path) -> None:
+    task = tasks.add(code=CODE, sample="")
+    with GraderPool(tasks.registry, workers=1, time_limit_s=60, memory_limit_mb=600) as pool:
+        outcome = pool.grade(ask(tasks, "children", tmp_path), task)
+        assert isinstance(outcome, NotGraded)
+        assert "in all processes that the grader started; the memory limit is 600 MB" in outcome.reason
+
+
+def test_a_worker_whose_program_is_killed_takes_its_graders_processes_along(tasks, tmp_path: Path) -> None:
+    task = tasks.add(code=CODE, sample="")
+    place = tmp_path / "place"
+    place.mkdir()
+    code = (
+        "import sys; from bioeval_tui.grading import GraderPool, Registry\n"
+        "pool = GraderPool(Registry([sys.argv[1]], sys.argv[2]), workers=1)\n"
+        "pool.grade(sys.argv[3], sys.argv[4]); print('graded', flush=True); sys.stdin.read()\n"
+    )
+    file = ask(tasks, "spread", place)
+    command = [sys.executable, "-c", code, str(tasks.root), str(tasks.data), str(file), task]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "graded\n"
+        assert len(alive(place)) >= 3
+        program.kill()
+    deadline = time.monotonic() + 20
+    while alive(place) and time.monotonic() < deadline:
+        os.sched_yield()
+    assert alive(place) == []
+
+
+AS_A_USER = """
+import ctypes, os, sys
+CAPBSET_READ, CAPBSET_DROP = 23, 24
+READ_FILES = (1, 2)  # DAC_OVERRIDE and DAC_READ_SEARCH: this Python may lie in a folder that is closed to others
+prctl = ctypes.CDLL(None).prctl
+for right in range(64) if os.geteuid() == 0 else ():
+    if right not in READ_FILES and prctl(CAPBSET_READ, right, 0, 0, 0) == 1:
+        if prctl(CAPBSET_DROP, right, 0, 0, 0):
+            sys.exit("root cannot give up its rights")
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+
+
+def as_a_user(code: str, *arguments: object, **environment: str) -> str:
+    """Run code in a Python that may read other processes as any user may, also where the tests run as root."""
+    command = [sys.executable, "-c", AS_A_USER, "-c", code, *map(str, arguments)]
+    env = {**os.environ, **environment}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_grader_cannot_read_the_environment_of_its_program(tasks, tmp_path: Path) -> None:
+    task = tasks.add(code=CODE, sample="")
+    code = (
+        "import sys; from bioeval_tui.grading import GraderPool, Registry\n"
+        "pool = GraderPool(Registry([sys.argv[1]], sys.argv[2]), workers=1)\n"
+        "print(pool.grade(sys.argv[3], sys.argv[4]).score); pool.close()\n"
+    )
+    file = ask(tasks, "steal", tmp_path)
+    assert as_a_user(code, tasks.root, tasks.data, file, task, OPENAI_API_KEY="MARKED-key") == "0.0"
+
+
+HIDDEN = """
+import os
+from bioeval_tui.grade.batch.containment import hide_process
+def can_read():
+    pid = os.getpid()
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(b"MARKED-key" in open(f"/proc/{pid}/environ", "rb").read())
+        except OSError:
+            os._exit(0)
+    return os.WEXITSTATUS(os.waitpid(child, 0)[1])
+before = can_read()
+hide_process()
+print(before, can_read())
+"""
+
+
+def test_another_process_of_the_same_user_can_read_it_only_until_it_hides() -> None:
+    assert as_a_user(HIDDEN, OPENAI_API_KEY="MARKED-key") == "1 0"

@@ -1,0 +1,190 @@
+"""A file is judged before its grader is blamed, and nobody gains by handing in what cannot be scored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import h5py
+import pytest
+
+from bioeval_tui.grade import Invalid, NotGraded, NotGradedError, TaskReport, load_outcomes
+from bioeval_tui.grade.batch.run import InProcess, run_batch
+from bioeval_tui.grade.grade import TaskGrading, grade_submission, validate_submission
+from bioeval_tui.grade.tasks.task_code import MissingPackageError, scalar
+from bioeval_tui.tui.data.grading import rows_at
+from bioeval_tui.tui.medals.medal_groups_view import groups
+from bioeval_tui.tui.medals.medal_table_view import MedalTable
+
+STRICT = """
+import numpy as np
+def grade(submission, answers):
+    merged = answers.merge(submission, on="id", how="left")
+    assert merged["y_y"].notna().all()
+    return float(np.abs(merged["y_x"] - merged["y_y"]).mean())
+"""
+BROKEN = {
+    "zero bytes": ("", "the file is empty"),
+    "a header alone": ("id,y\n", "the file has a header and no rows"),
+    "semicolons": ("id;y\na;1\nb;2\nc;3\n", "column `id` is missing; the file has id;y"),
+    "no header": ("a,1\nb,2\nc,3\n", "column `id` is missing; the file has a, 1"),
+    "another id column": ("key,y\na,1\nb,2\nc,3\n", "column `id` is missing; the file has key, y"),
+    "text": ("id,y\na,1\nb,high\nc,3\n", "column `y` must hold numbers, found `high` in line 3"),
+    "a missing row": ("id,y\na,1\nb,2\n", "1 id is missing: c"),
+    "an empty cell": ("id,y\na,1\nb,\nc,3\n", "column `y` has no value (NaN) in line 3"),
+    "not UTF-8": ("id,y\na,\udcff\n", "is not UTF-8 text"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_file_is_invalid_with_the_doctors_reason(tasks, what: str) -> None:
+    text, reason = BROKEN[what]
+    path = tasks.submissions / "s.csv"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    task = tasks.registry.get_task(tasks.add(code=STRICT))
+    outcome = TaskGrading(task).grade(path)
+    assert isinstance(outcome, Invalid)
+    assert reason in outcome.reason
+    assert outcome.report.valid_submission is False
+    valid, sentence = validate_submission(path, task)
+    assert (valid, reason in sentence) == (False, True)
+
+
+def test_a_grader_that_scores_the_sample_submission_is_not_to_blame_for_another_file(tasks) -> None:
+    code = "def grade(s, a):\n    return 1 / float(s['y'].iloc[0])\n"
+    task = tasks.registry.get_task(tasks.add(code=code))
+    outcome = TaskGrading(task).grade(tasks.submit("id,y\na,0\nb,2\nc,3\n"))
+    assert isinstance(outcome, Invalid)
+    assert outcome.reason == (
+        "the grader scores the sample submission but not this file: ZeroDivisionError: float division by zero "
+        "(grade.py, line 2)"
+    )
+
+
+def test_a_grader_that_scores_nothing_is_to_blame(tasks) -> None:
+    task = tasks.registry.get_task(tasks.add(code="def grade(s, a):\n    raise KeyError('y')\n"))
+    file = tasks.submit("id,y\na,1\nb,2\nc,3\n")
+    assert isinstance(TaskGrading(task).grade(file), NotGraded)
+    with pytest.raises(NotGradedError, match=r"KeyError: 'y' \(grade.py, line 2\)"):
+        grade_submission(file, task)
+
+
+@pytest.mark.parametrize("what", ["empty", "text", "no cells"])
+def test_a_broken_h5ad_file_is_invalid_for_a_grader_with_code(tasks, what: str) -> None:
+    code = "import h5py\ndef grade(s, a):\n    return float(h5py.File(s)['obs']['x'][0])\n"
+    task = tasks.registry.get_task(tasks.add(code=code))
+    path = tasks.submit("" if what == "empty" else "no HDF5 at all", "cells.h5ad")
+    if what == "no cells":
+        path.unlink()
+        h5py.File(path, "w").close()
+    task.sample_submission.unlink()
+    outcome = TaskGrading(task).grade(path)
+    assert isinstance(outcome, Invalid)
+    assert {"empty": "is empty", "text": "not a readable h5ad", "no cells": "no `obs`"}[
+        what
+    ] in outcome.reason
+
+
+def test_rubbish_does_not_lift_an_agent_above_an_honest_one(tasks, tmp_path: Path) -> None:
+    scores = [n / 100 for n in range(100)]
+    task = tasks.add(scores=scores)
+    lost = tasks.add("lab/lost", code="def grade(s, a):\n    raise KeyError('y')\n", scores=scores)
+    lines = []
+    for agent, wishes in {"honest": (0.45, 0.5), "broken": (0.43, None), "unlucky": (0.43, "lost")}.items():
+        for number, off in enumerate(wishes):
+            path = f"2025_run-group_{agent}/{number}.csv"
+            shift = off if isinstance(off, float) else 0.0
+            tasks.submit("" if off is None else f"id,y\na,{1 + shift}\nb,{2 + shift}\nc,{3 + shift}\n", path)
+            lines.append({"task_id": lost if off == "lost" else task, "submission_path": path})
+    listed = tasks.submit("".join(json.dumps(line) + "\n" for line in lines), "list.jsonl")
+    result = run_batch(listed, tmp_path / "out", InProcess(tasks.registry))
+    assert (result.valid, result.invalid, len(result.not_graded)) == (4, 1, 1)
+    ranked = [54.0, 49.0, 56.0, 56.0]
+    assert result.totals["avg_leaderboard_percentile"] == round(sum(ranked) / 4, 1)
+    assert result.average_with_zeros == round(sum(ranked) / 6, 1)
+
+    class World:
+        def leaderboard(self, task_id: str) -> tuple[float, ...]:
+            return ()
+
+        def domain(self, task_id: str) -> str:
+            return "lab"
+
+    table = MedalTable()
+    for row in rows_at(World(), result.report_path):  # type: ignore[arg-type]
+        table.add(row)
+    totals = table.totals()
+    assert (totals.by["invalid"], totals.by["not_graded"], totals.rows) == (1, 1, 6)
+    agents = [group for group in groups(table.entries) if group.domain is None]
+    assert agents[0].agent == "honest"
+    assert [group.totals.by["not_graded"] for group in agents if group.agent == "unlucky"] == [1]
+
+
+def test_what_was_not_graded_is_loaded_with_its_agent_and_its_reason(tasks, tmp_path: Path) -> None:
+    path = tasks.submit("id,y\na,1\n", "2025_run-group_aide/s.csv")
+    line = {"task_id": "lab/unknown", "submission_path": str(path)}
+    result = run_batch(tasks.submit(json.dumps(line), "l.jsonl"), tmp_path / "out", InProcess(tasks.registry))
+    for place in (result.report_path, tmp_path / "out"):
+        (item,) = load_outcomes(place).not_graded
+        assert (item.task_id, item.agent) == ("lab/unknown", "aide")
+        assert item.reason.startswith("no task has the id `lab/unknown`")
+
+
+@pytest.mark.parametrize(
+    ("line", "folder", "agent"),
+    [
+        ({"submission_path": None, "logs_path": "2025_run-group_aide/run.log"}, ".", "aide"),
+        ({"submission_path": None, "code_path": "2025_run-group_stella/code"}, ".", "stella"),
+        ({"submission_path": None}, "2025_run-group_biomni", "biomni"),
+        ({"submission_path": "2025_run-group_a/s.csv", "logs_path": "2025_run-group_b/l"}, ".", "a"),
+        ({"submission_path": None}, ".", None),
+    ],
+)
+def test_a_run_that_handed_nothing_in_keeps_its_agent(
+    tasks, tmp_path: Path, line: dict, folder: str, agent: str | None
+) -> None:
+    listed = tasks.submit(json.dumps({"task_id": tasks.add(), **line}), f"{folder}/list.jsonl")
+    result = run_batch(listed, tmp_path / "out", InProcess(tasks.registry))
+    (report,) = load_outcomes(result.report_path).reports
+    assert report.extra is not None
+    assert report.extra.agent == agent
+
+
+def test_a_blank_after_a_task_id_does_not_make_it_unknown(tasks) -> None:
+    tasks.add("lab/ok")
+    assert tasks.registry.get_task("lab/ok ").id == "lab/ok"
+
+
+def test_a_grader_written_for_an_older_numpy_scores(tasks) -> None:
+    code = "import numpy as np\ndef grade(s, a):\n    return float(np.array([0.25])) + int(np.where(s['y'] == 1)[0])\n"
+    report = grade_submission(
+        tasks.submit("id,y\na,1\nb,2\nc,3\n"), tasks.registry.get_task(tasks.add(code=code))
+    )
+    assert isinstance(report, TaskReport)
+    assert report.score == 0.25
+    assert scalar(int, "12", base=3) == 5
+
+
+def test_what_an_older_numpy_did_elsewhere_names_the_version_that_is_needed(tasks) -> None:
+    code = "def grade(s, a):\n    raise TypeError('only 0-dimensional arrays can be converted to Python scalars')\n"
+    outcome = TaskGrading(tasks.registry.get_task(tasks.add(code=code))).grade(tasks.submit("id,y\na,1\n"))
+    assert isinstance(outcome, NotGraded)
+    assert "needs numpy before 2.4" in outcome.reason
+    assert outcome.elsewhere
+    assert issubclass(MissingPackageError, ImportError)
+
+
+def test_the_advice_to_prepare_works_typed_literally(tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = tasks.registry.get_task(tasks.add())
+    task.answers.unlink()
+    options = f"--tasks-dir {tasks.root.resolve()} --data-dir {tasks.data}"
+    assert f"`bioeval-tui tasks prepare lab/numbers {options}`" in str(task.why_not_prepared())
+    monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
+    assert task.prepare_command == f"bioeval-tui tasks prepare lab/numbers --data-dir {tasks.data}"
+
+
+def test_the_answers_themselves_are_not_a_submission(tasks) -> None:
+    task = tasks.registry.get_task(tasks.add())
+    outcome = TaskGrading(task).grade(task.answers, handed_in=True)
+    assert isinstance(outcome, Invalid)
+    assert outcome.reason == "the file is the task's own answers"

@@ -1,0 +1,80 @@
+"""A file is under its name whole or not at all, and a full disk is called one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui import files
+from bioeval_tui.errors import ExitCode, StorageError
+from bioeval_tui.files import write_fully, write_whole
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
+
+
+def test_a_file_is_replaced_in_one_step_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    write_whole(path, "new é")
+    write_whole(tmp_path / "private", b"x", mode=0o600, sync=False)
+    assert path.read_text(encoding="utf-8") == "new é"
+    assert {item.name for item in tmp_path.iterdir()} == {"report.json", "private"}
+    if os.name == "posix":
+        assert (tmp_path / "private").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_the_system_writes_in_parts_is_written_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = os.write
+    monkeypatch.setattr(files.os, "write", lambda descriptor, data: whole(descriptor, bytes(data[:3])))
+    write_whole(tmp_path / "file", "0123456789")
+    assert (tmp_path / "file").read_text() == "0123456789"
+
+
+@posix
+def test_a_disk_that_fills_up_leaves_the_old_file_and_says_so(tmp_path: Path) -> None:
+    # A limit on the size of files makes the system take a part of what is written, and then refuse, as a full disk does.
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    code = (
+        "import resource, signal, sys; from bioeval_tui.files import write_whole\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "try: write_whole(sys.argv[1], 'x' * 5000)\n"
+        "except Exception as error: print(type(error).__name__, error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert (
+        done.stdout
+        == f"StorageError {path} cannot be written: the disk is full or over its quota; free some space\n"
+    )
+    assert path.read_text() == "old"
+    assert [item.name for item in tmp_path.iterdir()] == ["report.json"]
+
+
+@posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_no_space_left_is_an_error_of_storage() -> None:
+    descriptor = os.open("/dev/full", os.O_WRONLY)
+    try:
+        with pytest.raises(OSError, match="No space left") as caught:
+            write_fully(descriptor, b"x")
+    finally:
+        os.close(descriptor)
+    assert files.is_full(caught.value)
+    error = files.storage_error("a\x1b[2Jb", caught.value)
+    assert "the disk is full" in str(error)
+    assert "\x1b" not in str(error)
+    assert error.exit_code == ExitCode.NOT_MEASURED
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="missing/file cannot be written: No such file"):
+        write_whole(tmp_path / "missing" / "file", "x")
+    assert not files.is_full(OSError(errno.EACCES, "no"))
