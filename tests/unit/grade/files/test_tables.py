@@ -167,7 +167,7 @@ def test_what_arrow_and_pandas_read_differently_is_read_as_pandas_does(tmp_path:
     path = tmp_path / "table.csv"
     path.write_bytes(data)
     try:
-        expected = pd.read_csv(io.BytesIO(data), float_precision="round_trip")
+        expected = read_exactly(io.BytesIO(data))
     except (pd.errors.ParserError, ValueError):
         with pytest.raises(InvalidSubmissionError):
             read_frame(path)
