@@ -30,6 +30,7 @@ JOB = ROOT / "sample_jobs" / "medication_reminder.yml"
 SUBMISSIONS = ROOT / "sample_submissions"
 CAREFUL = SUBMISSIONS / "2026-11-20T09-00-00-GMT_run-group_careful" / "breast-cancer.csv"
 GOLDEN = ROOT / "tests" / "golden" / "demo-run.jsonl"
+TRANSCRIPTS = ROOT / "tests" / "golden" / "guards" / "craft-md-gpt4.jsonl"
 RUN = "20261120-210356-44c7"
 TASK = "oncology/breast-cancer"
 OWN = "lab/own"
@@ -155,7 +156,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 CHECKS = (
     ("--version",), ("--help",), ("schema",), ("check", "{job}"), ("new", "{out}/new.yml", "--yes", "--offline"),
-    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"),
+    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("samples",), ("guards", str(TRANSCRIPTS)),
 )  # fmt: skip
 GRADING = (
     ("tasks", "list", "--json"), ("tasks", "show", TASK), ("tasks", "prepare", OWN, "--tasks-dir", "{tasks}"),
