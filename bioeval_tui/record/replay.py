@@ -65,6 +65,11 @@ class Player:
         self.at = 0
 
     @property
+    def heading(self) -> int:
+        """How many events will have been given where it was sent last: it may still be on its way."""
+        return max(self.at, self._target)
+
+    @property
     def paused(self) -> bool:
         """Whether nothing is given until it goes on, steps or is sent somewhere."""
         return self._paused

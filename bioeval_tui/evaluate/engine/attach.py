@@ -137,7 +137,8 @@ class ReplayedRun:
         self._clock = clock
         self._events: Sequence[RunEvent] = ()
         self._player: Player | None = None
-        self._begin = 0
+        self._begin: int | None = None
+        """Where the next `events` begin, once the replay was sent back."""
         self._paused = False
 
     async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
@@ -146,9 +147,9 @@ class ReplayedRun:
         self._events = recording.events
         self.marks = [TurnMark(*place) for place in turn_ends(self._events)]
         self._player = Player(
-            self._events, self.speed, begin=self._begin, paused=self._paused, clock=self._clock
+            self._events, self.speed, begin=self._begin or 0, paused=self._paused, clock=self._clock
         )
-        self._begin = 0
+        self._begin = None
         async for batch in self._player.play():
             yield batch
         if not isinstance(recording.events[-1], RunEnded):
@@ -184,13 +185,20 @@ class ReplayedRun:
 
     def begin_before_last(self) -> None:
         """Let the next `events` begin, waiting, one message before the newest."""
-        self._begin = before_last_message(self._events, self._player.at if self._player else 0)
+        self._begin = before_last_message(self._events, self.heading)
         self._paused = True
 
     @property
     def given(self) -> int:
         """How many events were given so far."""
         return self._player.at if self._player else 0
+
+    @property
+    def heading(self) -> int:
+        """How many events will have been given where it was sent last: it may still be on its way."""
+        if self._begin is not None:
+            return self._begin
+        return self._player.heading if self._player else 0
 
     @property
     def now_s(self) -> float:
@@ -200,18 +208,23 @@ class ReplayedRun:
     def seek(self, count: int) -> bool:
         """Go to where `count` events are given, and wait there; False when `events` must begin anew for that."""
         self._paused = True
-        if self._player is not None and count >= self._player.at < len(self._events):
+        if self._player is None or self._begin is not None:
+            self._begin = count  # `events` are about to begin
+            return self._player is not None
+        if count >= self._player.at < len(self._events):
             self._player.go_to(count)
             return True
         self._begin = count
         return False
 
     def _go_to(self, find: Callable[[Sequence[RunEvent], int], int | None]) -> bool:
-        player = self._player
-        place = find(self._events, player.at) if player is not None else None
-        if player is not None and place is not None:
-            player.go_to(place)
+        place = find(self._events, self.heading)
+        if place is not None:
             self._paused = True
+            if self._begin is not None:
+                self._begin = place
+            elif self._player is not None:
+                self._player.go_to(place)
         return place is not None
 
     async def send(self, intent: Intent) -> str | None:

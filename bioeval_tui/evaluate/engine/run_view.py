@@ -91,6 +91,11 @@ class Playback(Protocol):
         ...
 
     @property
+    def heading(self) -> int:
+        """How many events will have been given where it was sent last: it may still be on its way."""
+        ...
+
+    @property
     def now_s(self) -> float:
         """How far the replay is, in recorded seconds."""
         ...
