@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from textual import events
 
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.tui.services import MedalRow
+from bioeval_tui.tui.items import MedalRow
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.app import BioevalApp
@@ -74,7 +74,7 @@ async def use(source: Source, length: int) -> list[float]:
         app = cast("BioevalApp", pilot.app)
         await pilot.pause()
         figures = [await opened(app, length)]
-        for before, key in (("", "right"), ("slash", "7"), ("enter", "g"), ("g", "down")):
+        for before, key in (("", "right"), ("slash", "7"), ("enter", "tab"), ("tab", "down")):
             if before:
                 await pilot.press(before)
             figures.append(await painted(app, lambda key=key: press(app, key)))  # type: ignore[misc]

@@ -37,63 +37,13 @@ KNOWN_CIRCLES: list[set[str]] = [
         "bioeval_tui.grade.validate",
     },
     {
-        "bioeval_tui.tui.app",
-        "bioeval_tui.tui.batch.grid",
-        "bioeval_tui.tui.benchmarks.benchmark_detail",
-        "bioeval_tui.tui.benchmarks.benchmarks",
-        "bioeval_tui.tui.jobs.jobs",
-        "bioeval_tui.tui.jobs.run_dialog",
-        "bioeval_tui.tui.live.assertion_detail",
-        "bioeval_tui.tui.live.live",
-        "bioeval_tui.tui.live.live_control",
-        "bioeval_tui.tui.live.live_grid",
-        "bioeval_tui.tui.live.live_keys",
-        "bioeval_tui.tui.live.live_presenting",
-        "bioeval_tui.tui.live.live_reading",
-        "bioeval_tui.tui.live.live_replay",
-        "bioeval_tui.tui.live.quit",
-        "bioeval_tui.tui.live.replay_dialog",
-        "bioeval_tui.tui.live.score_card",
-        "bioeval_tui.tui.medals.findings",
-        "bioeval_tui.tui.medals.medal_detail",
-        "bioeval_tui.tui.medals.medals",
-        "bioeval_tui.tui.medals.medals_keys",
-        "bioeval_tui.tui.review.review",
-        "bioeval_tui.tui.review.review_dialog",
-        "bioeval_tui.tui.review.review_keys",
-        "bioeval_tui.tui.runs.compare",
-        "bioeval_tui.tui.runs.runs",
-        "bioeval_tui.tui.shared.base",
-        "bioeval_tui.tui.shared.columns",
-        "bioeval_tui.tui.shared.commands",
-        "bioeval_tui.tui.shared.dialog",
-        "bioeval_tui.tui.shared.export",
-        "bioeval_tui.tui.shared.form_dialog",
-        "bioeval_tui.tui.shared.help",
-        "bioeval_tui.tui.shared.keys",
-        "bioeval_tui.tui.shared.leaving",
-        "bioeval_tui.tui.shared.list_screen",
-        "bioeval_tui.tui.shared.path_dialog",
-        "bioeval_tui.tui.shared.places",
-        "bioeval_tui.tui.shared.work",
-    },
-    {
         "bioeval_tui.tui.live.transcript.blocks",
         "bioeval_tui.tui.live.transcript.paint",
-    },
-    {
-        "bioeval_tui.tui.medals.medal_table_view",
-        "bioeval_tui.tui.medals.medals_view",
-        "bioeval_tui.tui.shared.listing_view",
-    },
-    {
-        "bioeval_tui.tui.review.review_items",
-        "bioeval_tui.tui.services",
     },
 ]
 """The circles that are still to be cut. Take one off the list when it is gone; never add one."""
 
-MOST_FUNCTION_LEVEL_IMPORTS = 474
+MOST_FUNCTION_LEVEL_IMPORTS = 468
 """How many imports stand inside functions. Lower it with each one that moves to the top of its file."""
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.run_view import RunView
     from bioeval_tui.evaluate.engine.spec import EngineSpec
     from bioeval_tui.settings import Settings
-    from bioeval_tui.tui.app import BioevalApp, Mode
+    from bioeval_tui.tui.app import BioevalApp
     from bioeval_tui.tui.services import Services
 
 OnQuit = Literal["cancel", "ask", "leave"]
@@ -160,7 +160,7 @@ def show_tab(
 
     inner = AppServices(settings, job_places=places)
     services = cast("Services", ReadOnlyServices(inner)) if read_only else inner
-    screen: Mode = "runs" if read_only else "jobs"
+    screen = "runs" if read_only else "jobs"
     start = partial(services.open_recording, run_id, speed=1.0) if run_id else screen
     app = ReadOnlyApp if read_only else BioevalApp
     try:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
@@ -18,7 +16,10 @@ from textual.filter import LineFilter
 from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.record.masking.proxy import masked
 from bioeval_tui.text import home_relative
-from bioeval_tui.tui.shared.keymap import named, resolve, use_keys
+from bioeval_tui.tui import screens
+from bioeval_tui.tui.keys import bindings, places
+from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.keymap import resolve, use_keys
 from bioeval_tui.tui.shared.leaving import LeavingApp, OnQuit
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
 from bioeval_tui.tui.shared.themes import DEFAULT_VARIABLES, THEMES
@@ -30,15 +31,10 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.batch.grid import GridScreen
-    from bioeval_tui.tui.benchmarks.benchmarks import BenchmarksScreen
-    from bioeval_tui.tui.jobs.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
-    from bioeval_tui.tui.live.run_link import Opener
-    from bioeval_tui.tui.medals.medals import MedalsScreen
     from bioeval_tui.tui.runs.runs import RunsScreen
-    from bioeval_tui.tui.services import Services
+    from bioeval_tui.tui.services import Opener, Services
 
-Mode = Literal["jobs", "live", "runs", "benchmarks", "medals"]
 MOST_TOLD = 3
 """So many wrong entries are told at once."""
 
@@ -56,7 +52,7 @@ class BioevalApp(LeavingApp):
     """The terminal application.
 
     `start` is what to open first: a request to run, a function that opens a run (a replay, an attached run),
-    or a screen by its mode. `on_quit` says what becomes of a live run when the screen closes: `cancel` it, `ask`,
+    or a screen by its name. `on_quit` says what becomes of a live run when the screen closes: `cancel` it, `ask`,
     or `leave` it running. `pictures` is where screenshots go, the current folder by default; `clock` is
     monotonic, in seconds.
     """
@@ -65,31 +61,16 @@ class BioevalApp(LeavingApp):
     DEFAULT_MODE = "live"
     COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {_commands}  # type: ignore[assignment]
     CSS_PATH = Path(__file__).with_name("app.tcss")  # a relative path is taken from a subclass's own folder
-    BINDINGS: ClassVar[list[BindingType]] = named(
-        "app",
-        [
-            Binding("1", "go('jobs')", "jobs", tooltip="Go to the job files"),
-            Binding("2", "go('live')", "live run", show=False, tooltip="Go to the run that is watched"),
-            Binding("3", "go('runs')", "runs", show=False, tooltip="Go to the history of runs"),
-            Binding(
-                "4", "go('benchmarks')", "benchmarks", show=False, tooltip="Go to the machine-learning tasks"
-            ),
-            Binding("5", "go('medals')", "medal table", show=False, tooltip="Go to the graded submissions"),
-            Binding("s", "picture", "screenshot", show=False, tooltip="Save this screen as an SVG picture"),
-            Binding(
-                "question_mark", "help", "help", key_display="?", tooltip="What this screen shows, its keys"
-            ),
-            Binding("ctrl+p", "command_palette", "palette", key_display="^p", tooltip="Every action by name"),
-            Binding("q", "leave_app", "quit", tooltip="Leave the program"),
-            Binding("ctrl+q", "leave_app", "quit", show=False, tooltip="Leave the program"),
-            Binding("ctrl+c", "interrupt", "quit", show=False, priority=True),
-        ],
-    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("app"),
+        # Not in the table: every terminal program ends by it, or copies.
+        Binding("ctrl+c", "interrupt", "quit", show=False, priority=True, id="app.interrupt"),
+    ]
 
     def __init__(
         self,
         services: Services,
-        start: RunRequest | Opener | Mode,
+        start: RunRequest | Opener | str,
         *,
         on_quit: OnQuit = "ask",
         theme: str | None = None,
@@ -112,20 +93,12 @@ class BioevalApp(LeavingApp):
         self._on_quit = on_quit
         self._start = start
         self._pictures = pictures
-        self.add_mode("jobs", self._jobs_screen)
-        self.add_mode("live", self._live_screen)
-        self.add_mode("runs", self._runs_screen)
-        self.add_mode("benchmarks", self._benchmarks_screen)
-        self.add_mode("medals", self._medals_screen)
+        for screen in screens.SCREENS:
+            self.add_mode(screen.mode, screen.make)
 
-    # Screens, made when they are first gone to
-
-    def _live_screen(self) -> LiveScreen:
-        from bioeval_tui.tui.live.live import LiveScreen
-
-        return LiveScreen(self._opener(), clock=self.clock)
-
-    def _opener(self) -> Opener | None:
+    @property
+    def opener(self) -> Opener | None:
+        """Opens the run that the application was started with; None when it was started on another screen."""
         start = self._start
         if isinstance(start, str):
             return None
@@ -133,34 +106,13 @@ class BioevalApp(LeavingApp):
             return start
         return partial(self.services.start_run, start)
 
-    def _jobs_screen(self) -> JobsScreen:
-        from bioeval_tui.tui.jobs.jobs import JobsScreen
-
-        return JobsScreen()
-
-    def _runs_screen(self) -> RunsScreen:
-        from bioeval_tui.tui.runs.runs import RunsScreen
-
-        return RunsScreen()
-
-    def _benchmarks_screen(self) -> BenchmarksScreen:
-        from bioeval_tui.tui.benchmarks.benchmarks import BenchmarksScreen
-
-        return BenchmarksScreen()
-
-    def _medals_screen(self) -> MedalsScreen:
-        from bioeval_tui.tui.medals.medals import MedalsScreen
-
-        return MedalsScreen(self.services.medals)
-
     def on_mount(self) -> None:
         """Take colours and changed keys into account."""
         self.set_class(self.few_colours or self.no_color, "-few-shades")
         self.set_class(self.few_colours, "-few-colours")
         self.set_class(self.no_color, "-no-colour")
         self.call_after_refresh(self.spare_collector)
-        if self.services.preferences.get("keys"):
-            self.run_worker(self._choose_keys(), group="keys")
+        self.choose_keys()
 
     def spare_collector(self) -> None:
         """Leave what is loaded by now out of every later garbage collection, until the app ends.
@@ -218,25 +170,21 @@ class BioevalApp(LeavingApp):
         self.theme = name
         self.services.keep("theme", name)
 
-    async def _choose_keys(self) -> None:
-        # The names are those of every screen; what these need is loaded beside the first paint, not before it.
-        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.shared.keys")
-        await asyncio.to_thread(module.all_places)
-        self.choose_keys()
-
     def choose_keys(self) -> None:
         """Answer to the keys that were kept; say which of them cannot be used."""
-        from bioeval_tui.tui.shared.base import BaseScreen
-        from bioeval_tui.tui.shared.keys import all_places
-
-        chosen = resolve(self.services.preferences.get("keys"), all_places())
-        self.keys = chosen.keys
-        use_keys(self, self.keys)
-        for screen in [screen for stack in self._screen_stacks.values() for screen in stack]:
-            screen.take_keys() if isinstance(screen, BaseScreen) else use_keys(screen, self.keys)
+        chosen = resolve(self.services.preferences.get("keys"), places())
+        if chosen.keys or self.keys:
+            self.keys = chosen.keys
+            use_keys(self, self.keys)
+            for screen in [screen for stack in self._screen_stacks.values() for screen in stack]:
+                screen.take_keys() if isinstance(screen, BaseScreen) else use_keys(screen, self.keys)
+            self.refresh_bindings()
         for problem in chosen.problems[:MOST_TOLD]:
             self.notify(problem, severity="warning", markup=False)
-        self.refresh_bindings()
+
+    def run_again(self) -> None:
+        """Start the run of the live screen, or its replay, once more."""
+        self.open_run(self.live.opener)
 
     def open_run(self, opener: Opener | None) -> None:
         """Show another run on the live screen; dialogs over it are closed."""
@@ -266,7 +214,7 @@ class BioevalApp(LeavingApp):
             while len(self.screen_stack) > 1:
                 self.pop_screen()
         live = self.live
-        live.look_at(key.condition, key.trial)
+        live.conversations.look_at(key.condition, key.trial)
         live.from_grid, live.batch_id = True, batch_id
         live.refresh_keys()
 
@@ -296,7 +244,7 @@ class BioevalApp(LeavingApp):
 
     def action_change_keys(self) -> None:
         """Show every key, to be changed."""
-        from bioeval_tui.tui.shared.keys import KeysDialog
+        from bioeval_tui.tui.shared.keys_dialog import KeysDialog
 
         self.push_screen(KeysDialog())
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bioeval_tui.errors import Problem
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.task_report import TaskReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +95,22 @@ class Examined:
 
     status: Literal["valid", "invalid", "not_graded"]
     findings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MedalRow:
+    """One graded, invalid or not graded submission. Exactly one of `report` and `not_graded` is set."""
+
+    task_id: str
+    agent: str
+    file: str
+    """What was handed in, as it is shown; `path` is where it is read from, when that is known."""
+    report: TaskReport | None = None
+    not_graded: str | None = None
+    leaderboard: tuple[float, ...] = ()
+    """Scores best first, for the scale and the places around; empty when not known."""
+    human: float | None = None
+    domain: str = ""
+    folder: Path | None = None
+    """Where its grading report stands, and reviews of it beside; None when it was graded without one."""
+    path: Path | None = None

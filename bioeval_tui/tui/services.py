@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval_tui.evaluate.engine.run_view import RunRequest, RunView
 from bioeval_tui.report.compared import RunComparison, RunSummary
-from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 
 if TYPE_CHECKING:  # the first paint waits for no event model
-    from bioeval_tui.grade.task_report import TaskReport
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
 
-__all__ = ["MedalRow", "Services"]
-
-
-@dataclass(frozen=True, slots=True)
-class MedalRow:
-    """One graded, invalid or not graded submission. Exactly one of `report` and `not_graded` is set."""
-
-    task_id: str
-    agent: str
-    file: str
-    """What was handed in, as it is shown; `path` is where it is read from, when that is known."""
-    report: TaskReport | None = None
-    not_graded: str | None = None
-    leaderboard: tuple[float, ...] = ()
-    """Scores best first, for the scale and the places around; empty when not known."""
-    human: float | None = None
-    domain: str = ""
-    folder: Path | None = None
-    """Where its grading report stands, and reviews of it beside; None when it was graded without one."""
-    path: Path | None = None
+Opener = Callable[[], Awaitable[RunView]]
+"""Opens a run: a new one, one that goes on elsewhere, or a recording."""
 
 
 class Services(Protocol):

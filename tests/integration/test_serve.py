@@ -386,7 +386,7 @@ async def test_two_tabs_in_a_browser(tmp_path: Path) -> None:
             # Keys work, and a replay runs in its own time: the first words come before the last.
             first = await opened(context, server.link)
             await first.until("1 run")
-            await first.press("p")
+            await first.press("Space")
             await first.until("true to the recorded times")
             await first.press("Enter")
             await first.until("[PATIENT-1]")

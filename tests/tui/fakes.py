@@ -15,9 +15,8 @@ from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, r
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.compared import RunComparison, RunSummary
 from bioeval_tui.tui.batch.batch_view import Glance
-from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
-from bioeval_tui.tui.services import MedalRow
 
 
 class FakeView:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from datetime import datetime
 
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport
-from bioeval_tui.tui.services import MedalRow
+from bioeval_tui.tui.items import MedalRow
 
 
 def board(size: int, worst: float, best: float) -> tuple[float, ...]:

@@ -22,7 +22,7 @@ from bioeval_tui.tui.live.quit import QuitScreen
 from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.help import HelpScreen
-from bioeval_tui.tui.shared.keys import KeysDialog
+from bioeval_tui.tui.shared.keys_dialog import KeysDialog
 from bioeval_tui.tui.shared.line_filter import SafeLines
 from bioeval_tui.tui.shared.places import PlacesDialog
 from bioeval_tui.tui.shared.themes import THEMES
@@ -38,7 +38,7 @@ async def test_quitting_a_demo_cancels_its_run() -> None:
     assert view.closed
 
 
-@pytest.mark.parametrize(("key", "sent"), [("l", []), ("x", [Intent("cancel")])])
+@pytest.mark.parametrize(("key", "sent"), [("l", []), ("X", [Intent("cancel")])])
 async def test_quitting_asks_whether_to_leave_the_run(key: str, sent: list[Intent]) -> None:
     view = FakeView(scripted_run(), hold_at=100)
     async with opened(view) as (app, pilot):
@@ -245,8 +245,8 @@ async def test_keys_of_the_list_the_screen_and_the_app_can_be_clicked_in_the_foo
 async def test_a_conversation_that_is_clicked_is_the_one_that_keys_act_on() -> None:
     view = FakeView(scripted_run(), hold_at=100)
     async with opened(view) as (app, pilot):
-        assert app.live.active == "withheld"
+        assert app.live.watched.condition == "withheld"
         await pilot.click("#talk-supplied Transcript", offset=(10, 20))
-        await until(pilot, lambda: app.live.active == "supplied")
+        await until(pilot, lambda: app.live.watched.condition == "supplied")
         await pilot.click("#talk-withheld TalkHead", offset=(10, 0))
-        await until(pilot, lambda: app.live.active == "withheld")
+        await until(pilot, lambda: app.live.watched.condition == "withheld")

@@ -82,8 +82,8 @@ async def test_links_of_a_description_lead_nowhere() -> None:
 async def test_preparing_tells_its_steps_and_ends() -> None:
     services = given(steps=("getting the data", "preparing the split"))
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
-        assert "p prepare" in screen_text(app).splitlines()[-1]
-        await pilot.press("p")
+        assert "P prepare" in screen_text(app).splitlines()[-1]
+        await pilot.press("P")
         await until(pilot, lambda: "is prepared" in screen_text(app))
         await until(pilot, lambda: "4 prepared" in screen_text(app))
     assert services.asked == [("prepare", "epidemiology/nhefs-mortality")]
@@ -92,7 +92,7 @@ async def test_preparing_tells_its_steps_and_ends() -> None:
 async def test_preparing_can_be_stopped() -> None:
     services = given(steps=("getting the data",), hold=True)
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
-        await pilot.press("p")
+        await pilot.press("P")
         await until(pilot, lambda: "· getting the data" in screen_text(app))
         assert "esc stop" in screen_text(app)
         await pilot.press("escape")
@@ -105,7 +105,7 @@ async def test_preparing_that_fails_says_why() -> None:
     services = given(steps=("getting the data",))
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
         services.error = BioevalError("no network: connect, or put the files into raw/")
-        await pilot.press("p")
+        await pilot.press("P")
         await until(pilot, lambda: "✗ no network" in screen_text(app))
         services.error = None
         await pilot.press("escape")
@@ -118,11 +118,11 @@ async def test_what_is_prepared_is_not_offered_again_and_a_broken_task_offers_no
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("down")
         await loaded(app, pilot)
-        assert "p prepare" not in screen_text(app).splitlines()[-1]
+        assert "P prepare" not in screen_text(app).splitlines()[-1]
         await pilot.press("down", "down", "down")
         await loaded(app, pilot)
         assert "g grade" not in screen_text(app).splitlines()[-1]
-        await pilot.press("p", "v", "g")
+        await pilot.press("P", "V", "g")
         await loaded(app, pilot)
         assert isinstance(app.screen, BenchmarksScreen)
     assert services.asked == []
@@ -147,7 +147,7 @@ async def test_grading_a_file_opens_its_medal_card(size: tuple[int, int]) -> Non
 async def test_the_last_file_of_a_task_is_offered_again() -> None:
     services = given(preferences={"benchmarks.files": {"oncology/breast-cancer": "/data/kept.csv"}})
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
-        await pilot.press("down", "down", "v")
+        await pilot.press("down", "down", "V")
         await loaded(app, pilot)
         assert "/data/kept.csv" in screen_text(app)
         await pilot.press("enter")
@@ -159,7 +159,7 @@ async def test_the_last_file_of_a_task_is_offered_again() -> None:
 async def test_validating_lists_every_finding(size: tuple[int, int]) -> None:
     found = Examined("invalid", ("3 ids are missing: a, b, c", "column `p` [/x] holds text in line 7"))
     async with opened(None, size, services=given(examined=found), start="benchmarks") as (app, pilot):
-        await pilot.press("down", "v", *"/a.csv", "enter")
+        await pilot.press("down", "V", *"/a.csv", "enter")
         await until(pilot, lambda: isinstance(app.screen, FindingsDialog))
         await loaded(app, pilot)
         text = screen_text(app)
@@ -171,7 +171,7 @@ async def test_validating_lists_every_finding(size: tuple[int, int]) -> None:
         assert isinstance(app.screen, BenchmarksScreen)
 
 
-@pytest.mark.parametrize(("key", "what"), [("g", "grade"), ("v", "examine")])
+@pytest.mark.parametrize(("key", "what"), [("g", "grade"), ("V", "examine")])
 async def test_grading_and_validating_can_be_stopped(key: str, what: str) -> None:
     services = given(hold=True)
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
@@ -201,7 +201,7 @@ async def test_filter_sort_and_reverse(size: tuple[int, int]) -> None:
         await pilot.press("slash", *"regression", "enter")
         await loaded(app, pilot)
         assert "2 shown" in screen_text(app)
-        await pilot.press("escape", "right", "r")
+        await pilot.press("escape", "right", "R")
         await loaded(app, pilot)
         assert "ready▴" in screen_text(app)
     assert services.preferences["benchmarks.sorting"] == [1, True]
@@ -219,7 +219,7 @@ async def test_tab_goes_to_the_description_and_y_copies_the_id() -> None:
 async def test_no_tasks_says_where_they_come_from(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(tasks=[]), start="benchmarks") as (app, pilot):
         assert "BIOEVAL_TASKS_DIR" in screen_text(app)
-        await pilot.press("enter", "p", "v", "g", "y", "tab", "r")
+        await pilot.press("enter", "P", "V", "g", "y", "tab", "R")
         assert isinstance(app.screen, BenchmarksScreen)
 
 

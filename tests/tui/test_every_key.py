@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 import history
@@ -14,15 +16,16 @@ from driving import loaded, opened
 from fakes import FakeServices, FakeView
 from medal_rows import sample_rows
 from run_script import run_of_trials, scripted_run
-from textual.binding import Binding
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from bioeval_tui import tui
 from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.keys import Placed, placed
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.dialog import Dialog
-from bioeval_tui.tui.shared.keys import KeyRows, KeysDialog, _subclasses, all_places
+from bioeval_tui.tui.shared.keys_dialog import KeyRows, KeysDialog
 from bioeval_tui.tui.shared.keys_footer_widget import key_name
 from bioeval_tui.tui.shared.list_screen import ListScreen
 
@@ -38,17 +41,17 @@ STATES: dict[str, Reach] = {
     "LiveScreen panel": (None, 185, ("i", "i", "i")),
     "AssertionDetail": (None, 185, ("i", "i", "i", "enter")),
     "ScoreCard": (None, None, ()),
-    "GridScreen": (None, -1, ("a",)),
+    "GridScreen": (None, -1, ("A",)),
     "HelpScreen": ("jobs", None, ("question_mark",)),
     "KeysDialog": ("jobs", None, ("question_mark", "c")),
     "RunsScreen": ("runs", None, ("down", "m", "m")),
     "CompareDialog": ("runs", None, ("down", "m", "m", "equals_sign")),
-    "ReplayDialog": ("runs", None, ("down", "p")),
+    "ReplayDialog": ("runs", None, ("down", "space")),
     "BenchmarksScreen": ("benchmarks", None, ("down", "down")),
     "BenchmarkDialog": ("benchmarks", None, ("down", "down", "enter")),
     "PathDialog": ("benchmarks", None, ("down", "down", "g")),
     "MedalsScreen": ("medals", None, ()),
-    "MedalsScreen grouped": ("medals", None, ("g",)),
+    "MedalsScreen grouped": ("medals", None, ("tab",)),
     "ColumnsDialog": ("medals", None, ("c",)),
     "ExportDialog": ("medals", None, ("x",)),
     "MedalDetail": ("medals", None, ("enter",)),
@@ -64,7 +67,6 @@ ELSEWHERE = {
     "play_back": "test_live_replay",
     "turn": "test_live_replay",
     "edge": "test_live_replay",
-    "replayed_trial": "test_live_replay",
     "speed": "test_live_replay",
     "next_failure": "test_live_replay",
     "stop_presenting": "test_live_replay",
@@ -83,7 +85,7 @@ ELSEWHERE = {
     "link": "test_live_reading",
     "undo": "test_runs_screen",
     "answer": "test_app",
-    "doctor": "test_medals_screen",
+    "validate": "test_medals_screen",
 }
 """Actions that apply only after something else has happened, and the file whose tests press their keys."""
 
@@ -206,17 +208,30 @@ def test_no_other_screen_has_a_key_that_nothing_presses() -> None:
 
 def screens() -> dict[str, type[Any]]:
     """Return every screen and dialog by the name of its class."""
-    all_places()  # loads them
-    return {screen.__name__: screen for screen in _subclasses(BaseScreen, Dialog)}
+    for module in walk_packages(tui.__path__, f"{tui.__name__}."):
+        if not module.name.startswith(f"{tui.__name__}.data"):
+            import_module(module.name)
+    found: dict[str, type[Any]] = {}
+    left: list[type[Any]] = [BaseScreen, Dialog]
+    while left:
+        left += (below := left.pop().__subclasses__())
+        found |= {kind.__name__: kind for kind in below if kind.__module__.startswith(tui.__name__)}
+    return found
+
+
+def keys_of(screen: type[Any]) -> list[Placed]:
+    """Return the rows of the table of keys that are a screen's own, and its widgets', but for keys to move about."""
+    own = {binding.id for binding in screen.__dict__.get("BINDINGS", ())}
+    owners = {name.partition(".")[0] for name in own} - {"app", "dialog"}
+    return [row for row in placed() if row.place.partition("/")[0] in owners]
 
 
 def missing(screen: type[Any], done: set[str]) -> list[str]:
     """Return the keys of a screen that were not pressed here, nor in a test of its own."""
     texts = {path.stem: path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py")}
     found = []
-    for binding in screen.__dict__.get("BINDINGS", ()):
-        assert isinstance(binding, Binding)
-        action, key = plain(binding.action), binding.key.split(",")[0]
+    for row in keys_of(screen):
+        action, key = plain(row.key.action), row.key.keys.split(",")[0]
         if action in done or action.startswith("app."):
             continue
         own = [text for text in texts.values() if screen.__name__ in text and presses(text, key)]

@@ -58,35 +58,35 @@ def test_a_run_gives_a_glance_at_what_was_held_goes_on_and_is_to_come() -> None:
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 async def test_a_run_of_trials_opens_the_conversation_that_is_chosen(size: tuple[int, int]) -> None:
     async with opened(FakeView(run_of_trials(4, end=False)), size) as (app, pilot):
-        await pilot.press("a")
+        await pilot.press("A")
         await until(pilot, lambda: isinstance(app.screen, GridScreen) and bool(app.screen.shown))
         assert "supplied · trial 3" in screen_text(app)
         await pilot.press("right", "enter")
-        await until(pilot, lambda: (app.live.active, app.live.trial) == ("withheld", 4))
+        await until(pilot, lambda: (app.live.watched.condition, app.live.watched.trial) == ("withheld", 4))
         await loaded(app, pilot)
         assert "esc grid" in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, GridScreen) and bool(app.screen.shown))
         await pilot.press("enter")
-        await until(pilot, lambda: (app.live.active, app.live.trial) == ("supplied", 3))
+        await until(pilot, lambda: (app.live.watched.condition, app.live.watched.trial) == ("supplied", 3))
 
 
 async def test_brackets_go_from_trial_to_trial_and_stop_at_the_ends() -> None:
     async with opened(FakeView(run_of_trials(3, end=False))) as (app, pilot):
-        await until(pilot, lambda: app.live.trial == 3)
-        await pilot.press("left_square_bracket")
-        assert app.live.trial == 2
+        await until(pilot, lambda: app.live.watched.trial == 3)
+        await pilot.press("left_curly_bracket")
+        assert app.live.watched.trial == 2
         await loaded(app, pilot)
         assert "evaluator failed" in screen_text(app)
-        await pilot.press("left_square_bracket", "left_square_bracket")
-        assert app.live.trial == 1
-        await pilot.press("right_square_bracket", "right_square_bracket", "right_square_bracket")
-        assert app.live.trial == 3
+        await pilot.press("left_curly_bracket", "left_curly_bracket")
+        assert app.live.watched.trial == 1
+        await pilot.press("right_curly_bracket", "right_curly_bracket", "right_curly_bracket")
+        assert app.live.watched.trial == 3
 
 
 async def test_a_run_of_one_trial_has_no_grid() -> None:
     async with opened(FakeView(scripted_run(), hold_at=100)) as (app, pilot):
-        await pilot.press("a", "left_square_bracket")
+        await pilot.press("A", "left_curly_bracket")
         assert app.screen is app.live
 
 
@@ -170,7 +170,7 @@ async def test_quitting_a_batch_asks_and_stops_all_of_it() -> None:
         await shown(app, pilot)
         await pilot.press("q")
         await loaded(app, pilot)
-        await pilot.press("x")
+        await pilot.press("X")
         await until(pilot, lambda: app._exit)
     assert ("stop", "b1") in services.asked
     assert services.view is not None
@@ -183,7 +183,7 @@ async def test_a_batch_that_cannot_be_read_says_so() -> None:
         await shown(app, pilot)
         await pilot.press("escape")
         services.error = OSError("the disk is away")
-        await pilot.press("a")
+        await pilot.press("A")
         await until(pilot, lambda: "the disk is away" in screen_text(app))
 
 
@@ -222,11 +222,11 @@ async def test_the_history_opens_the_batch_of_a_run() -> None:
     services = batch_services()
     services.history = [replace(run, batch_id="b1" if at == 1 else None) for at, run in enumerate(history())]
     async with opened(None, services=services, start="runs") as (app, pilot):
-        assert "a its batch" not in screen_text(app)
+        assert "A its batch" not in screen_text(app)
         await pilot.press("down")
         await loaded(app, pilot)
-        assert "a its batch" in screen_text(app)
-        await pilot.press("a")
+        assert "A its batch" in screen_text(app)
+        await pilot.press("A")
         await shown(app, pilot)
         assert ("batch", "b1") in services.asked
         await pilot.press("escape")

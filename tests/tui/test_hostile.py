@@ -9,7 +9,7 @@ from driving import NARROW, WIDE, loaded, opened
 from hostile import CORPUS, hostile_services
 from textual.pilot import OutOfBounds, Pilot
 
-from bioeval_tui.tui.app import BioevalApp, Mode
+from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.shared.line_filter import SafeLines
 
 UNSAFE = {*range(0x20), 0x7F, *range(0x80, 0xA0), 0x202E, 0x2066, 0x2069, 0x200B, 0xFEFF, 0x2028}
@@ -19,8 +19,8 @@ PATHS = (
     (None, ("escape", "i", "i", "i", "enter")),
     (None, ("escape", "slash", "a")),
     ("medals", ("down", "enter")),
-    ("medals", ("g",)),
-    ("medals", ("end", "up", "d")),
+    ("medals", ("tab",)),
+    ("medals", ("end", "up", "V")),
     ("jobs", ("down", "enter")),
     ("runs", ("down", "question_mark")),
     ("benchmarks", ("down", "enter")),
@@ -28,8 +28,8 @@ PATHS = (
 
 FURTHER = (
     (None, ("v",)),  # review, with the judge's words
-    (None, ("v", "o")),
-    ("runs", ("a",)),  # a batch at a glance
+    (None, ("v", "S")),
+    ("runs", ("A",)),  # a batch at a glance
     ("runs", ("m", "down", "m", "equals_sign")),  # a comparison
     ("jobs", ("enter",)),  # the run dialog
 )
@@ -67,7 +67,7 @@ async def click_about(pilot: Pilot[None]) -> None:
     ids=map(str, range(len(CORPUS) + 1)),
 )
 async def test_it_is_shown_everywhere_and_does_nothing(
-    paths: Sequence[tuple[Mode | None, tuple[str, ...]]], text: str
+    paths: Sequence[tuple[str | None, tuple[str, ...]]], text: str
 ) -> None:
     screens = set()
     for at, (start, keys) in enumerate(paths):

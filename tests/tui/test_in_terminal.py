@@ -26,7 +26,7 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.services import RunRequest
 BioevalApp(hostile_services({text!r}), RunRequest(jobs=()), on_quit="leave").run()
 """
-KEYS = (b"\x1b", b"\t", b"e", b"i", b"5", b"g", b"g", b"\r", b"\x1b", b"1", b"3", b"4", b"?", b"\x1b")
+KEYS = (b"\x1b", b"\t", b"e", b"i", b"5", b"\t", b"\t", b"\r", b"\x1b", b"1", b"3", b"4", b"?", b"\x1b")
 
 
 def printed(text: str) -> bytes:
@@ -95,7 +95,7 @@ def test_the_demo_in_a_real_terminal_runs_shows_and_leaves(tmp_path: Path) -> No
     )
     try:
         wait_for(name, "uplift by facts")
-        tmux(name, "send-keys", "-t", "s", "m")
+        tmux(name, "send-keys", "-t", "s", "5")
         wait_for(name, "all graded")
         tmux(name, "send-keys", "-t", "s", "q")
         left = wait_for(name, "EXIT=")

@@ -149,7 +149,7 @@ async def test_a_broken_job_does_not_run_and_says_where_to_look() -> None:
         await pilot.press("down", "r")
         await until(pilot, lambda: "drug_interaction cannot run" in screen_text(app))
         told = [n.message for n in app._notifications]
-        assert told == ["drug_interaction cannot run: 2 errors; e edits it at line 8"]
+        assert told == ["drug_interaction cannot run: 2 errors; ^e edits it at line 8"]
         assert isinstance(app.screen, JobsScreen)
 
 
@@ -157,14 +157,14 @@ async def test_edit_opens_the_file_at_its_first_error(monkeypatch: pytest.Monkey
     services = given()
     async with opened(None, services=services, start="jobs") as (app, pilot):
         monkeypatch.setattr(app, "suspend", nullcontext)
-        await pilot.press("down", "e")
+        await pilot.press("down", "ctrl+e")
         await loaded(app, pilot)
     assert services.asked == [("edit", ("drug_interaction.yml", 8))]
 
 
 async def test_edit_says_so_where_no_editor_can_be_opened() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
-        await pilot.press("e")
+        await pilot.press("ctrl+e")
         await until(pilot, lambda: "editor cannot be opened" in screen_text(app))
 
 
@@ -208,7 +208,7 @@ async def test_a_click_on_a_heading_sorts() -> None:
 
 async def test_o_shows_the_runs_of_the_job() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
-        await pilot.press("end", "o")
+        await pilot.press("end", "A")
         await until(pilot, lambda: app.current_mode == "runs")
         await loaded(app, pilot)
         assert "3 shown: “variant_triage”" in screen_text(app)
@@ -257,7 +257,7 @@ async def test_an_empty_screen_says_what_to_do_first(size: tuple[int, int]) -> N
         assert "No job files here" in screen_text(app)
         assert "bioeval-tui app FOLDER" in screen_text(app)
         assert "edit" not in screen_text(app).splitlines()[-1]
-        await pilot.press("enter", "r", "e", "o", "slash", "right", "y", "tab")
+        await pilot.press("enter", "r", "ctrl+e", "A", "slash", "right", "y", "tab")
         assert isinstance(app.screen, JobsScreen)
 
 
@@ -283,7 +283,7 @@ async def test_hostile_files_are_literal() -> None:
         assert "[/x] [@click=app.quit]t" in screen_text(app)
         await pilot.click(SourceView, offset=(8, 0))
         await pilot.click(RowList, offset=(3, 0), times=2)
-        await pilot.press("e", "y")
+        await pilot.press("ctrl+e", "y")
         await loaded(app, pilot)
         assert app.is_running
 

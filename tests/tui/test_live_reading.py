@@ -13,13 +13,17 @@ async def test_scrolling_one_shows_the_same_turn_in_the_other() -> None:
     async with opened(FakeView(scripted_run()), SMALL) as (app, pilot):
         await pilot.press("escape")
         await loaded(app, pilot)
-        withheld, supplied = (app.live.talks[name].transcript for name in ("withheld", "supplied"))
+        withheld, supplied = (
+            app.live.conversations.talks[name].transcript for name in ("withheld", "supplied")
+        )
         withheld.focus()
         await pilot.press("home", "down", "down", "down", "down", "down", "down")
         await loaded(app, pilot)
         talks = app.live.state.conversations
         turn = {
-            key.condition: talk.message(app.live.talks[key.condition].transcript.top_message).turn
+            key.condition: talk.message(
+                app.live.conversations.talks[key.condition].transcript.top_message
+            ).turn
             for key, talk in talks.items()
         }
         assert turn["withheld"] == turn["supplied"] > 1
@@ -31,23 +35,23 @@ async def test_scrolling_one_shows_the_same_turn_in_the_other() -> None:
 async def test_unlinked_they_scroll_by_themselves_and_that_is_kept() -> None:
     services = FakeServices(FakeView(scripted_run()))
     async with opened(None, SMALL, services=services) as (app, pilot):
-        await pilot.press("escape", "l")
+        await pilot.press("escape", "L")
         await loaded(app, pilot)
-        app.live.talks["withheld"].transcript.focus()
+        app.live.conversations.talks["withheld"].transcript.focus()
         await pilot.press("home")
         await loaded(app, pilot)
-        assert app.live.talks["supplied"].transcript.following
+        assert app.live.conversations.talks["supplied"].transcript.following
         assert services.preferences["live.linked"] is False
-        await pilot.press("l")
+        await pilot.press("L")
         await loaded(app, pilot)
-        assert not app.live.talks["supplied"].transcript.following
+        assert not app.live.conversations.talks["supplied"].transcript.following
 
 
 async def test_y_copies_the_message_looked_at_or_the_row_of_a_panel() -> None:
     async with opened(FakeView(scripted_run(), hold_at=175), WIDE) as (app, pilot):
         await pilot.press("y")
         await until(pilot, lambda: app.clipboard != "")
-        talk = app.live.state.conversation(app.live.active)
+        talk = app.live.state.conversation(app.live.watched.condition)
         assert app.clipboard == talk.messages[-1].text
         await pilot.press("i", "y")
         await until(pilot, lambda: "Set a reminder" in app.clipboard)
@@ -65,20 +69,20 @@ async def test_density_and_events_are_found_again() -> None:
     async with opened(None, services=services) as (app, pilot):
         await pilot.press("escape")
         await loaded(app, pilot)
-        before = app.live.talks["supplied"].transcript.virtual_size.height
+        before = app.live.conversations.talks["supplied"].transcript.virtual_size.height
         await pilot.press("d", "e")
         await loaded(app, pilot)
-        dense = app.live.talks["supplied"].transcript.virtual_size.height
+        dense = app.live.conversations.talks["supplied"].transcript.virtual_size.height
         assert dense < before
     services.view = FakeView(scripted_run())
     async with opened(None, services=services) as (app, pilot):
-        assert app.live.talks["supplied"].transcript.virtual_size.height == dense
+        assert app.live.conversations.talks["supplied"].transcript.virtual_size.height == dense
 
 
 async def test_f_follows_or_stays_and_the_next_run_does_the_same() -> None:
     services = FakeServices(FakeView(scripted_run(), hold_at=175))
     async with opened(None, SMALL, services=services) as (app, pilot):
-        talks = [app.live.talks[name].transcript for name in ("withheld", "supplied")]
+        talks = [app.live.conversations.talks[name].transcript for name in ("withheld", "supplied")]
         assert all(talk.following for talk in talks)
         await pilot.press("f")
         await loaded(app, pilot)
@@ -89,9 +93,11 @@ async def test_f_follows_or_stays_and_the_next_run_does_the_same() -> None:
         assert [talk.top_message for talk in talks] == top
     services.view = FakeView(scripted_run(), hold_at=175)
     async with opened(None, SMALL, services=services) as (app, pilot):
-        assert not any(app.live.talks[name].transcript.following for name in ("withheld", "supplied"))
+        assert not any(
+            app.live.conversations.talks[name].transcript.following for name in ("withheld", "supplied")
+        )
         assert "f follow" in screen_text(app)
         await pilot.press("f")
         await loaded(app, pilot)
         assert services.preferences["live.follow"] is True
-        assert app.live.talks["withheld"].transcript.following
+        assert app.live.conversations.talks["withheld"].transcript.following

@@ -14,7 +14,8 @@ from bioeval_tui.evaluate.engine.attach import ReplayedRun
 from bioeval_tui.evaluate.engine.run_view import RunView
 from bioeval_tui.record.events import write_event
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.live.scrubber_widget import Scrubber
+from bioeval_tui.tui.live.replay_controls_widget import ReplayControls
+from bioeval_tui.tui.live.score_card import ScoreCard
 
 
 @pytest.fixture
@@ -56,27 +57,27 @@ async def test_steps_go_forward_and_back_by_one_message(view: ReplayedRun) -> No
         assert "‖ REPLAY" in screen_text(app)
 
 
-async def test_x_goes_to_the_next_assertion_that_fails(view: ReplayedRun) -> None:
+async def test_exclamation_mark_goes_to_the_next_assertion_that_fails(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
-        await pilot.press("x")
+        await pilot.press("!")
         await until(pilot, lambda: messages(app) == 2)
         checks = app.live.state.conversation("withheld").checks
         assert [check.status for found in checks.values() for check in found].count("failed") == 1
         for _ in range(8):
-            await pilot.press("x")
+            await pilot.press("!")
         await until(pilot, lambda: "No further assertion fails" in screen_text(app))
 
 
 async def test_speed_has_steps_and_ends_and_is_shown(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
-        await pilot.press("full_stop", "full_stop")
+        await pilot.press(">", ">")
         assert view.speed == 4
         await until(pilot, lambda: "REPLAY 4×" in screen_text(app))
         for _ in range(9):
-            await pilot.press("full_stop")
+            await pilot.press(">")
         assert view.speed == 32
         for _ in range(9):
-            await pilot.press("comma")
+            await pilot.press("<")
         assert view.speed == 0.5
 
 
@@ -91,9 +92,11 @@ async def test_space_plays_and_waits(view: ReplayedRun) -> None:
 async def test_a_live_run_has_none_of_these_keys() -> None:
     view = FakeView(scripted_run(), hold_at=100)
     async with opened(view) as (app, pilot):
-        await pilot.press("b", "x", "full_stop")
+        await pilot.press("b", "!", ">")
         assert view.sent == []
-        assert all(not app.live.check_action(action, ()) for action in ("hold", "play", "play_step", "speed"))
+        assert all(
+            not app.live.replay.check_action(action, ()) for action in ("hold", "play", "play_step", "speed")
+        )
 
 
 async def test_brackets_go_from_turn_to_turn_and_back(view: ReplayedRun) -> None:
@@ -117,11 +120,45 @@ async def test_brackets_go_from_turn_to_turn_and_back(view: ReplayedRun) -> None
         await until(pilot, lambda: messages(app) == 0)
 
 
+async def test_every_press_counts_however_quickly_they_come(view: ReplayedRun) -> None:
+    async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
+        for key in ["right_square_bracket"] * 4:
+            app.simulate_key(key)  # at once, before anything is drawn
+        await until(pilot, lambda: "withheld, turn 4 of" in screen_text(app))
+        for key in ["left_square_bracket"] * 3:
+            app.simulate_key(key)  # the run is shown anew for the first of them
+        await until(pilot, lambda: "withheld, turn 1 of" in screen_text(app))
+        before = messages(app)
+        for key in "nnn":
+            app.simulate_key(key)
+        await until(pilot, lambda: messages(app) == before + 3)
+        for key in "bb":
+            app.simulate_key(key)
+        await until(pilot, lambda: messages(app) == before + 1)
+
+
+async def test_the_keys_of_a_replay_work_over_the_score_card_and_close_it(view: ReplayedRun) -> None:
+    async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await pilot.press("[")
+        await until(pilot, lambda: app.screen is app.live and "supplied, turn" in screen_text(app))
+        assert app.live.state.ended is None
+        await until(pilot, lambda: app.live.check_action("score_card", ()) is True)
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await pilot.press("space")
+        await until(pilot, lambda: app.screen is app.live)
+        assert not view.paused
+
+
 async def test_the_bar_takes_clicks_and_with_the_focus_arrows(view: ReplayedRun) -> None:
     async with opened(None, NARROW, services=FakeServices(), **replayed(view)) as (app, pilot):
-        bar = app.live.query_one(Scrubber)
+        bar = app.live.query_one(ReplayControls)
         await until(pilot, lambda: bar.display and bar.region.height == 1)
-        await pilot.click(Scrubber, offset=(20, 0))
+        await pilot.click(ReplayControls, offset=(20, 0))
         await until(pilot, lambda: messages(app) > 2)
         before = messages(app)
         assert bar.has_focus
@@ -136,12 +173,12 @@ async def test_a_turn_of_another_trial_brings_that_trial(tmp_path: Path) -> None
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await until(pilot, lambda: bool(view.marks))
         second = next(mark for mark in view.marks if mark.trial == 2)
-        await app.live.seek(second)
-        await until(pilot, lambda: app.live.trial == 2 and "trial 2, turn 1 of" in screen_text(app))
+        app.live.replay.seek(second)
+        await until(pilot, lambda: app.live.watched.trial == 2 and "trial 2, turn 1 of" in screen_text(app))
         await pilot.press("{")
-        assert app.live.trial == 1
+        assert app.live.watched.trial == 1
         await pilot.press("}")
-        assert app.live.trial == 2
+        assert app.live.watched.trial == 2
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])

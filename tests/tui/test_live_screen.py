@@ -115,7 +115,7 @@ async def test_narrow_panels_are_tabs() -> None:
         assert "reminder exists" in screen_text(app)
         await pilot.press("escape")
         await pilot.pause()
-        assert app.live.talks["supplied"].transcript.has_focus
+        assert app.live.conversations.talks["supplied"].transcript.has_focus
 
 
 @SIZES
@@ -126,8 +126,8 @@ async def test_narrow_panels_are_tabs() -> None:
         ("pause", "space", Intent("resume")),
         ("pause", "n", Intent("step")),
         (None, "t", Intent("take_over", "supplied")),
-        ("take_over", "g", Intent("give_back", "supplied")),
-        (None, "c", Intent("cancel", "supplied")),
+        ("take_over", "T", Intent("give_back", "supplied")),
+        (None, "X", Intent("cancel", "supplied")),
         (None, "C", Intent("cancel")),
     ],
 )
@@ -149,7 +149,7 @@ async def test_control_keys_send_intents(
 async def test_keys_that_do_not_apply_do_nothing() -> None:
     view = FakeView(scripted_run(), hold_at=MID, mode="replay")
     async with opened(view) as (app, pilot):
-        await pilot.press("space", "n", "t", "g", "c", "C")
+        await pilot.press("space", "n", "t", "T", "X", "C")
         await loaded(app, pilot)
         assert view.sent == []
         assert "pause" not in screen_text(app).splitlines()[-1]
@@ -192,7 +192,7 @@ async def test_whoever_only_watches_is_not_made_to_type_when_another_terminal_ta
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view) as (app, pilot):
         view.give_event(act("take_over", "supplied"))
-        await until(pilot, lambda: "g give back" in screen_text(app))
+        await until(pilot, lambda: "T give back" in screen_text(app))
         assert not app.live.query_one("#say", AskLine).is_open
         await pilot.press("t")
         await until(pilot, lambda: app.live.query_one("#say", AskLine).is_open)
@@ -209,19 +209,19 @@ async def test_find_counts_matches_and_steps_through_them() -> None:
         assert re.search(r"\d of \d", screen_text(app))
         await pilot.press("escape")
         await pilot.pause()
-        assert app.live.talks["withheld"].transcript.has_focus
+        assert app.live.conversations.talks["withheld"].transcript.has_focus
 
 
 async def test_follow_is_offered_only_after_scrolling_away() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
         await pilot.press("tab")
         await loaded(app, pilot)
-        transcript = app.live.talks["withheld"].transcript
+        transcript = app.live.conversations.talks["withheld"].transcript
         assert transcript.following
-        assert not app.live.check_action("follow", ())
+        assert not app.live.conversations.check_action("follow", ())
         await pilot.press("home")
         await until(pilot, lambda: not transcript.following)
-        assert app.live.check_action("follow", ())
+        assert app.live.conversations.check_action("follow", ())
         await pilot.press("f")
         await until(pilot, lambda: transcript.following)
 
@@ -237,7 +237,7 @@ async def test_events_fold_in_both_conversations() -> None:
 @SIZES
 async def test_enter_on_an_assertion_shows_what_was_asked_and_what_changed(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID + 20), size) as (app, pilot):
-        app.live.steered = True
+        app.live.conversations.steered = True
         await pilot.press("i", "i", "i", "enter")
         await until(pilot, lambda: isinstance(app.screen, AssertionDetail))
         await loaded(app, pilot)

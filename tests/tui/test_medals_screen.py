@@ -16,10 +16,9 @@ from textual.pilot import Pilot
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.items import Examined
+from bioeval_tui.tui.items import Examined, MedalRow
 from bioeval_tui.tui.medals.medal_card_widget import MedalCard
 from bioeval_tui.tui.medals.medal_detail import MedalDetail
-from bioeval_tui.tui.services import MedalRow
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
@@ -76,7 +75,7 @@ async def test_arrows_choose_the_column_and_r_turns_round(size: tuple[int, int])
         assert "task▾" in screen_text(app)
         first = screen_text(app).splitlines()[2]
         assert "diabetes-progress" in first.split("│")[0], "metabolic/… comes first, by its whole name"
-        await pilot.press("r")
+        await pilot.press("R")
         await loaded(app, pilot)
         assert "task▴" in screen_text(app)
         assert "pbmc" in screen_text(app).splitlines()[2].split("│")[0], "single-cell/… does"
@@ -158,7 +157,7 @@ async def test_sorting_and_columns_are_found_again() -> None:
 async def test_g_sums_up_by_agent_and_domain_and_enter_shows_the_rows(size: tuple[int, int]) -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, size, services=services, start="medals") as (app, pilot):
-        await pilot.press("g")
+        await pilot.press("tab")
         await loaded(app, pilot)
         lines = screen_text(app).splitlines()
         assert "agent, domain" in lines[1]
@@ -167,7 +166,7 @@ async def test_g_sums_up_by_agent_and_domain_and_enter_shows_the_rows(size: tupl
         await pilot.press("down", "enter")
         await loaded(app, pilot)
         assert [e.row.task_id for e in app.screen.table.visible] == ["metabolic/diabetes-progression"]
-        await pilot.press("escape", "g", "escape")
+        await pilot.press("escape", "tab", "escape")
         await loaded(app, pilot)
         assert len(app.screen.table.visible) == 8
         assert not app.screen.grouped
@@ -217,13 +216,13 @@ async def test_d_says_everything_that_is_wrong_with_an_invalid_file() -> None:
 
     services.examine = examine  # type: ignore[attr-defined]
     async with opened(None, services=services, start="medals") as (app, pilot):
-        await pilot.press("d")
+        await pilot.press("V")
         assert asked == []
-        await pilot.press("end", "up", "d")
+        await pilot.press("end", "up", "V")
         await until(pilot, lambda: "column y has NaN in row 3 [/x]" in screen_text(app))
         await pilot.press("escape", "enter")
         await until(pilot, lambda: isinstance(app.screen, MedalDetail))
-        await pilot.press("d")
+        await pilot.press("V")
         await until(pilot, lambda: "column y has NaN in row 3 [/x]" in screen_text(app))
     assert asked == [("metabolic/diabetes-progression", "biomni/metabolic/diabetes-progression.csv")] * 2
 
@@ -274,7 +273,7 @@ async def test_hostile_names_are_literal() -> None:
 @pytest.mark.parametrize("size", [(20, 5), (1, 1)])
 async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
-        await pilot.press("down", "enter", "escape", "slash", "a", "enter", "right", "r")
+        await pilot.press("down", "enter", "escape", "slash", "a", "enter", "right", "R")
         assert app.is_running
 
 
@@ -297,9 +296,9 @@ async def test_grading_is_stopped_what_is_graded_stays_and_it_begins_again() -> 
         await until(pilot, ended.is_set)
         await until(pilot, lambda: "■ stopped" in screen_text(app))
         assert "1 report" in screen_text(app)
-        assert "C grade again" in screen_text(app)
+        assert "r grade again" in screen_text(app)
         let_go.set()
-        await pilot.press("C")
+        await pilot.press("r")
         await until(pilot, lambda: "✓ all graded" in screen_text(app))
         assert "2 reports" in screen_text(app)
         assert "C " not in screen_text(app).splitlines()[-1]

@@ -25,7 +25,7 @@ from bioeval_tui.tui.review.review import ReviewScreen
 from bioeval_tui.tui.review.review_dialog import ReviewDialog
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
-OVERRIDE = ("o", *".8", "enter", "y", "enter")
+OVERRIDE = ("S", *".8", "enter", "y", "enter")
 
 
 async def press(app: BioevalApp, pilot: Pilot[None], *keys: str) -> None:
@@ -95,7 +95,7 @@ async def test_accept_and_override_go_on_and_undo_comes_back() -> None:
 
 async def test_score_and_reason_are_required() -> None:
     async with queue() as (app, pilot, services):
-        await press(app, pilot, "o", *"1.2", "enter")
+        await press(app, pilot, "S", *"1.2", "enter")
         assert "a score is a number from 0 to 1" in screen_text(app)
         await press(app, pilot, "backspace", "backspace", "enter")
         assert isinstance(app.screen, ReviewDialog)
@@ -124,7 +124,7 @@ async def test_blind_keeps_the_judge_back_until_the_score_is_given() -> None:
 
 async def test_what_was_seen_does_not_become_blind_by_hiding_it() -> None:
     async with queue() as (app, pilot, services):
-        await press(app, pilot, "b")
+        await press(app, pilot, "H")
         assert services.preferences["review.blind"] is True
         assert "you have seen it, so yours is not blind" in " ".join(screen_text(app).split())
         await press(app, pilot, *OVERRIDE)
@@ -136,15 +136,15 @@ async def test_what_was_seen_does_not_become_blind_by_hiding_it() -> None:
 
 async def test_fault_note_and_two_reviewers() -> None:
     async with queue() as (app, pilot, services):
-        await press(app, pilot, "f", "right", "down", "y", "enter")
-        await press(app, pilot, "n", "z", "enter")
+        await press(app, pilot, "F", "right", "down", "y", "enter")
+        await press(app, pilot, "N", "z", "enter")
         text = screen_text(app)
         assert said(services) == ["fault", "note"]
         assert "none → agent (reviewed)" in text
         assert "ada notes: z" in text
         await press(app, pilot, *OVERRIDE)
         services.reviewer = "ben\x1b[2J[/]"
-        await press(app, pilot, "up", "o", "1", "enter", "y", "enter", "up")
+        await press(app, pilot, "up", "S", "1", "enter", "y", "enter", "up")
         found = fold_reviews(services.entries)
         (opinions,) = found.tasks.values()
         assert sorted(entry.after or 0 for entry in opinions.values()) == [0.8, 1.0]
@@ -158,11 +158,11 @@ async def test_fault_note_and_two_reviewers() -> None:
 
 async def test_to_do_only_and_evidence_and_reading() -> None:
     async with queue() as (app, pilot, _services):
-        await press(app, pilot, "a", "t")
+        await press(app, pilot, "a", "O")
         assert isinstance(app.screen, ReviewScreen)
         assert len(app.screen.shown) == 3
         assert "3 to do" in screen_text(app)
-        await press(app, pilot, "t", "enter", "tab")
+        await press(app, pilot, "O", "enter", "tab")
         assert app.focused is not app.screen.rows
         await press(app, pilot, "escape")
         assert app.focused is app.screen.rows
@@ -188,7 +188,7 @@ async def test_submissions_are_marked_and_the_table_shows_it(size: tuple[int, in
     async with opened(None, size, services=services, start="medals") as (app, pilot):
         await press(app, pilot, "v")
         assert isinstance(app.screen, ReviewScreen)
-        await press(app, pilot, "o", "down", "y", "enter")
+        await press(app, pilot, "S", "down", "y", "enter")
         await press(app, pilot, "a")
         assert [(entry.action, entry.mark) for entry in services.entries] == [
             ("override", "invalid"), ("accept", "valid"),

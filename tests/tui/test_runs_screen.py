@@ -52,7 +52,7 @@ async def test_enter_opens_the_run_on_the_live_screen(size: tuple[int, int]) -> 
 async def test_p_asks_for_a_speed_and_remembers_it() -> None:
     services = given()
     async with opened(None, services=services, start="runs") as (app, pilot):
-        await pilot.press("down", "p")
+        await pilot.press("down", "space")
         await until(pilot, lambda: isinstance(app.screen, ReplayDialog))
         await loaded(app, pilot)
         assert "true to the recorded times" in screen_text(app)
@@ -68,7 +68,7 @@ async def test_a_live_run_can_be_opened_but_not_replayed_reported_or_deleted() -
         footer = screen_text(app).splitlines()[-1]
         assert "replay" not in footer
         assert "delete" not in footer
-        await pilot.press("p", "x", "d")
+        await pilot.press("space", "x", "D")
         await loaded(app, pilot)
         assert isinstance(app.screen, RunsScreen)
     assert services.asked == []
@@ -82,7 +82,7 @@ async def test_two_marked_runs_are_compared_the_older_one_as_a(size: tuple[int, 
         await pilot.press("down", "m")
         await loaded(app, pilot)
         assert "mark another to compare" in screen_text(app)
-        await pilot.press("space", "equals_sign")
+        await pilot.press("m", "equals_sign")
         await until(pilot, lambda: isinstance(app.screen, CompareDialog))
         await loaded(app, pilot)
         assert "B is better on 1 of 2 tasks" in screen_text(app)
@@ -134,7 +134,7 @@ async def test_delete_and_undo(size: tuple[int, int]) -> None:
     gone = services.history[1].run_id
     async with opened(None, size, services=services, start="runs") as (app, pilot):
         assert "undo" not in screen_text(app).splitlines()[-1]
-        await pilot.press("down", "d")
+        await pilot.press("down", "D")
         await until(pilot, lambda: "9 runs" in screen_text(app))
         assert [n.message for n in app._notifications] == ["Moved 1 run to the trash; u brings it back"]
         assert gone not in [run.run_id for run in app.screen.listing.items]  # type: ignore[attr-defined]
@@ -148,7 +148,7 @@ async def test_delete_that_fails_says_why() -> None:
         raise BioevalError("1 run of these still go on; cancel first")
 
     async with opened(None, services=given(delete_runs=failing), start="runs") as (app, pilot):
-        await pilot.press("m", "d")
+        await pilot.press("m", "D")
         await until(pilot, lambda: "Nothing was deleted" in screen_text(app))
 
 
@@ -164,7 +164,7 @@ async def test_filter_sort_reverse_and_exact_times(size: tuple[int, int]) -> Non
         await pilot.press("left")
         await loaded(app, pilot)
         assert "status▾" in screen_text(app)
-        await pilot.press("r")
+        await pilot.press("R")
         await loaded(app, pilot)
         assert "status▴" in screen_text(app)
         assert "min ago" in screen_text(app)
@@ -223,7 +223,7 @@ async def test_an_empty_history_says_what_to_do_first(size: tuple[int, int]) -> 
     async with opened(None, size, services=services, start="runs") as (app, pilot):
         assert "No run has been held yet" in screen_text(app)
         assert "f6  goes to the jobs" in screen_text(app)
-        await pilot.press("enter", "m", "equals_sign", "p", "x", "d", "u", "y", "r")
+        await pilot.press("enter", "m", "equals_sign", "space", "x", "D", "u", "y", "R")
         await loaded(app, pilot)
         assert isinstance(app.screen, RunsScreen)
 
@@ -244,7 +244,7 @@ async def test_hostile_names_are_literal() -> None:
     async with opened(None, services=given(history=[nasty]), start="runs") as (app, pilot):
         assert "[/x] [@click=app.qui" in screen_text(app)
         await pilot.click(RowList, offset=(3, 0))
-        await pilot.press("x", "y", "p")
+        await pilot.press("x", "y", "space")
         await loaded(app, pilot)
         assert app.is_running
 

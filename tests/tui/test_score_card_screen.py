@@ -54,7 +54,7 @@ async def test_enter_goes_to_the_evidence(size: tuple[int, int]) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.live)
         await loaded(app, pilot)
-        assert app.live.active == "supplied"
+        assert app.live.watched.condition == "supplied"
         assert "Done: warfarin 5 mg" in screen_text(app)
 
 
@@ -71,7 +71,7 @@ async def test_rows_without_evidence_offer_none() -> None:
 
 async def test_medals_and_back_finds_the_card_still_open() -> None:
     async with card() as (app, pilot):
-        await pilot.press("m")
+        await pilot.press("5")
         await until(pilot, lambda: isinstance(app.screen, MedalsScreen))
         await loaded(app, pilot)
         await pilot.press("escape")

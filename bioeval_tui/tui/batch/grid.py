@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -17,6 +17,7 @@ from bioeval_tui.text import plural
 from bioeval_tui.tui.batch import batch_view
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.batch.tile_grid_widget import Lines, TileGrid
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -38,12 +39,7 @@ class GridScreen(BaseScreen):
         "Every conversation at once: state, message, latencies of its answers, score so far. "
         "Failed, waiting and slow ones stand first, those that are done last, the lowest score before the highest."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", "filter", key_display="/", tooltip="Show cells with these words only"),
-        Binding("C", "stop", "stop all", tooltip="End every conversation of the batch; none begins any more"),
-        Binding("y", "copy", "copy", show=False, tooltip="Copy what is known of this conversation"),
-        Binding("escape", "back", "back", tooltip="Clear the filter, then go back"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("grid")
     DEFAULT_CSS = """
     GridScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }

@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -17,6 +17,7 @@ from textual.strip import Strip
 from textual.style import Style
 
 from bioeval_tui.tui.batch.batch_view import CELL_HEIGHT, CELL_WIDTH
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import STYLES
 
@@ -48,17 +49,7 @@ class TileGrid(ScrollView, can_focus=True):
         & .tiles--cursor { background: $block-cursor-blurred-background; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "open", tooltip="Open this conversation"),
-        Binding("left,h", "move(-1)", "left", show=False, tooltip="The cell before"),
-        Binding("right,l", "move(1)", "right", show=False, tooltip="The next cell"),
-        Binding("up,k", "row(-1)", "up", show=False, tooltip="A row up"),
-        Binding("down,j", "row(1)", "down", show=False, tooltip="A row down"),
-        Binding("pageup,ctrl+b", "page(-1)", "page up", show=False, tooltip="A page up"),
-        Binding("pagedown,ctrl+f", "page(1)", "page down", show=False, tooltip="A page down"),
-        Binding("home", "edge(0)", "first", show=False, tooltip="To the first cell"),
-        Binding("end,G", "edge(1)", "last", show=False, tooltip="To the last cell"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~tiles")
 
     class Chosen(Message):
         """A tile was opened."""

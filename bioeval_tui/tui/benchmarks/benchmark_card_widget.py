@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from bioeval_tui.tui.benchmarks import benchmarks_view
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.keys_footer_widget import key_for
 from bioeval_tui.tui.shared.prose_widget import Prose
 from bioeval_tui.tui.shared.tones import paint
@@ -23,10 +24,7 @@ class BenchmarkCard(VerticalScroll, can_focus=True):
     DEFAULT_CSS = """
     BenchmarkCard { padding: 0 2; scrollbar-gutter: stable; & > Static { height: auto; padding-right: 1; } }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "scroll_up", "line up", show=False),
-        Binding("j", "scroll_down", "line down", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~card")
 
     def __init__(self, item: BenchmarkItem | None = None, detail: BenchmarkDetail | None = None) -> None:
         super().__init__()

@@ -8,7 +8,7 @@ from functools import partial
 from typing import ClassVar, cast
 
 from textual import on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
@@ -17,10 +17,10 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import plural
 from bioeval_tui.tui.benchmarks import benchmarks_view
 from bioeval_tui.tui.benchmarks.benchmark_card_widget import BenchmarkCard
-from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined
-from bioeval_tui.tui.services import MedalRow
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, MedalRow
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.list_screen import LIST_KEYS, ListScreen
+from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
@@ -31,9 +31,7 @@ SETTLE_S = 0.06
 class BenchmarkRows(RowList):
     """The table's rows; enter opens the task."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "open", tooltip="Description and leaderboard, in full")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~benchmark-rows")
 
 
 class BenchmarksScreen(ListScreen[BenchmarkItem]):
@@ -47,15 +45,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
     REFRESH_S = 0.0
     LEAST = 26
     NEEDS_ROWS = ListScreen.NEEDS_ROWS | {"prepare", "validate", "grade", "card"}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p", "prepare", "prepare", tooltip="Get the data and split it, so that files can be graded"),
-        Binding("v", "validate", "validate", tooltip="Say everything that is wrong with a file"),
-        Binding("g", "grade", "grade", tooltip="Grade a file; the result is a medal card"),
-        Binding("tab", "card", "description", tooltip="Between the table and the description"),
-        *LIST_KEYS[:-1],
-        Binding("r", "reverse", "reverse", tooltip="Sort the other way round"),
-        LIST_KEYS[-1],
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("benchmarks")
     DEFAULT_CSS = """
     BenchmarksScreen {
         & #side { width: 44%; }

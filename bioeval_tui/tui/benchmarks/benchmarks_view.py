@@ -9,10 +9,10 @@ from urllib.parse import unquote, urlsplit
 
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board
-from bioeval_tui.tui.medals.medals_view import Column, column_number, number
+from bioeval_tui.tui.medals.medals_view import column_number, number
 from bioeval_tui.tui.shared import histogram_view
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, duration
-from bioeval_tui.tui.shared.listing_view import Key, Listing, number_key, text_key
+from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, number_key, text_key
 
 Line = list[Cell]
 COLUMNS: tuple[Column, ...] = (

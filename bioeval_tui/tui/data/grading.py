@@ -13,7 +13,7 @@ from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.report_reviews import reports_folder
 from bioeval_tui.text import clean_line
-from bioeval_tui.tui.services import MedalRow
+from bioeval_tui.tui.items import MedalRow
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.outcomes import NotGraded

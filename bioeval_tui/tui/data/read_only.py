@@ -15,9 +15,9 @@ from bioeval_tui.evaluate.engine.run_view import Intent, RunView
 from bioeval_tui.record.paths import is_run_id
 from bioeval_tui.record.reviews import ReviewedScores
 from bioeval_tui.report.compared import RunComparison, RunSummary
-from bioeval_tui.tui.items import BenchmarkItem, JobItem
+from bioeval_tui.tui.items import BenchmarkItem, JobItem, MedalRow
 from bioeval_tui.tui.review.review_items import ReviewItem, ReviewSource
-from bioeval_tui.tui.services import MedalRow, Services
+from bioeval_tui.tui.services import Services
 
 REFUSED = "this session is read-only: it shows recordings"
 

@@ -27,8 +27,8 @@ from bioeval_tui.report.loading import find_recording
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.data.grading import rows_at
+from bioeval_tui.tui.items import MedalRow
 from bioeval_tui.tui.review.review_items import Given, ItemId, Judged, ReviewItem, ReviewSource
-from bioeval_tui.tui.services import MedalRow
 
 
 class ReviewDesk:

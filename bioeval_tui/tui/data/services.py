@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.data.job_list import JobList
     from bioeval_tui.tui.data.reviews import ReviewDesk
     from bioeval_tui.tui.data.run_list import RunList
-    from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem
+    from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
     from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
-    from bioeval_tui.tui.services import MedalRow
 
 Made = TypeVar("Made")
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from textual import on
 from textual.app import SuspendNotSupported
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -19,8 +19,9 @@ from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.jobs.source_view_widget import SourceView
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.list_screen import EXACT_KEY, LIST_KEYS, ListScreen
+from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
 
@@ -32,9 +33,7 @@ REMEMBERED = 50
 class JobRows(RowList):
     """The table's rows; enter runs the job."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "run", tooltip="Run this job; a dialog asks how")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~job-rows")
 
 
 class JobsScreen(ListScreen[JobItem]):
@@ -47,15 +46,7 @@ class JobsScreen(ListScreen[JobItem]):
     )
     LEAST = 22
     NEEDS_ROWS = ListScreen.NEEDS_ROWS | {"run", "edit", "runs", "preview", "exact"}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "run", "run", show=False, tooltip="Run this job; a dialog asks how"),
-        Binding("e", "edit", "edit", tooltip="Open the file in $EDITOR, at its first problem"),
-        Binding("o", "runs", "its runs", tooltip="The runs of this job"),
-        Binding("tab", "preview", "preview", tooltip="Between the table and the text"),
-        *LIST_KEYS,
-        EXACT_KEY,
-        Binding("R", "reverse", "reverse", show=False, tooltip="Sort the other way round"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("jobs")
     DEFAULT_CSS = """
     JobsScreen {
         & #side { layout: vertical; width: 42%; }

@@ -12,9 +12,8 @@ from bioeval_tui.evaluate.engine.run_view import RunRequest
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.live.heads_view import CONDITIONS
-from bioeval_tui.tui.medals.medals_view import Column
 from bioeval_tui.tui.shared.cells_view import Cell, score
-from bioeval_tui.tui.shared.listing_view import Key, Listing, number_key, text_key
+from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, number_key, text_key
 from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.tui.shared.times import when
 

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, cast
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.choice_widget import Choice
-from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField, form_keys
+from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField
 
 
 class RunField(FormField):
     """A line to type in; enter starts the run from here, too."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "start", tooltip="Start the run")]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~run-field")
 
 
 class RunDialog(FormDialog[jobs_view.Form]):
@@ -31,7 +32,7 @@ class RunDialog(FormDialog[jobs_view.Form]):
         "A run holds both conditions, facts withheld and facts supplied, or one of them alone. "
         "Repeats hold the same again; each model is a run of its own."
     )
-    BINDINGS: ClassVar[list[BindingType]] = form_keys("start", "Start the run", "question")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("run-a-job")
     DEFAULT_CSS = """
     RunDialog {
         & #row-url, & #row-evaluator, & #row-judge { display: none; }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
@@ -14,6 +14,7 @@ from textual.visual import Visual
 
 from bioeval_tui.errors import Problem
 from bioeval_tui.tui.jobs.source_view import Row, Source
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import paint
 
@@ -32,13 +33,7 @@ class SourceView(ScrollView, can_focus=True):
         & > .source--warning { background: $warning-muted; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "scroll_up", "line up", show=False),
-        Binding("j", "scroll_down", "line down", show=False),
-        Binding("ctrl+f", "page_down", "page down", show=False),
-        Binding("ctrl+b", "page_up", "page up", show=False),
-        Binding("G", "scroll_end", "to the end", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~source")
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import assertion_view, heads_view
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.labelled_widget import Labelled, Row
@@ -27,11 +28,7 @@ class AssertionDetail(Dialog[None]):
 
     NAME: ClassVar[str] = "Assertion"
     ABOUT: ClassVar[str] = "What was asked, expected and observed after a turn, and what that turn changed."
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "turn(-1)", "turn before", key_display="←", tooltip="The check one turn earlier"),
-        Binding("right,l", "turn(1)", "turn after", key_display="→", tooltip="The check one turn later"),
-        Binding("tab", "other", "other condition", tooltip="Look at the other condition"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("assertion")
     DEFAULT_CSS = """
     AssertionDetail.-narrow > .dialog--box { height: 100%; }
     AssertionDetail.-narrow .dialog--body { height: 1fr; }

@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
-from time import monotonic
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.containers import Horizontal
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.tui.live import heads_view, notices_view
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.live import control_view, heads_view, notices_view
+from bioeval_tui.tui.live.conversations_widget import Conversations
 from bioeval_tui.tui.live.feed import StateChanged
-from bioeval_tui.tui.live.live_keys import LIVE_KEYS, LiveKeys
-from bioeval_tui.tui.live.live_panels_widget import Look
+from bioeval_tui.tui.live.find_line_widget import FindLine
+from bioeval_tui.tui.live.operator_widget import Operator
 from bioeval_tui.tui.live.panel_deck_widget import PanelDeck
-from bioeval_tui.tui.live.run_link import Opener, RunLink
-from bioeval_tui.tui.live.scrubber_widget import Scrubber
+from bioeval_tui.tui.live.replay_controls_widget import ReplayControls
+from bioeval_tui.tui.live.run_link import RunLink
 from bioeval_tui.tui.live.stage_widget import STAGE_CSS, Stage
+from bioeval_tui.tui.live.watched import Watched
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.tab_line_widget import TabLine
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
-    from bioeval_tui.record.state import ConversationKey, RunState
-    from bioeval_tui.tui.live.feed import TalkChange
-    from bioeval_tui.tui.live.talk_widget import Talk
+    from bioeval_tui.record.state import RunState
+    from bioeval_tui.tui.batch.batch_view import Glance
+    from bioeval_tui.tui.live.score_card_view import Evidence
+    from bioeval_tui.tui.services import Opener
 
 TICK_S = 0.1
 
 
-class LiveScreen(LiveKeys, BaseScreen):
-    """One run: conversations above, tasks, latencies and assertions below."""
+class LiveScreen(BaseScreen):
+    """One run: conversations above, tasks, latencies and assertions below.
+
+    Each widget owns its keys, wherever the focus is: the conversations, the operator's line, the replay's bar, the
+    stage of a presentation, the panels, the line to find a text. All read `watched`; what they did comes as messages.
+    """
 
     NAME = "Live"
     AUTO_FOCUS = ""
@@ -45,16 +48,14 @@ class LiveScreen(LiveKeys, BaseScreen):
         "Both conversations of a run as they happen. Withheld: the evaluator knows no facts. "
         "Supplied: it may give them when asked."
     )
-    BINDINGS = LIVE_KEYS
+    BINDINGS: ClassVar[list[BindingType]] = bindings("live")
     DEFAULT_CSS = (
         """
     LiveScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & #banner { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
-        & #talks { height: 1fr; display: none; }
-        & #talk-tabs, & PanelDeck { display: none; }
-        & #talk-supplied { border-left: solid $line; }
-        &.-running #talks, &.-running PanelDeck { display: block; }
+        & PanelDeck { display: none; }
+        &.-running Conversations, &.-running PanelDeck { display: block; }
         &.-running #notice { display: none; }
         &.-single {
             & #talk-supplied { border-left: none; }
@@ -81,37 +82,50 @@ class LiveScreen(LiveKeys, BaseScreen):
         + STAGE_CSS
     )
 
-    def __init__(self, opener: Opener | None, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._clock = clock
-        self.opener = opener
-        self.link = RunLink(opener, self.post_message, clock)
-        self.active: ConditionName = "withheld"
-        self.trial = 1
-        self.steered = False
-        """Whether somebody has chosen a condition; until then the screen shows the one that goes on."""
-        self.talks: dict[ConditionName, Talk] = {}
-        self.taken: set[ConditionName] = set()
-        """The conditions that this viewer has taken over."""
-        self.typing = False
-        """Whether the line for the user's words was opened for whoever plays the user now."""
+        self.opener: Opener | None = self.bioeval.opener
+        self.batch_id: str | None = None
+        """The batch that the run belongs to, where it is known."""
+        self.from_grid = False
+        """Whether the conversation was opened from the grid: then `esc` goes back there."""
+        self.watched = Watched(self._link_to(self.opener))
+        self.conversations = Conversations(self.watched)
+        self.stage = Stage(self.watched)
+        self.panels = PanelDeck(self.watched)
+        self.replay = ReplayControls(self.watched)
+        self.find = FindLine(self.conversations)
+        self.operator = Operator(self.watched)
         self._card_shown = False
         self._banner = ""
-        self._keys: tuple[bool, ...] = ()
+        for owner in (self.operator, self.replay, self.conversations, self.panels, self.stage, self.find):
+            self.key_owners.add(owner, owner.KEYS)
 
     def compose_body(self) -> Iterable[Widget]:
         """Conversations, panels, and the lines for typing."""
         yield Static(id="banner", markup=False)
-        yield TabLine(id="talk-tabs")
         yield Static(id="notice", markup=False)
-        yield Horizontal(id="talks")
-        yield Stage()
-        yield PanelDeck()
-        yield Scrubber()
-        yield AskLine("find", "text in this conversation", id="find", enter="next", escape="close")
-        yield AskLine(
-            "you, as the user", "the user's next message", id="say", enter="send", escape="leave the line"
-        )
+        yield self.conversations
+        yield self.stage
+        yield self.panels
+        yield self.replay
+        yield self.find
+        yield self.operator
+
+    # The run
+
+    @property
+    def link(self) -> RunLink:
+        """The run as it is followed."""
+        return self.watched.link
+
+    @property
+    def state(self) -> RunState | None:
+        """The run so far; None until the engine has answered."""
+        return self.link.state
+
+    def _link_to(self, opener: Opener | None) -> RunLink:
+        return RunLink(opener, self.post_message, self.bioeval.clock)
 
     async def on_unmount(self) -> None:
         """Let go of the run; it goes on without this screen."""
@@ -126,33 +140,39 @@ class LiveScreen(LiveKeys, BaseScreen):
     def _start(self) -> None:
         if self.opener is None:
             return
-        if not self.talks:
+        if not self.conversations.talks:
             self.run_worker(self._mount_talks(), group="talks")
         self.run_worker(self._follow(self.link), group="feed", exit_on_error=False)
 
     async def open(self, opener: Opener | None) -> None:
         """Let go of the run that is shown, and show another."""
-        old = self.link
-        self.workers.cancel_group(self, "feed")
         self.opener = opener
-        self.link = RunLink(opener, self.post_message, self._clock)
-        self.active, self.trial, self.steered, self._card_shown = "withheld", 1, False, False
-        self.from_grid, self.batch_id, self.taken = False, None, set()
-        for talk in self.talks.values():
-            talk.show_talk(None, None)
+        self.from_grid, self.batch_id = False, None
+        self.operator.forget()
+        self.conversations.clear()
+        await self._replace_link(self._link_to(opener))
+
+    async def _go_back(self) -> None:
+        """Show the replay again, from its beginning to where it was sent."""
+        old = self.link
+        if old.view is not None:
+            for talk in self.conversations.talks.values():
+                talk.show_talk(None, None)
+            await self._replace_link(old.anew(), keep=True)
+
+    async def _replace_link(self, link: RunLink, *, keep: bool = False) -> None:
+        old, self.watched.link = self.link, link
+        self.workers.cancel_group(self, "feed")
+        self._card_shown = False
         self._show_all()
         self._start()
-        await old.close()
+        if not keep:
+            await old.close()
 
     async def _mount_talks(self) -> None:
-        """Add the conversations. What they need is loaded beside the first paint, not before it."""
-        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.live.talk_widget")
-        self.talks = {condition: module.Talk(condition) for condition in heads_view.CONDITIONS}
-        await self.query_one("#talks").mount_all(self.talks.values())
-        self.restore_reading()
-        self._show_conversations({})
+        await self.conversations.mount_talks()
         self._show_all()
-        self.focus_talk()
+        self.conversations.focus_talk()
         self._show_end()
         self.bioeval.spare_collector()
 
@@ -163,59 +183,19 @@ class LiveScreen(LiveKeys, BaseScreen):
             if self.is_attached and link is self.link:
                 self._show_all()
 
-    @property
-    def state(self) -> RunState | None:
-        """The run so far; None until the engine has answered."""
-        return self.link.state
-
-    @property
-    def look(self) -> Look:
-        """What the panels draw: both conditions where there is room, else the active one."""
-        both = heads_view.conditions(self.state) if self.state else heads_view.CONDITIONS
-        return Look(self.trial, both if self.wide else (self.active,), self.link.now)
-
-    # What comes in
-
     @on(StateChanged)
     def _state_changed(self, event: StateChanged) -> None:
-        state = self.state
-        if state is None:
+        if self.state is None:
             return
         changes = event.changes
-        if state.only_condition:
-            self.active = state.only_condition
-        for key, change in changes.talks.items():
-            if "conversation_started" in change.kinds and not self.steered:
-                self.show_talks_of(max(self.trial, key.trial), key.condition)
+        self.conversations.begun(changes.talks)
         running = self.has_class("-running")
-        self._show_conversations(changes.talks)
+        self.conversations.take(changes.talks)
         if not changes.only_text or not running:
             self._show_all()
         if "run_started" in changes.run:
-            self.show_batch()
+            self._show_batch()
         self._show_end()
-
-    def show_talks_of(self, trial: int, condition: ConditionName) -> None:
-        """Look at this conversation; whether somebody chose it is left as it is."""
-        self.active = condition
-        if trial != self.trial:
-            self.trial = trial
-            for name, talk in self.talks.items():
-                talk.show_talk(self.state.conversation(name, trial) if self.state else None, None)
-
-    def _show_end(self) -> None:
-        """Show the score card, once, when there is something to lay it over."""
-        if self.talks and self.state is not None and self.state.ended is not None and not self._card_shown:
-            self._card_shown = True
-            self.call_after_refresh(self.run_has_ended)
-
-    def _show_conversations(self, changed: Mapping[ConversationKey, TalkChange]) -> None:
-        for key, conversation in (self.state.conversations if self.state else {}).items():
-            if key.trial == self.trial and key.condition in self.talks:
-                talk, change = self.talks[key.condition], changed.get(key)
-                talk.show_talk(conversation, change)
-                if self.link.now is not None and change is not None and not change.only_text:
-                    talk.transcript.tick(self.link.now)
 
     def _tick(self) -> None:
         """Move what moves by itself: clocks, and the bar of the answer that is awaited."""
@@ -223,44 +203,89 @@ class LiveScreen(LiveKeys, BaseScreen):
         if not self.in_view or self.link.status in ("failed", "interrupted"):
             return
         self._show_title()
-        self.show_scrubber()
+        self.replay.show()
         if state is None or not state.conversations:
             self._show_notice()
         elif state.ended is None:
-            self._show_heads(state)
-            now = self.link.now
-            for talk in self.talks.values():
-                if now is not None:
-                    talk.transcript.tick(now)
+            self.conversations.tick()
             if any(conversation.phase == "agent" for conversation in state.conversations.values()):
-                self.query_one(PanelDeck).show_latency(state, self.look)
-                self.show_stage()
+                self.panels.show_latency()
+                self.stage.show()
         self.refresh_keys()
+
+    # What the widgets did
+
+    @on(Conversations.Switched)
+    def _switched(self) -> None:
+        self.operator.put_away()
+        self._show_all()
+
+    @on(AskLine.Closed)
+    @on(Operator.Done)
+    def _line_closed(self) -> None:
+        self.conversations.focus_talk()
+
+    @on(Stage.Changed)
+    def _presentation_changed(self) -> None:
+        self.set_class(self.watched.presenting, "-presenting")
+        self.conversations.present(self.watched.presenting)
+        self._show_all()
+        self.call_after_refresh(self.conversations.focus_talk)
+
+    @on(ReplayControls.Moved)
+    async def _replay_moved(self, event: ReplayControls.Moved) -> None:
+        while self.app.screen is not self and self in self.app.screen_stack:
+            self.app.pop_screen()  # a box would show what is not so any more
+        if event.mark is not None and event.mark.condition is not None:
+            self.conversations.show(event.mark.condition, event.mark.trial)
+        if event.back:
+            await self._go_back()
+        self._show_all()
+        self.refresh_bindings()
+
+    @on(PanelDeck.MessageChosen)
+    def _message_chosen(self, event: PanelDeck.MessageChosen) -> None:
+        self.conversations.jump(self.watched.condition, event.number)
+
+    @on(PanelDeck.AssertionChosen)
+    def _assertion_chosen(self, event: PanelDeck.AssertionChosen) -> None:
+        if self.state is not None:
+            from bioeval_tui.tui.live.assertion_detail import AssertionDetail
+
+            shown = AssertionDetail(self.state, self.watched.trial, event.index, self.watched.condition)
+            self.app.push_screen(shown)
+
+    @on(PanelDeck.TaskChosen)
+    def _task_chosen(self) -> None:
+        self.action_score_card()
+
+    def on_resize(self) -> None:
+        """Redraw the panels for the new width."""
+        self.call_after_refresh(self._show_all)
 
     # Drawing
 
     def _show_all(self) -> None:
         """Bring everything but the transcripts into step with the state."""
         state = self.state
-        begun = state is not None and bool(state.conversations) and bool(self.talks)
+        begun = self.watched.has_begun and bool(self.conversations.talks)
         self.set_class(begun, "-running")
         self.set_class(state is not None and state.only_condition is not None, "-single")
         self._show_title()
         self._show_notice()
-        self.show_scrubber()
-        self.show_stage()
+        self.replay.show()
+        self.stage.show()
         if state is not None:
-            self._show_heads(state)
-            self.query_one(PanelDeck).show(state, self.look)
-            self.show_say_line()
+            self.conversations.show_heads()
+            self.panels.show()
+            self.operator.show()
         self.refresh_keys()
 
     def _show_title(self) -> None:
-        state = self.state
+        state, play = self.state, self.watched.playback
         if state is None or state.started is None:
             self.title_bar.say((self.NAME,), (), notices_view.title(self.link.status))
             return
-        play = self.playback
         cell = heads_view.title_state(
             state,
             self.link.status,
@@ -282,21 +307,140 @@ class LiveScreen(LiveKeys, BaseScreen):
             self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
         sentence = notices_view.banner(state, link.status, link.failure) if state else ""
         banner = self.query_one("#banner", Static)
-        banner.display = bool(sentence) and not self.presenting
+        banner.display = bool(sentence) and not self.watched.presenting
         if sentence != self._banner:  # its height may change: the whole screen is laid out anew
             self._banner = sentence
             banner.update(Content(sentence))
 
-    def _show_heads(self, state: RunState) -> None:
-        for talk in self.talks.values():
-            active = talk.condition == self.active
-            talk.show_head(heads_view.head(state, talk.condition, self.trial, self.link.now), active)
-        tabs = [
-            (condition, paint(f"{condition} ", heads_view.short_state(state, condition, self.trial)))
-            for condition in heads_view.conditions(state)
-        ]
-        self.query_one("#talk-tabs", TabLine).set_tabs(tabs, self.active)
+    # Keys of the whole run
 
-    def on_resize(self) -> None:
-        """Redraw the panels for the new width."""
-        self.call_after_refresh(self._show_all)
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide what does not apply now."""
+        state, watched = self.state, self.watched
+        match action:
+            case "score_card" | "again" | "copy" | "grid" if watched.waits_for_presentation(action):
+                return False
+            case "again" if state is None:
+                return self.link.status == "failed"
+            case "score_card" | "again":
+                return state is not None and control_view.applies(
+                    action, state, self.link.status, watched.condition, watched.trial
+                )
+            case "copy":
+                return state is not None and bool(self.conversations.talks)
+            case "grid":
+                several = state is not None and state.started is not None and state.started.trials > 1
+                return several or (state is not None and self.known_batch is not None)
+            case "to_grid" | "leave":
+                return (self.panels.has_focus_within or not self.from_grid) == (action == "leave")
+        return True
+
+    def action_leave(self) -> None:
+        """Go back from a panel to the conversation, or from the presentation to the whole screen."""
+        if self.watched.presenting:
+            self.stage.action_stop_presenting()
+        self.conversations.focus_talk()
+
+    def action_copy(self) -> None:
+        """Copy what is selected; else the row of the panel that has the focus; else the message looked at."""
+        selected, row, message = (
+            self.get_selected_text(),
+            self.panels.focused_row(),
+            self.conversations.message,
+        )
+        if selected:
+            self.bioeval.copy_text(selected, "what is selected")
+        elif row:
+            self.bioeval.copy_text(row, "this row")
+        elif message is None:
+            self.tell("There is no message to copy yet.")
+        else:
+            self.bioeval.copy_text(message.text, f"message {message.message}, {message.speaker}")
+
+    def action_again(self) -> None:
+        """Start the same run, or replay, once more."""
+        self.bioeval.run_again()
+
+    # Every conversation at a glance
+
+    @property
+    def known_batch(self) -> str | None:
+        """The batch of the run that is shown; None when it was run alone."""
+        state = self.state
+        return (state.started.batch_id if state and state.started else None) or self.batch_id
+
+    def _show_batch(self) -> None:
+        """Show the grid at once when a batch was started from here: its first run alone says little."""
+        batch_id = self.link.view.batch_id if self.link.view is not None else None
+        if batch_id is not None and batch_id != self.batch_id:
+            self.batch_id = batch_id
+            if self.is_active:
+                self.action_grid()
+
+    def action_grid(self) -> None:
+        """Show every conversation."""
+        if self.known_batch is not None:
+            self.app.push_screen(self.bioeval.grid_of(self.known_batch))
+            return
+        from bioeval_tui.tui.batch.grid import GridScreen
+
+        link = self.link
+        self.app.push_screen(GridScreen(self._glances, self._open, now=lambda: link.now))
+
+    def action_to_grid(self) -> None:
+        """Go back to the grid that the conversation was opened from."""
+        self.action_grid()
+
+    async def _glances(self) -> AsyncIterator[Sequence[Glance]]:
+        from bioeval_tui.tui.batch.batch_view import glances_of
+
+        async for state, gone in self.link.changes():
+            yield glances_of(state, gone=gone)
+
+    def _open(self, glance: Glance) -> None:
+        self.bioeval.open_conversation(glance, None)
+
+    # The end
+
+    def _show_end(self) -> None:
+        """Show the score card, once, when there is something to lay it over."""
+        ended = self.state is not None and self.state.ended is not None
+        if self.conversations.talks and ended and not self._card_shown:
+            self._card_shown = True
+            self.call_after_refresh(self.run_has_ended)
+
+    def run_has_ended(self) -> None:
+        """Show the score card, unless somebody is in the middle of something else."""
+        if self.bioeval.leaving or getattr(self.app.screen, "batch_id", None) is not None:
+            return  # the viewer leaves, or sees the end of each run in the grid: nothing is opened any more
+        typing = any(line.is_open for line in self.query(AskLine))
+        has_card = self.check_action("score_card", ()) is True
+        if self.is_active and not typing and has_card:
+            self.action_score_card()
+            return
+        # Said where it can be done: not every screen has the card's key.
+        keys = [self.key("score_card")] if has_card else []
+        if self.app.current_mode != "live":
+            keys.insert(0, self.key("go('live')"))
+        elif not self.is_active or typing:
+            keys.insert(0, "esc")
+        self.tell(
+            f"The run has ended: {', then '.join(keys)} opens the score card."
+            if keys
+            else "The run has ended."
+        )
+
+    def action_score_card(self) -> None:
+        """Open the score card over the conversations."""
+        if self.state is None or not self.check_action("score_card", ()):
+            return
+        from bioeval_tui.tui.live.score_card import ScoreCard
+
+        card = ScoreCard(self.state, self.watched.trial)
+        if self.watched.playback is not None:
+            card.key_owners.add(self.replay, self.replay.KEYS)
+        self.app.push_screen(card, self._card_closed)
+
+    def _card_closed(self, evidence: Evidence | None) -> None:
+        if evidence is not None:
+            self.conversations.jump(evidence.condition, evidence.message, evidence.quote)

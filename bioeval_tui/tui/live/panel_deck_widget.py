@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.message import Message
 
+from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.live_panels_widget import AssertionsPanel, LatencyPanel, Look, TasksPanel
-from bioeval_tui.tui.live.panel_widget import Panel
+from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tab_line_widget import TabLine
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.state import RunState
+    from bioeval_tui.tui.live.watched import Watched
 
 NAMES = ("tasks", "latency", "assertions")
 
 
 class PanelDeck(Vertical):
-    """Tasks, latency and assertions of the run."""
+    """Tasks, latency and assertions of the run. `enter` on a row posts what to show of it."""
 
+    KEYS: ClassVar[str] = "live/panels"
     DEFAULT_CSS = """
     PanelDeck {
         height: 11;
@@ -32,8 +35,26 @@ class PanelDeck(Vertical):
     }
     """
 
-    def __init__(self) -> None:
+    class TaskChosen(Message):
+        """A task is to be shown closely."""
+
+    class AssertionChosen(Message):
+        """An assertion is to be shown closely."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    class MessageChosen(Message):
+        """A message is to be shown in its conversation."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
+    def __init__(self, watched: Watched) -> None:
         super().__init__()
+        self.watched = watched
         self.shown = NAMES[0]
         self._tabs = TabLine()
         self._panels: dict[str, TasksPanel | LatencyPanel | AssertionsPanel] = {
@@ -59,16 +80,32 @@ class PanelDeck(Vertical):
         assert isinstance(panel, LatencyPanel)
         return panel
 
-    def show(self, state: RunState, look: Look) -> None:
+    @property
+    def look(self) -> Look:
+        """What is drawn: both conditions where there is room, else the one that keys act on."""
+        state, watched = self.watched.state, self.watched
+        both = heads_view.conditions(state) if state else heads_view.CONDITIONS
+        wide = self.app.size.width >= 120
+        return Look(watched.trial, both if wide else (watched.condition,), watched.link.now)
+
+    def show(self) -> None:
         """Draw every panel."""
-        for panel in self._panels.values():
-            panel.show(state, look)
+        if self.watched.state is not None:
+            for panel in self._panels.values():
+                panel.show(self.watched.state, self.look)
 
-    def show_latency(self, state: RunState, look: Look) -> None:
+    def show_latency(self) -> None:
         """Draw the panel that moves by itself."""
-        self.latency.show(state, look)
+        if self.watched.state is not None:
+            self.latency.show(self.watched.state, self.look)
 
-    def next_panel(self) -> None:
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There is nothing to go to before a conversation has begun."""
+        if action != "next_panel":
+            return True
+        return self.watched.has_begun and not self.watched.waits_for_presentation(action)
+
+    def action_next_panel(self) -> None:
         """Give the focus to the next panel; the first time, to the one that is shown."""
         if self.has_focus_within:
             self.shown = NAMES[(NAMES.index(self.shown) + 1) % len(NAMES)]
@@ -79,14 +116,23 @@ class PanelDeck(Vertical):
         """Return the text of the row under the cursor of the panel that has the focus; empty without one."""
         return next((panel.rows.row_text() for panel in self._panels.values() if panel.has_focus_within), "")
 
-    def panel_of(self, name: str) -> Panel:
-        """Return a panel by its name."""
-        return self._panels[name]
-
     def _mark(self) -> None:
         for name, panel in self._panels.items():
             panel.set_class(name == self.shown, "-shown")
         self._tabs.set_tabs([(name, Content(name.capitalize())) for name in NAMES], self.shown)
+
+    @on(RowList.Chosen)
+    def _chosen(self, event: RowList.Chosen) -> None:
+        event.stop()
+        name = next(name for name, panel in self._panels.items() if panel.rows is event.rows)
+        if name == "tasks":
+            self.post_message(self.TaskChosen())
+        elif name == "assertions":
+            self.post_message(self.AssertionChosen(event.index))
+        elif self.watched.state is not None:
+            number = self.latency.message_at(self.watched.state, self.look, event.index)
+            if number is not None:
+                self.post_message(self.MessageChosen(number))
 
     @on(TabLine.Picked)
     def _picked(self, event: TabLine.Picked) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.dialog import Dialog
 
 
@@ -18,11 +19,7 @@ class QuitScreen(Dialog[bool]):
 
     NAME: ClassVar[str] = "Quit"
     HEADING: ClassVar[str] = "A run goes on"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("l", "answer(False)", "leave it running", id="quit.leave"),
-        Binding("x", "answer(True)", "stop it", id="quit.stop"),
-        Binding("escape", "close", "stay"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("quit")
 
     def __init__(self, run_id: str) -> None:
         super().__init__()

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
@@ -22,9 +23,7 @@ WORDS = {0.5: "half as fast", 1: "true to the recorded times"}
 class SpeedRows(RowList):
     """The speeds; enter plays."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "play", tooltip="Play the run at this speed")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~speed-rows")
 
 
 class ReplayDialog(Dialog[float]):

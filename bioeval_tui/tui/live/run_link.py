@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.run_view import RunView
     from bioeval_tui.record.events import ConditionName
     from bioeval_tui.record.state import RunState
+    from bioeval_tui.tui.services import Opener
 
-Opener = Callable[[], Awaitable["RunView"]]
+LOOK_S = 0.25
+"""How often somebody who sees the whole run looks whether something is new."""
 
 
 class RunLink:
@@ -76,6 +78,31 @@ class RunLink:
     def waited_s(self) -> float:
         """For how long the run has been awaited, in seconds."""
         return self._clock() - self.opened_at
+
+    def anew(self) -> RunLink:
+        """Return a link to the same run, not followed yet: a replay is shown from its beginning."""
+        view = self.view
+
+        async def same() -> RunView:
+            assert view is not None
+            return view
+
+        link = RunLink(same, self._post, self._clock)
+        link.playback = self.playback  # a key that is pressed meanwhile counts
+        return link
+
+    async def changes(self) -> AsyncIterator[tuple[RunState, bool]]:
+        """Yield the run whenever something is new, and whether its engine is gone, until it has ended."""
+        seen = -1
+        while (state := self.state) is not None:
+            gone = self.status == "interrupted"
+            over = gone or state.ended is not None
+            if over or state.last_seq != seen:
+                seen = state.last_seq
+                yield state, gone
+            if over:
+                return
+            await asyncio.sleep(LOOK_S)
 
     async def follow(self) -> None:
         """Open the run and fold it until it has ended or died."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
@@ -14,6 +14,7 @@ from textual.widgets import Digits, Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import shorten
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view, score_parts_view
 from bioeval_tui.tui.live.panel_widget import Drawn
 from bioeval_tui.tui.live.score_card_view import Evidence
@@ -25,7 +26,6 @@ from bioeval_tui.tui.shared.tones import left, paint, right, spread
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ConditionName
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.tui.app import BioevalApp
 
 COLUMN = 10
 
@@ -33,9 +33,7 @@ COLUMN = 10
 class EvidenceRows(RowList):
     """The rows of the card; enter where there is something to go to."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "evidence", tooltip="Go to what the judge quotes")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~evidence-rows")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Ask the card."""
@@ -53,19 +51,7 @@ class ScoreCard(Dialog[Evidence]):
         "Both conditions' scores first, then their mean. Bars add up to the score; the last column is what "
         "the facts changed. Enter on a task goes to the judge's evidence."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "close", tooltip="Back to the conversations"),
-        Binding("tab", "other", "other", tooltip="Look at the other condition"),
-        Binding("v", "review", "review", tooltip="Accept the judge's scores, or give others"),
-        Binding("m", "medals", "medals", tooltip="The medal table"),
-        Binding("r", "again", "run again", tooltip="Start the same once more"),
-        Binding("y", "copy", "copy", tooltip="Copy the card as text"),
-        # A modal screen keeps the application's keys out; leaving is wanted here most of all.
-        Binding(
-            "question_mark", "app.help", "help", key_display="?", tooltip="What this card shows, its keys"
-        ),
-        Binding("q", "app.leave_app", "quit", tooltip="Leave the program"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("score-card")
     DEFAULT_CSS = """
     ScoreCard {
         & > .dialog--box { width: 100%; max-width: 132; height: auto; max-height: 100%; }
@@ -249,7 +235,7 @@ class ScoreCard(Dialog[Evidence]):
         """Copy what is selected, else the whole card."""
         selected = self.get_selected_text()
         text = selected or score_card_view.as_text(self._state, self._trial)
-        cast("BioevalApp", self.app).copy_text(text, "what is selected" if selected else "the score card")
+        self.bioeval.copy_text(text, "what is selected" if selected else "the score card")
 
     def action_review(self) -> None:
         """Review the run; the card is still here afterwards."""
@@ -266,7 +252,7 @@ class ScoreCard(Dialog[Evidence]):
 
     async def _reviewed(self, run_id: str) -> None:
         try:
-            found = await cast("BioevalApp", self.app).services.reviewed(run_id)
+            found = await self.bioeval.services.reviewed(run_id)
         except (BioevalError, OSError):
             return  # the card stands as it was recorded; the review screen says what is wrong
         line = self.query_one("#reviewed", Static)
@@ -276,9 +262,8 @@ class ScoreCard(Dialog[Evidence]):
 
     async def action_medals(self) -> None:
         """Go to the medal table; the card is still here afterwards."""
-        await cast("BioevalApp", self.app).action_go("medals")
+        await self.bioeval.action_go("medals")
 
     def action_again(self) -> None:
         """Start the same run once more."""
-        app = cast("BioevalApp", self.app)
-        app.open_run(app.live.opener)
+        self.bioeval.run_again()

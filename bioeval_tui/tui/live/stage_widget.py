@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Digits
 
@@ -19,6 +20,7 @@ from bioeval_tui.tui.shared.tones import left, paint, right
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ConditionName
     from bioeval_tui.record.state import RunState
+    from bioeval_tui.tui.live.watched import Watched
 
 STAGE_CSS = """
 LiveScreen.-presenting {
@@ -30,9 +32,10 @@ LiveScreen.-presenting {
     & #talk-supplied { border-left: none; }
     & TalkHead { display: none; }
     &.-wide { layout: horizontal; }
-    &.-wide #talks { width: 1fr; padding: 1 3; }
+    &.-wide Conversations { width: 1fr; }
+    &.-wide #talks { padding: 1 3; }
     &.-wide Stage { width: 48; height: 1fr; padding: 2 4; border-left: solid $line; }
-    &.-wide Scrubber { dock: bottom; margin-bottom: 1; }
+    &.-wide ReplayControls { dock: bottom; margin-bottom: 1; }
     &.-narrow Stage { height: auto; padding: 0 2; border-top: solid $line; }
     &.-narrow Talk { padding: 1 2 0 2; }
     &.-narrow StageChart { height: 4; padding-top: 0; }
@@ -137,8 +140,9 @@ class StageChart(Widget):
 
 
 class Stage(Vertical):
-    """Scores above, chart below."""
+    """Scores above, chart below, and the keys that begin and end a presentation. Posts `Changed` when one does."""
 
+    KEYS: ClassVar[str] = "live/stage"
     DEFAULT_CSS = """
     Stage {
         display: none;
@@ -146,8 +150,12 @@ class Stage(Vertical):
     }
     """
 
-    def __init__(self) -> None:
+    class Changed(Message):
+        """A presentation began or ended."""
+
+    def __init__(self, watched: Watched) -> None:
         super().__init__()
+        self.watched = watched
         self._scores = [StageScore(condition) for condition in heads_view.CONDITIONS]
         self._chart = StageChart()
 
@@ -157,10 +165,34 @@ class Stage(Vertical):
             yield from self._scores
         yield self._chart
 
-    def show(self, state: RunState, trial: int, active: ConditionName, now: datetime | None) -> None:
-        """Draw everything from the run; the chart is of the active condition."""
+    def show(self) -> None:
+        """Bring the scores and the chart, of the active condition, into step with the run."""
+        watched = self.watched
+        state, active = watched.state, watched.condition
+        if state is None or not watched.presenting:
+            return
         held = heads_view.conditions(state)
         for score in self._scores:
             score.display = score.condition in held
-            score.show(state, trial, score.condition == active)
-        self._chart.show(state, trial, active, now)
+            score.show(state, watched.trial, score.condition == active)
+        self._chart.show(state, watched.trial, active, watched.link.now)
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What has not begun cannot be presented."""
+        if action not in ("present", "stop_presenting"):
+            return True
+        return self.watched.has_begun and self.watched.presenting == (action == "stop_presenting")
+
+    def action_present(self) -> None:
+        """Show only what an audience looks at."""
+        self._present(True)
+
+    def action_stop_presenting(self) -> None:
+        """Show the whole screen again."""
+        self._present(False)
+
+    def _present(self, presenting: bool) -> None:
+        self.watched.presenting = presenting
+        self.post_message(self.Changed())

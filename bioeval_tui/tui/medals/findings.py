@@ -18,8 +18,8 @@ from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.app import BioevalApp
-    from bioeval_tui.tui.services import MedalRow
+    from bioeval_tui.tui.items import MedalRow
+    from bioeval_tui.tui.shared.program import Program
 
 HEADS: dict[str, Cell] = {
     "valid": Cell("✓ valid: it would be graded", "good"),
@@ -28,7 +28,7 @@ HEADS: dict[str, Cell] = {
 }
 
 
-def examine(app: BioevalApp, row: MedalRow) -> None:
+def examine(app: Program, row: MedalRow) -> None:
     """Look at the file of a graded submission, then show everything that is wrong with it."""
 
     async def work(tell: Tell) -> Examined:

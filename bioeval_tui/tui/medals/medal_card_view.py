@@ -10,7 +10,7 @@ from bioeval_tui.tui.shared.cells_view import Cell
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
-    from bioeval_tui.tui.services import MedalRow
+    from bioeval_tui.tui.items import MedalRow
 
 Line = list[Cell]
 AROUND = 2

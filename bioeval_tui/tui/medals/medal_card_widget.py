@@ -15,7 +15,7 @@ from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions
-    from bioeval_tui.tui.services import MedalRow
+    from bioeval_tui.tui.items import MedalRow
 
 
 class MedalCard(VerticalScroll, can_focus=False):

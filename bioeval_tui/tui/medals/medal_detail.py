@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widget import Widget
 
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medal_card_widget import MedalCard
 from bioeval_tui.tui.medals.medals_view import standing
 from bioeval_tui.tui.shared.dialog import Dialog
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions
-    from bioeval_tui.tui.services import MedalRow
+    from bioeval_tui.tui.items import MedalRow
 
 
 class MedalDetail(Dialog[None]):
@@ -22,9 +23,7 @@ class MedalDetail(Dialog[None]):
 
     NAME: ClassVar[str] = "Medal card"
     ABOUT: ClassVar[str] = "Where the submission stands on the leaderboard, and what the next medal needs."
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "doctor", "doctor", tooltip="Everything that is wrong with this file"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("medal-card")
     DEFAULT_CSS = """
     MedalDetail MedalCard { height: auto; max-height: 100%; padding: 0; }
     MedalDetail.-narrow MedalCard { height: 1fr; }
@@ -47,9 +46,9 @@ class MedalDetail(Dialog[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only a file that is at fault has findings."""
-        return action != "doctor" or standing(self._row) == "invalid"
+        return action != "validate" or standing(self._row) == "invalid"
 
-    def action_doctor(self) -> None:
+    def action_validate(self) -> None:
         """Say everything that is wrong with the file."""
         from bioeval_tui.tui.medals.findings import examine
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from bioeval_tui.tui.medals.medal_table_view import Entry, Tally, Totals
-from bioeval_tui.tui.medals.medals_view import Column
+from bioeval_tui.tui.medals.medal_table_view import Entry, Tally
+from bioeval_tui.tui.medals.medals_view import Totals
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.listing_view import Column
 
 GROUP_COLUMNS: tuple[Column, ...] = (
     Column("agent, domain", 0),

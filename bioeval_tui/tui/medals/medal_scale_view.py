@@ -9,7 +9,7 @@ from bioeval_tui.tui.shared.cells_view import Cell, Tone
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
-    from bioeval_tui.tui.services import MedalRow
+    from bioeval_tui.tui.items import MedalRow
 
 FAR_OUT = 3.0
 """The axis begins no further below the median than this many times the median's distance from the best."""

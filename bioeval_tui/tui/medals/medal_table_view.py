@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui.tui.medals.medals_view import COLUMNS, MEDALS, Standing, standing
+from bioeval_tui.tui.medals.medals_view import COLUMNS, MEDALS, Standing, Totals, standing
 from bioeval_tui.tui.shared.listing_view import Sorting
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.services import MedalRow
+    from bioeval_tui.tui.items import MedalRow
 
 TASK, MEDAL = 0, 2
 _RANK: dict[Standing, float] = {name: 1000.0 * rank for rank, name in enumerate(MEDALS)}
@@ -31,19 +31,6 @@ class Entry(NamedTuple):
     def domain(self) -> str:
         """The task's domain; without one, what stands before the slash of its id."""
         return self.row.domain or self.row.task_id.partition("/")[0]
-
-
-class Totals(NamedTuple):
-    """Counts over rows, and the average percentile over valid ones and with the others as 0."""
-
-    rows: int
-    by: dict[Standing, int]
-    above_median: int
-    beats_human: int
-    valid: int
-    average: float | None
-    average_with_zeros: float | None
-    agents: int
 
 
 @dataclass(slots=True)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bioeval_tui.text import plural
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.listing_view import Column
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import Mark
-    from bioeval_tui.tui.medals.medal_table_view import Totals
-    from bioeval_tui.tui.services import MedalRow
+    from bioeval_tui.tui.items import MedalRow
 
 Standing = Literal["gold", "silver", "bronze", "none", "invalid", "not_graded"]
 
@@ -22,16 +22,6 @@ MEDALS: dict[Standing, Cell] = {
     "invalid": Cell("! invalid", "bad"),
     "not_graded": Cell("? not graded", "warn"),
 }
-
-
-class Column(NamedTuple):
-    """A column: its heading, its width in cells, whether numbers stand on the right, and when it goes."""
-
-    name: str
-    width: int
-    numeric: bool = False
-    spare: int = 0
-    """How early it is left out when there is no room: higher goes first."""
 
 
 COLUMNS: tuple[Column, ...] = (
@@ -165,6 +155,19 @@ def _yes(value: bool | None) -> Cell:
     if value is None:
         return Cell("–   ", "quiet")
     return Cell("✓   ", "good") if value else Cell("✗   ", "quiet")
+
+
+class Totals(NamedTuple):
+    """Counts over rows, and the average percentile over valid ones and with the others as 0."""
+
+    rows: int
+    by: dict[Standing, int]
+    above_median: int
+    beats_human: int
+    valid: int
+    average: float | None
+    average_with_zeros: float | None
+    agents: int
 
 
 def totals_lines(totals: Totals, width: int = 200) -> list[list[Cell]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.review import review_view
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.choice_widget import Choice
-from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField, form_keys
+from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField
 
 HEADINGS: dict[review_view.Kind, str] = {
     "override": "Your score",
@@ -30,9 +31,7 @@ PLACEHOLDERS: dict[review_view.Kind, str] = {
 class ReviewField(FormField):
     """A line to type in; enter gives the review from here, too."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "give", tooltip="Keep this review beside the recording")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~review-field")
 
 
 class ReviewDialog(FormDialog[review_view.Form]):
@@ -44,9 +43,7 @@ class ReviewDialog(FormDialog[review_view.Form]):
         "Nothing that was recorded or published changes."
     )
     LABEL_WIDTH: ClassVar[int] = 10
-    BINDINGS: ClassVar[list[BindingType]] = form_keys(
-        "give", "Keep this review beside the recording", "field"
-    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings("review-form")
     DEFAULT_CSS = "ReviewDialog > .dialog--box { max-width: 90; }"
 
     def __init__(self, kind: review_view.Kind, about: str, choice: str = "") -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from bioeval_tui.record.events import EvidenceQuoted, Fault, Mark, ReviewAction, Reviewed
     from bioeval_tui.record.state import ConversationKey, ConversationState
-    from bioeval_tui.tui.services import MedalRow
+    from bioeval_tui.tui.items import MedalRow
 
 
 class ReviewSource(NamedTuple):

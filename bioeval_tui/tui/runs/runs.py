@@ -8,7 +8,7 @@ from functools import partial
 from typing import ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
@@ -17,10 +17,11 @@ from textual.widgets import Static
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.compared import RunComparison, RunSummary
 from bioeval_tui.text import home_relative, plural
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.panel_widget import Drawn
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.list_screen import EXACT_KEY, LIST_KEYS, ListScreen
+from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.tui.shared.work import Tell, WorkDialog
@@ -29,9 +30,7 @@ from bioeval_tui.tui.shared.work import Tell, WorkDialog
 class RunRows(RowList):
     """The table's rows; enter opens the run."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "open", tooltip="Watch it if it goes on, else show how it ended")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~run-rows")
 
 
 class RunsScreen(ListScreen[RunSummary]):
@@ -45,33 +44,7 @@ class RunsScreen(ListScreen[RunSummary]):
     LEAST = 18
     ON_ONE = frozenset({"mark", "replay", "review", "report", "delete", "exact"})
     NEEDS_ROWS = ListScreen.NEEDS_ROWS | ON_ONE
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "mark", "mark", tooltip="Mark this run; two marked runs can be compared"),
-        Binding("space", "mark", "mark", show=False, tooltip="Mark this run"),
-        Binding(
-            "equals_sign",
-            "compare",
-            "compare",
-            key_display="=",
-            tooltip="The second marked run against the first",
-        ),
-        Binding("u", "undo", "undo delete", tooltip="Bring back what was deleted last"),
-        Binding("a", "batch", "its batch", tooltip="Every run of its batch at a glance"),
-        Binding("p", "replay", "replay", tooltip="Play it again, at a speed that you choose"),
-        Binding("v", "review", "review", tooltip="Review its judged tasks, or those of the marked runs"),
-        Binding("x", "report", "report", tooltip="Write an HTML report of it, or of the marked runs"),
-        Binding(
-            "d,delete",
-            "delete",
-            "delete",
-            key_display="d",
-            tooltip="Move it to the trash; it can be brought back",
-        ),
-        *LIST_KEYS[:-1],
-        Binding("r", "reverse", "reverse", tooltip="Sort the other way round"),
-        LIST_KEYS[-1],
-        EXACT_KEY,
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
     DEFAULT_CSS = """
     RunsScreen {
         & #side { width: 44; padding: 0 2; }

@@ -8,9 +8,8 @@ from datetime import datetime
 from bioeval_tui.record import reviews
 from bioeval_tui.report.compared import RunSummary, Status
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.medals.medals_view import Column
 from bioeval_tui.tui.shared.cells_view import Cell, score, signed, uplift
-from bioeval_tui.tui.shared.listing_view import Key, Listing, Sorting, number_key, text_key
+from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.tui.shared.times import ago, when
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
+from textual.binding import BindingsMap
+from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
 
 from bioeval_tui.tui.shared.at_rest import AtRest
-from bioeval_tui.tui.shared.keymap import named, use_keys
-from bioeval_tui.tui.shared.keys_footer_widget import KeysFooter, key_for
+from bioeval_tui.tui.shared.keymap import KeyOwners, use_keys
+from bioeval_tui.tui.shared.keys_footer_widget import KeysFooter, key_for, key_name
 from bioeval_tui.tui.shared.title_bar_widget import TitleBar
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.app import BioevalApp
+    from bioeval_tui.tui.shared.program import Program
 
 
 class BaseScreen(Screen[None]):
@@ -33,11 +35,10 @@ class BaseScreen(Screen[None]):
     at_rest: AtRest | None = None
     """What is drawn when the cursor rests, on screens where something follows it."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Name the keys, so that people can change them."""
-        if "BINDINGS" in cls.__dict__:
-            cls.BINDINGS = named(cls.NAME or cls.__name__, cls.BINDINGS)
-        super().__init_subclass__(**options)
+    def __init__(self) -> None:
+        super().__init__()
+        self.key_owners = KeyOwners(self)
+        self._applied: tuple[bool, ...] = ()
 
     def on_mount(self) -> None:
         """Answer to the keys that people chose."""
@@ -46,11 +47,27 @@ class BaseScreen(Screen[None]):
     def take_keys(self) -> None:
         """Answer to the chosen keys from now on; screens that name keys say them anew."""
         use_keys(self, self.bioeval.keys)
+        self.key_owners.use_keys(self.bioeval.keys)
 
     @property
-    def bioeval(self) -> BioevalApp:
+    def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
+        return self.key_owners.chain(super()._binding_chain)
+
+    def refresh_keys(self) -> None:
+        """Tell the footer, only when the set of keys that apply has changed."""
+        own = {binding.action.partition("(")[0] for _, binding in self._bindings}
+        applied = (
+            *(self.check_action(action, ()) is True for action in sorted(own)),
+            *self.key_owners.applying(),
+        )
+        if applied != self._applied:
+            self._applied = applied
+            self.refresh_bindings()
+
+    @property
+    def bioeval(self) -> Program:
         """The application, with its services."""
-        return cast("BioevalApp", self.app)
+        return cast("Program", self.app)
 
     @property
     def title_bar(self) -> TitleBar:
@@ -74,7 +91,8 @@ class BaseScreen(Screen[None]):
 
     def key(self, action: str) -> str:
         """Return the key of an action, of the screen or of the application, as it is now."""
-        return key_for(self, action) or key_for(self.app, action)
+        owned = self.key_owners.binding_of(action)
+        return key_name(owned.key) if owned else key_for(self, action) or key_for(self.app, action)
 
     @property
     def in_view(self) -> bool:

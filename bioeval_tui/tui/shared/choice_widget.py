@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
+
+from bioeval_tui.tui.keys import bindings
 
 
 class Choice(Widget, can_focus=True):
@@ -21,10 +23,7 @@ class Choice(Widget, can_focus=True):
         &:focus { background: $block-cursor-blurred-background; text-style: bold; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "go(-1)", "choose", key_display="← →", tooltip="The value before"),
-        Binding("right,space", "go(1)", "choose", show=False, tooltip="The next value"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~choice")
 
     class Changed(Message):
         """Another value was chosen."""

@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
@@ -19,9 +20,7 @@ from bioeval_tui.tui.shared.tones import paint
 class ColumnRows(RowList):
     """The columns; enter shows or hides one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,space", "choose", "show or hide", tooltip="Show or hide this column")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~column-rows")
 
 
 class ColumnsDialog(Dialog[frozenset[str]]):
@@ -35,9 +34,7 @@ class ColumnsDialog(Dialog[frozenset[str]]):
         "The columns of the table; a narrow terminal leaves some out. Kept for the next time."
     )
     HEADING: ClassVar[str] = "Columns"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "keep", "done", tooltip="Back to the table"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("columns")
     DEFAULT_CSS = """
     ColumnsDialog { & > .dialog--box { width: 60; } & ColumnRows { height: auto; max-height: 16; } }
     """

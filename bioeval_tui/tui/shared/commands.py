@@ -13,7 +13,7 @@ from bioeval_tui.tui.shared.keys_footer_widget import hints
 from bioeval_tui.tui.shared.themes import THEMES
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.app import BioevalApp
+    from bioeval_tui.tui.shared.program import Program
 
 
 class Action(NamedTuple):
@@ -46,7 +46,7 @@ class Actions(Provider):
                 words = f"{hint.words.capitalize()}  ({hint.key})"
                 run = partial(self.app.run_action, hint.action, hint.node)
                 yield Action(words, hint.tooltip, run)
-        app = cast("BioevalApp", self.app)
+        app = cast("Program", self.app)
         yield Action(
             "Change the keys", "Every key by its name; enter gives it another", app.action_change_keys
         )
@@ -54,4 +54,4 @@ class Actions(Provider):
             yield Action(f"Theme: {theme.name}", "Change the colours", partial(self._use, theme.name))
 
     def _use(self, name: str) -> None:
-        cast("BioevalApp", self.app).use_theme(name)
+        cast("Program", self.app).use_theme(name)

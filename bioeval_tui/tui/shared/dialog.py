@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingsMap, BindingType
 from textual.containers import Vertical
+from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.tui.shared.keymap import named, use_keys
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.keymap import KeyOwners, use_keys
 from bioeval_tui.tui.shared.keys_footer_widget import KeysFooter
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.app import BioevalApp
+    from bioeval_tui.tui.shared.program import Program
 
 Result = TypeVar("Result")
 
@@ -27,27 +29,7 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
     HEADING: ClassVar[str] = ""
-    BINDINGS: ClassVar[list[BindingType]] = named(
-        "dialog",
-        [
-            Binding("escape", "close", "close", tooltip="Back to the screen below"),
-            # A modal screen keeps the application's keys out; these are wanted on every one.
-            Binding(
-                "question_mark",
-                "app.help",
-                "help",
-                show=False,
-                key_display="?",
-                tooltip="What this box shows, its keys",
-            ),
-            Binding(
-                "s", "app.picture", "screenshot", show=False, tooltip="Save this screen as an SVG picture"
-            ),
-            Binding("ctrl+p", "app.command_palette", "palette", show=False, tooltip="Every action by name"),
-            Binding("q", "app.leave_app", "quit", show=False, tooltip="Leave the program"),
-            Binding("ctrl+q", "app.leave_app", "quit", show=False, tooltip="Leave the program"),
-        ],
-    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     DEFAULT_CSS = """
     Dialog {
@@ -68,20 +50,24 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     }
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Name the keys, so that people can change them."""
-        if "BINDINGS" in cls.__dict__:
-            cls.BINDINGS = named(cls.NAME or cls.HEADING or cls.__name__, cls.BINDINGS)
-        super().__init_subclass__(**options)
+    def __init__(self) -> None:
+        super().__init__()
+        self.key_owners = KeyOwners(self)
+        """Widgets of the screen below whose keys apply here, too."""
 
     def on_mount(self) -> None:
         """Answer to the keys that people chose."""
         use_keys(self, self.bioeval.keys)
+        self.key_owners.use_keys(self.bioeval.keys)
 
     @property
-    def bioeval(self) -> BioevalApp:
+    def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
+        return self.key_owners.chain(super()._binding_chain)
+
+    @property
+    def bioeval(self) -> Program:
         """The application, with its services."""
-        return cast("BioevalApp", self.app)
+        return cast("Program", self.app)
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""

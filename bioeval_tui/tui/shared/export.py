@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.text import home_relative, plural
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.export_view import Format
 
@@ -21,11 +22,7 @@ class ExportDialog(Dialog[Format]):
 
     NAME: ClassVar[str] = "Export"
     HEADING: ClassVar[str] = "Export the table"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "choose('csv')", "CSV", tooltip="Comma-separated values, numbers unrounded"),
-        Binding("m", "choose('md')", "Markdown", tooltip="A Markdown table"),
-        Binding("escape", "close", "close", tooltip="Write nothing"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("export")
     DEFAULT_CSS = """
     ExportDialog > .dialog--box { width: 64; }
     """

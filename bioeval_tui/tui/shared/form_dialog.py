@@ -6,7 +6,6 @@ from abc import abstractmethod
 from typing import ClassVar, TypeVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
@@ -18,15 +17,6 @@ from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.tones import paint
 
 Form = TypeVar("Form")
-
-
-def form_keys(word: str, tooltip: str, line: str) -> list[BindingType]:
-    """Return the keys of a form: enter gives it, which is called `word`; the arrows go from `line` to `line`."""
-    return [
-        Binding("enter", "give", word, tooltip=tooltip),
-        Binding("down", "next(1)", "next", key_display="↑ ↓", tooltip=f"The next {line}"),
-        Binding("up", "next(-1)", f"{line} before", show=False, tooltip=f"The {line} before"),
-    ]
 
 
 class FormField(Input):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.keys_footer_widget import hints
 
@@ -21,10 +22,7 @@ class HelpScreen(Dialog[None]):
 
     NAME: ClassVar[str] = "Help"
     ABOUT: ClassVar[str] = "What the screen below shows, and every key that applies there."
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "change_keys", "change keys", tooltip="Choose other keys"),
-        Binding("question_mark", "close", "close", show=False, id="app.help", tooltip="Close the help"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("help")
 
     def __init__(self, about: Screen[Any]) -> None:
         super().__init__()

@@ -8,74 +8,21 @@ has one name: that of the first. The keys that move about in tables and texts ar
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from textual.binding import Binding, BindingsMap, BindingType
 from textual.dom import DOMNode
-from textual.keys import Keys, _character_to_key
+from textual.keys import Keys, _character_to_key, key_to_character
+from textual.screen import Screen
+from textual.widget import Widget
 
 from bioeval_tui.text import clean_line
+from bioeval_tui.tui.keys import MOVING, KeyPlace, bindings
 
-_BASIC = frozenset(
-    {
-        *("up", "down", "left", "right", "pageup", "pagedown", "home", "end", "enter", "escape", "tab"),
-        *("shift+tab", "ctrl+c", "ctrl+q", "backspace"),
-    }
-)
-FIXED = _BASIC | {"h", "j", "k", "l", "G", "ctrl+b", "ctrl+f"}
+FIXED = MOVING | {"h", "j", "k", "l", "G", "ctrl+b", "ctrl+f"}
 """Keys that move about, open, close and leave: no other action takes them."""
-_ARGUMENTS = {"-1": "previous", "1": "next", "0": "first"}
 _SPECIAL = {key.value for key in Keys} - {"<any>", "ignore"}
-
-
-class KeyPlace(NamedTuple):
-    """Something that can be changed: its name, the screen where it applies, its keys at first, what they do."""
-
-    name: str
-    screen: str
-    keys: tuple[str, ...]
-    words: str
-
-
-def named(screen: str, bindings: Iterable[BindingType]) -> list[BindingType]:
-    """Return the bindings, each with its name; what one key does under different circumstances has one name."""
-    prefix = re.sub(r"\W+", "-", screen.lower())
-    names: dict[str, str] = {}
-    found: list[BindingType] = []
-    for binding in bindings:
-        if isinstance(binding, Binding):
-            name = names.setdefault(binding.key, binding.id or _name(prefix, binding.action))
-            binding = dataclasses.replace(binding, id=name)
-        found.append(binding)
-    return found
-
-
-def _name(prefix: str, action: str) -> str:
-    """Return `live.sort_next` for `sort(1)`, and `app.jobs` for `app.go('jobs')`."""
-    if action.startswith("app."):
-        prefix, action = "app", action.removeprefix("app.")
-    head, _, rest = action.partition("(")
-    words = [_ARGUMENTS.get(word, word) for word in re.findall(r"-?\w+", rest)]
-    return f"{prefix}." + "_".join(words if head == "go" else [head, *words])
-
-
-def places_of(screen: str, bindings: Iterable[BindingType]) -> list[KeyPlace]:
-    """Return what can be changed of named bindings. What belongs to the whole application is left to it."""
-    found: dict[str, KeyPlace] = {}
-    for binding in bindings:
-        if not isinstance(binding, Binding) or binding.id is None or binding.system:
-            continue
-        if binding.action.startswith("app.") or set(_split(binding.key)) & _BASIC:
-            continue
-        known = found.get(binding.id)
-        words = binding.description if known is None else f"{known.words}, {binding.description}"
-        if known is not None and binding.description in known.words.split(", "):
-            words = known.words
-        keys = (*(known.keys if known else ()), *_split(binding.key))
-        found[binding.id] = KeyPlace(binding.id, screen, tuple(dict.fromkeys(keys)), words)
-    return list(found.values())
 
 
 class Chosen(NamedTuple):
@@ -163,20 +110,75 @@ def _split(keys: str) -> list[str]:
 
 
 def use_keys(node: DOMNode, keys: Mapping[str, str]) -> None:
-    """Let a screen, or the app, answer to the chosen keys from now on.
+    """Let a screen, or the app, answer to the chosen keys from now on."""
+    merged = type(node)._merged_bindings
+    if merged is not None:
+        node._bindings = moved(merged, keys)
+
+
+def moved(bindings: BindingsMap, keys: Mapping[str, str]) -> BindingsMap:
+    """Return the bindings with the chosen keys.
 
     Not Textual's own keymap: it takes every meaning from a key when one of them is moved.
     """
-    merged = type(node)._merged_bindings
-    if merged is None:
-        return
     changed = BindingsMap()
-    for key, bindings in merged.key_to_bindings.items():
-        for binding in bindings:
+    for key, same in bindings.key_to_bindings.items():
+        for binding in same:
             chosen = keys.get(binding.id or "")
             for new in _split(chosen) if chosen else [key]:
-                moved = dataclasses.replace(binding, key=new, key_display=None) if chosen else binding
+                other = dataclasses.replace(binding, key=new, key_display=None) if chosen else binding
                 there = changed.key_to_bindings.setdefault(new, [])
-                if moved not in there:
-                    there.append(moved)
-    node._bindings = changed
+                if other not in there:
+                    there.append(other)
+    return changed
+
+
+class KeyOwners:
+    """Widgets of a screen whose keys apply wherever the focus is: each owns its actions, not the screen.
+
+    Textual asks the focused widget, its ancestors, the screen and the app for a key; `chain` adds the owners before
+    the screen. `add` takes a widget and its place in the table of keys.
+    """
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen = screen
+        self._owners: dict[Widget, list[BindingType]] = {}
+        self._bindings: dict[Widget, BindingsMap] = {}
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._owners
+
+    def add(self, owner: Widget, place: str) -> None:
+        """Let the keys of `place` apply on the screen; their actions are the owner's."""
+        self._owners[owner] = bindings(place)
+        self.use_keys({})
+
+    def use_keys(self, keys: Mapping[str, str]) -> None:
+        """Answer to the chosen keys from now on."""
+        self._bindings = {owner: moved(BindingsMap(own), keys) for owner, own in self._owners.items()}
+
+    def binding_of(self, action: str) -> Binding | None:
+        """Return the binding of an action of one of the owners."""
+        found = (binding for own in self._bindings.values() for _, binding in own if binding.action == action)
+        return next(found, None)
+
+    def chain(self, chain: list[tuple[DOMNode, BindingsMap]]) -> list[tuple[DOMNode, BindingsMap]]:
+        """Return Textual's chain of bindings with the owners' before the screen's, but for keys that are typed."""
+        focused = self._screen.focused
+        own: list[tuple[DOMNode, BindingsMap]] = []
+        for owner, found in self._bindings.items():
+            left = found.copy()
+            for key in found.key_to_bindings:
+                if focused is not None and focused.check_consume_key(key, key_to_character(key)):
+                    del left.key_to_bindings[key]
+            own.append((owner, left))
+        at = next(at for at, (node, _) in enumerate(chain) if node is self._screen)
+        return [*chain[:at], *own, *chain[at:]]
+
+    def applying(self) -> tuple[bool, ...]:
+        """Return for each key of the owners whether it applies now."""
+        return tuple(
+            owner.check_action(binding.action.partition("(")[0], ()) is True
+            for owner, own in self._bindings.items()
+            for _, binding in own
+        )

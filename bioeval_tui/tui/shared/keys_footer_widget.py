@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 from unicodedata import lookup
 
 from textual import events
-from textual.binding import Binding
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.keys import _get_unicode_name_from_key
 from textual.screen import Screen
 from textual.widget import Widget
+
+from bioeval_tui.tui.keys import order
+from bioeval_tui.tui.screens import SCREENS
 
 _NAMES = {
     "question_mark": "?",
@@ -23,12 +25,16 @@ _NAMES = {
     "right_square_bracket": "]",
     "equals_sign": "=",
     "enter": "enter",
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "backspace": "⌫",
 }
 
 _CHARACTERS = {"space": " ", "slash": "/", "question_mark": "?"}
 _FIRST_TO_GO = ("command_palette", "leave_app")
 """What a narrow line leaves out; `? help` names the rest."""
-_FIRST_SCREEN, _SCREENS = "go('jobs')", "1…5"
 _CHOOSE_SCREEN = "screens"
 """What a click on all screens at once does."""
 
@@ -53,40 +59,44 @@ def key_name(key: str) -> str:
     with suppress(KeyError):
         character = lookup(_get_unicode_name_from_key(last).replace("_", " "))
         last = character if character.isprintable() and character != " " else last  # space and tab are words
-    return "+".join([*modifiers, last])
+    return "^" + last if modifiers == ["ctrl"] else "+".join([*modifiers, last])
 
 
 def key_for(node: DOMNode, action: str) -> str:
     """Return the key of an action of a screen, or the application, as it is now; empty when it has none."""
     found = (binding for _, binding in node._bindings if binding.action == action)
-    return next((binding.key_display or key_name(binding.key) for binding in found), "")
+    return next((key_name(binding.key) for binding in found), "")
 
 
 def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
-    """Return the bindings that apply now, in the order in which they help: the focused widget's, the screen's
-    own, what it inherits, the app's. With `hidden`, those too that the footer does not show.
+    """Return the keys that apply now, in the order in which they help: the focused widget's, then that of the table.
+
+    For the footer: those that it shows, keys that belong together under one label. With `hidden`, every key by itself.
     """
-    own = [*type(screen).BINDINGS, *type(screen.app).BINDINGS]
-    order = {item.action: at for at, item in enumerate(own) if isinstance(item, Binding)}
-    found: dict[str, Hint] = {}
+    places = order()
+    going = f"{SCREENS[0].key}…{SCREENS[-1].key}"
+    found: dict[object, Hint] = {}
+    seen: set[tuple[DOMNode, str]] = set()
     for key, (node, binding, enabled, tooltip) in screen.active_bindings.items():
         if not enabled or binding.system or not (binding.show or (hidden and tooltip)):
             continue
         if _is_typed(screen.focused, key):
             continue
         everywhere = node is screen.app or binding.action.startswith("app.")
-        place = order.get(binding.action, 999) if node is screen or everywhere else -1
-        name = binding.key_display or key_name(binding.key)
-        words = binding.description
-        if binding.action == _FIRST_SCREEN and not hidden:
-            name, words = (_SCREENS if name == "1" else name), "screens"
-        known = found.get(binding.action)
+        place = places.get((binding.id, binding.action), -1)
+        name, words, action = key_name(binding.key), binding.description, binding.action
+        if not hidden:
+            if action == f"go('{SCREENS[0].mode}')":
+                name, words, action = (going if name == SCREENS[0].key else name), "screens", _CHOOSE_SCREEN
+            elif binding.group is not None:
+                words = binding.group.description
+        label = (node, words) if binding.group is not None and not hidden else action
+        known = found.get(label)
         if known is None:
-            action = _CHOOSE_SCREEN if words == "screens" else binding.action
-            hint = Hint(name, words, action, everywhere, place, tooltip, node)
-            found[binding.action] = hint
-        elif hidden and name not in known.key.split():
-            found[binding.action] = known._replace(key=f"{known.key} {name}")
+            found[label] = Hint(name, words, action, everywhere, place, tooltip, node)
+        elif name not in known.key.split() and (hidden or (node, action) not in seen):
+            found[label] = known._replace(key=f"{known.key} {name}")
+        seen.add((node, action))
     return sorted(found.values(), key=lambda hint: (hint.everywhere, hint.place))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.widget import Widget
@@ -24,17 +23,6 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
 
 Item = TypeVar("Item")
-
-LIST_KEYS: list[BindingType] = [
-    Binding("slash", "filter", "filter", key_display="/", tooltip="Show rows with these words only"),
-    Binding("left,h", "sort(-1)", "sort", key_display="← →", tooltip="Sort by the column before"),
-    Binding("right,l", "sort(1)", "sort", show=False, tooltip="Sort by the next column"),
-    Binding("y", "copy", "copy", show=False, tooltip="Copy the name of this row"),
-    Binding("escape", "back", "back", tooltip="Clear the filter, then go back"),
-]
-
-
-EXACT_KEY = Binding("w", "exact", "exact times", tooltip="When, instead of how long ago")
 
 
 class ListScreen(RefreshedScreen, Generic[Item]):
@@ -70,7 +58,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.loaded = False
         self.failure = ""
         self.exact = False
-        """Whether times are shown exactly, on screens with `EXACT_KEY`."""
+        """Whether times are shown exactly, on screens that have a key for it."""
         self._drawn: list[Item] = []
         """The items as the rows show them: what the cursor's place refers to."""
         self._wished: Hashable = None

@@ -18,7 +18,7 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import left, right
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.medals.medals_view import Column
+    from bioeval_tui.tui.shared.listing_view import Column
 
 CellsOf = Callable[[int, int], Mapping[str, Cell | Content]]
 """Called with a row's index and the first column's width; returns its cells by column name."""

@@ -6,11 +6,19 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from bioeval_tui.tui.medals.medals_view import Column
-
 Item = TypeVar("Item")
 Key = tuple[int, float, str]
 """Rank (what is missing comes last), number, text."""
+
+
+class Column(NamedTuple):
+    """A column: its heading, its width in cells, whether numbers stand on the right, and when it goes."""
+
+    name: str
+    width: int
+    numeric: bool = False
+    spare: int = 0
+    """How early it is left out when there is no room: higher goes first."""
 
 
 def fit(columns: Sequence[Column], width: int, least: int = 16) -> list[Column]:

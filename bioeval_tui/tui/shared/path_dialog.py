@@ -6,18 +6,19 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from bioeval_tui.tui.benchmarks.benchmarks_view import pasted_path
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.dialog import Dialog
 
 
 class PathField(Input):
     """The line for the path."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "go on", tooltip="Take this file")]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~path-field")
 
 
 class PathDialog(Dialog[str]):

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.keys_footer_widget import hints
@@ -21,7 +22,7 @@ from bioeval_tui.tui.shared.tones import paint
 class PlaceRows(RowList):
     """The screens; enter goes to one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "go", tooltip="Go to this screen")]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~place-rows")
 
 
 class PlacesDialog(Dialog[str]):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar, Self
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -14,6 +14,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 from textual.visual import Visual
+
+from bioeval_tui.tui.keys import bindings
 
 MOST_KEPT = 300
 """So many drawn rows are kept: scrolling by a row draws one."""
@@ -34,15 +36,7 @@ class RowList(ScrollView, can_focus=True):
         &:focus .rows--cursor { background: $block-cursor-blurred-background; text-style: bold; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "row up", show=False, tooltip="One row up"),
-        Binding("down,j", "move(1)", "row down", show=False, tooltip="One row down"),
-        Binding("pageup,ctrl+b", "page(-1)", "page up", show=False, tooltip="A page up"),
-        Binding("pagedown,ctrl+f", "page(1)", "page down", show=False, tooltip="A page down"),
-        Binding("home", "edge(0)", "first row", show=False, tooltip="To the first row"),
-        Binding("end,G", "edge(1)", "last row", show=False, tooltip="To the last row"),
-        Binding("enter", "choose", "open", tooltip="Open this row"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~rows")
 
     class Highlighted(Message):
         """The cursor moved to `index`."""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from time import monotonic
 from typing import ClassVar, Generic, TypeVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -14,6 +14,7 @@ from textual.worker import Worker
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import clean_line
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell, duration
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.tones import paint
@@ -29,9 +30,7 @@ class WorkDialog(Dialog[Result], Generic[Result]):
 
     NAME: ClassVar[str] = "Work"
     ABOUT: ClassVar[str] = "Something that takes a moment. Escape stops it; nothing half-done is left behind."
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "stop", tooltip="Stop, and go back to the screen below")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("work")
 
     def __init__(self, heading: str, work: Callable[[Tell], Awaitable[Result]]) -> None:
         super().__init__()

@@ -8,13 +8,14 @@ from time import monotonic
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 
 from bioeval_tui.record.state import ConversationState
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript.blocks import Fold
 from bioeval_tui.tui.live.transcript.code import warm_up
 from bioeval_tui.tui.live.transcript.document import Spot
@@ -49,15 +50,7 @@ class Transcript(PageView, can_focus=True):
 
     DEFAULT_CSS = CSS
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "next_fold(1)", "next detail", show=False, tooltip="Go to the next line that opens"),
-        Binding(
-            "k", "next_fold(-1)", "previous detail", show=False, tooltip="Go to the line before that opens"
-        ),
-        Binding("enter", "open", "open", show=False, tooltip="Open or close the marked line"),
-        Binding("e", "toggle_events", "events", tooltip="Show or hide what the agent did"),
-        Binding("f", "follow", "follow", tooltip="Go to the end and stay there"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~transcript")
 
     class FollowChanged(Message):
         """The transcript began or stopped to follow its end."""

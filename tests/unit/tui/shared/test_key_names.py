@@ -11,7 +11,7 @@ from bioeval_tui.tui.shared.keys_footer_widget import key_name
     ("key", "name"),
     [
         ("space", "space"), ("tab", "tab"), ("enter", "enter"), ("escape", "esc"), ("left_curly_bracket", "{"),
-        ("full_stop", "."), ("ctrl+p", "^p"), ("f6", "f6"), ("B", "B"),
+        ("full_stop", "."), ("ctrl+p", "^p"), ("f6", "f6"), ("B", "B"), ("ctrl+e", "^e"), ("left", "←"), ("backspace", "⌫"),
     ],
 )  # fmt: skip
 def test_a_key_reads_as_it_is_written(key: str, name: str) -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from bioeval_tui.tui.batch.tile_grid_widget import TileGrid
 from bioeval_tui.tui.jobs.source_view_widget import SourceView
+from bioeval_tui.tui.keys import places
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.shared.keymap import FIXED, resolve
-from bioeval_tui.tui.shared.keys import all_places
 from bioeval_tui.tui.shared.rows_widget import RowList
 
-PLACES = all_places()
+PLACES = places()
 
 
 def test_what_can_be_used_is_used() -> None:
@@ -20,7 +20,7 @@ def test_what_can_be_used_is_used() -> None:
         "app.help": "?,f1",
         "live.step": "space",
         "runs.report": "n",
-        "live.link": "l",
+        "live.link": "L",
     }
     found = resolve(kept, PLACES)
     assert found.problems == ()

@@ -2,70 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib import import_module
-from pkgutil import walk_packages
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from textual import events, on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui import tui
+from bioeval_tui.tui.keys import KeyPlace, bindings, places
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
-from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
-from bioeval_tui.tui.shared.keymap import KeyPlace, places_of, resolve, unfit
+from bioeval_tui.tui.shared.keymap import resolve, unfit
 from bioeval_tui.tui.shared.keys_footer_widget import key_name
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import left, paint
 
 KEY, DOES, WHERE = 14, 26, 14
 """Widths of the columns, in cells."""
-FIRST = ("app", "jobs", "live", "runs", "benchmarks", "medals")
-"""The order of the list; dialogs come after these, by name."""
-
-
-@cache
-def all_places() -> tuple[KeyPlace, ...]:
-    """Return everything whose key can be changed: the application's, then each screen's."""
-    from bioeval_tui.tui.app import BioevalApp
-
-    for module in walk_packages(tui.__path__, f"{tui.__name__}."):
-        if not module.name.startswith(f"{tui.__name__}.data"):
-            import_module(module.name)
-    found = {place.name: place for place in places_of("everywhere", BioevalApp.BINDINGS)}
-    for screen in _subclasses(BaseScreen, Dialog):
-        bindings: Iterable[BindingType] = screen.__dict__.get("BINDINGS", ())
-        title = screen.NAME or screen.__dict__.get("HEADING") or screen.__name__
-        for place in places_of(title, bindings):
-            found.setdefault(place.name, place)
-    order = {name: at for at, name in enumerate(FIRST)}
-    owner = {place.name: place.name.partition(".")[0] for place in found.values()}
-    return tuple(
-        sorted(found.values(), key=lambda place: (order.get(owner[place.name], 99), owner[place.name]))
-    )
-
-
-def _subclasses(*kinds: type[Screen[Any]]) -> Iterator[type[Any]]:
-    for kind in kinds:
-        for below in kind.__subclasses__():
-            if below.__module__.startswith(tui.__name__):
-                yield below
-            yield from _subclasses(below)
 
 
 class KeyRows(RowList):
     """The rows; while a key is waited for, the next one is taken, whatever it is."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "change", tooltip="Give this another key")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~key-rows")
 
     waiting = False
 
@@ -89,10 +51,7 @@ class KeysDialog(Dialog[None]):
         "Every key that can be changed, by its name. Keys that move about, open and close are the same on "
         "every screen and stay."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("backspace,delete", "reset", "as at first", key_display="⌫", tooltip="Back to the first key"),
-        Binding("slash", "filter", "filter", key_display="/", tooltip="Show rows with these words only"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("keys")
     DEFAULT_CSS = """
     KeysDialog {
         & > .dialog--box { height: 90%; }
@@ -106,7 +65,7 @@ class KeysDialog(Dialog[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._places = all_places()
+        self._places = places()
         self._shown = list(self._places)
         self._rows = KeyRows()
 

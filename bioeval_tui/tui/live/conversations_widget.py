@@ -1,0 +1,303 @@
+"""The conversations of a run, side by side or in tabs; which of them keys act on, and the keys of a reader."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+
+from bioeval_tui.tui.live import heads_view
+from bioeval_tui.tui.live.transcript import Transcript
+from bioeval_tui.tui.shared.tab_line_widget import TabLine
+from bioeval_tui.tui.shared.tones import paint
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.state import ConversationKey, MessageState
+    from bioeval_tui.tui.live.feed import TalkChange
+    from bioeval_tui.tui.live.talk_widget import Talk
+    from bioeval_tui.tui.live.watched import Watched
+    from bioeval_tui.tui.shared.program import Program
+
+
+class Conversations(Vertical):
+    """Both conditions of a trial. Posts `Switched` when another conversation is looked at."""
+
+    KEYS: ClassVar[str] = "live/conversations"
+    DEFAULT_CSS = """
+    Conversations {
+        height: 1fr;
+        display: none;
+        & > #talk-tabs { display: none; }
+        & > #talks { height: 1fr; }
+        & #talk-supplied { border-left: solid $line; }
+    }
+    """
+
+    class Switched(Message):
+        """Keys act on another conversation now."""
+
+    def __init__(self, watched: Watched) -> None:
+        super().__init__()
+        self.watched = watched
+        self.talks: dict[ConditionName, Talk] = {}
+        self.steered = False
+        """Whether somebody has chosen a condition; until then the one that began last is shown."""
+        self.linked = True
+        """Whether scrolling one conversation scrolls the other."""
+
+    def compose(self) -> ComposeResult:
+        """Tabs where there is no room for both, then the conversations."""
+        yield TabLine(id="talk-tabs")
+        yield Horizontal(id="talks")
+
+    async def mount_talks(self) -> None:
+        """Add the conversations. What they need is loaded beside the first paint, not before it."""
+        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.live.talk_widget")
+        self.talks = {condition: module.Talk(condition) for condition in heads_view.CONDITIONS}
+        await self.query_one("#talks").mount_all(self.talks.values())
+        kept = self._program.services.preferences
+        self.linked = kept.get("live.linked") is not False
+        for talk in self.talks.values():
+            if kept.get("live.follow") is False:
+                talk.transcript.stay()
+            talk.transcript.set_choices(
+                dense=kept.get("live.dense") is True, show_events=kept.get("live.events") is not False
+            )
+        self.take({})
+
+    @property
+    def _program(self) -> Program:
+        return cast("Program", self.app)
+
+    @property
+    def transcript(self) -> Transcript | None:
+        """The transcript of the conversation that keys act on; None until it is there."""
+        talk = self.talks.get(self.watched.condition)
+        return talk.transcript if talk else None
+
+    @property
+    def message(self) -> MessageState | None:
+        """The message that is looked at."""
+        transcript, talk = self.transcript, self.watched.talk
+        number = transcript.chosen_message if transcript else None
+        return talk.message(number) if talk and number is not None else None
+
+    # What is shown
+
+    def clear(self) -> None:
+        """Show nothing, and follow whatever conversation begins."""
+        self.watched.condition, self.watched.trial, self.steered = "withheld", 1, False
+        for talk in self.talks.values():
+            talk.show_talk(None, None)
+
+    def begun(self, changed: Mapping[ConversationKey, TalkChange]) -> None:
+        """Look at the conversation that begins, unless somebody has chosen one."""
+        state = self.watched.state
+        if state is not None and state.only_condition:
+            self.watched.condition = state.only_condition
+        for key, change in changed.items():
+            if "conversation_started" in change.kinds and not self.steered:
+                self.show(key.condition, max(self.watched.trial, key.trial))
+
+    def take(self, changed: Mapping[ConversationKey, TalkChange]) -> None:
+        """Show what is new in the conversations of the trial."""
+        state, now = self.watched.state, self.watched.link.now
+        for key, conversation in (state.conversations if state else {}).items():
+            if key.trial == self.watched.trial and key.condition in self.talks:
+                talk, change = self.talks[key.condition], changed.get(key)
+                talk.show_talk(conversation, change)
+                if now is not None and change is not None and not change.only_text:
+                    talk.transcript.tick(now)
+
+    def tick(self) -> None:
+        """Move what moves by itself: clocks, and the timer of an awaited answer."""
+        self.show_heads()
+        now = self.watched.link.now
+        for talk in self.talks.values():
+            if now is not None:
+                talk.transcript.tick(now)
+
+    def show_heads(self) -> None:
+        """Bring the lines above the conversations into step with the run."""
+        state, trial = self.watched.state, self.watched.trial
+        if state is None:
+            return
+        for talk in self.talks.values():
+            active = talk.condition == self.watched.condition
+            talk.show_head(heads_view.head(state, talk.condition, trial, self.watched.link.now), active)
+        tabs = [
+            (condition, paint(f"{condition} ", heads_view.short_state(state, condition, trial)))
+            for condition in heads_view.conditions(state)
+        ]
+        self.query_one("#talk-tabs", TabLine).set_tabs(tabs, self.watched.condition)
+
+    def show(self, condition: ConditionName, trial: int) -> None:
+        """Show a conversation; whether somebody chose it is left as it is."""
+        self.watched.condition = condition
+        if trial != self.watched.trial:
+            self.watched.trial = trial
+            for name, talk in self.talks.items():
+                state = self.watched.state
+                talk.show_talk(state.conversation(name, trial) if state else None, None)
+
+    def look_at(self, condition: ConditionName, trial: int) -> None:
+        """Show a conversation, and keep it in view whatever begins meanwhile."""
+        self.steered = True
+        self.show(condition, trial)
+        self.show_heads()
+        self.post_message(self.Switched())
+        self.call_after_refresh(self.focus_talk)
+
+    def jump(self, condition: ConditionName, message: int, quote: str | None = None) -> None:
+        """Show a message in its conversation, and the same turn in the other one."""
+        self.look_at(condition, self.watched.trial)
+        for name, talk in self.talks.items():
+            talk.transcript.jump_to(message, quote if name == condition else None)
+
+    def focus_talk(self) -> None:
+        """Give the focus to the conversation that keys act on."""
+        if self.transcript is not None:
+            self.transcript.focus()
+
+    def present(self, presenting: bool) -> None:
+        """Leave room around the words, or not."""
+        shown = not presenting and self._program.services.preferences.get("live.events") is not False
+        for talk in self.talks.values():
+            talk.transcript.set_choices(show_events=shown, roomy=presenting)
+
+    @on(events.DescendantFocus)
+    def _looked_into(self, event: events.DescendantFocus) -> None:
+        """A conversation that was clicked is the one that keys act on."""
+        here = next((name for name, talk in self.talks.items() if talk.transcript is event.widget), None)
+        if here is not None and here != self.watched.condition:
+            self.look_at(here, self.watched.trial)
+
+    @on(TabLine.Picked)
+    def _tab_picked(self, event: TabLine.Picked) -> None:
+        event.stop()
+        self.look_at(cast("ConditionName", event.name), self.watched.trial)
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide what does not apply now."""
+        state = self.watched.state
+        if state is None or self.watched.waits_for_presentation(action):
+            return False
+        transcripts = [talk.transcript for talk in self.talks.values()]
+        match action:
+            case "switch_condition":
+                return state.only_condition is None and self.watched.has_begun
+            case "other_trial":
+                return bool(state.started and state.started.trials > 1)
+            case "follow" | "stay":
+                followed = all(transcript.following for transcript in transcripts)
+                return bool(transcripts) and followed == (action == "stay")
+            case "events":
+                return self.watched.talk is not None and bool(self.watched.talk.messages)
+            case "link" | "unlink":
+                both = sum(bool(transcript.chosen_message) for transcript in transcripts) > 1
+                return self.app.size.width >= 120 and both and self.linked == (action == "unlink")
+        return bool(self.talks)
+
+    def action_switch_condition(self) -> None:
+        """Go to the other condition."""
+        state, active = self.watched.state, self.watched.condition
+        both = heads_view.conditions(state) if state else heads_view.CONDITIONS
+        at = both.index(active) if active in both else -1
+        self.look_at(both[(at + 1) % len(both)], self.watched.trial)
+
+    def action_other_trial(self, by: int) -> None:
+        """Look at another trial of the run."""
+        state, trial = self.watched.state, self.watched.trial
+        if state is not None:
+            trials = sorted({key.trial for key in state.conversations}) or [1]
+            at = trials.index(trial) if trial in trials else 0
+            self.look_at(self.watched.condition, trials[max(0, min(len(trials) - 1, at + by))])
+
+    def action_follow(self) -> None:
+        """Stay at the newest message in both conversations, and in those of the next run."""
+        self._keep_following(True)
+
+    def action_stay(self) -> None:
+        """Follow no conversation until following is asked for again."""
+        self._keep_following(False)
+
+    def _keep_following(self, follows: bool) -> None:
+        self._program.services.keep("live.follow", follows)
+        for talk in self.talks.values():
+            talk.transcript.may_follow = follows
+            (talk.transcript.follow if follows else talk.transcript.stay)()
+        self.refresh_bindings()
+
+    def action_events(self) -> None:
+        """Fold or unfold generation events in both conversations."""
+        shown = any(talk.transcript.shows_events for talk in self.talks.values())
+        self._program.services.keep("live.events", not shown)
+        for talk in self.talks.values():
+            talk.transcript.set_choices(show_events=not shown)
+
+    def action_density(self) -> None:
+        """Leave out the empty lines between turns, or show them again."""
+        dense = self._program.services.preferences.get("live.dense") is not True
+        self._program.services.keep("live.dense", dense)
+        for talk in self.talks.values():
+            talk.transcript.set_choices(dense=dense)
+
+    # Turn by turn
+
+    def action_link(self) -> None:
+        """Scroll both conversations together from now on."""
+        self._link(True)
+        focused = self.screen.focused
+        transcript = focused if isinstance(focused, Transcript) else self.transcript
+        if transcript is not None:
+            self._align(transcript)
+
+    def action_unlink(self) -> None:
+        """Scroll each conversation by itself."""
+        self._link(False)
+
+    def _link(self, linked: bool) -> None:
+        self.linked = linked
+        self._program.services.keep("live.linked", linked)
+        self.refresh_bindings()
+
+    @on(Transcript.Scrolled)
+    def _scrolled(self, event: Transcript.Scrolled) -> None:
+        if self.linked and self.app.size.width >= 120:
+            self._align(event.transcript)
+
+    def _align(self, transcript: Transcript) -> None:
+        """Show in the other conversation the turn that is on top in this one; at its end, the other's end."""
+        state, trial = self.watched.state, self.watched.trial
+        here = next((name for name, talk in self.talks.items() if talk.transcript is transcript), None)
+        if state is None or here is None:
+            return
+        talk = state.conversation(here, trial)
+        number = transcript.top_message
+        message = talk.message(number) if talk is not None and number is not None else None
+        for name, other in self.talks.items():
+            if name == here:
+                continue
+            beside = state.conversation(name, trial)
+            if transcript.following:
+                other.transcript.follow()
+            elif message is None:
+                other.transcript.scroll_home()
+            elif beside is not None:
+                same = next((m for m in beside.messages if m.turn >= message.turn), None)
+                same = next(
+                    (m for m in beside.messages if (m.turn, m.role) == (message.turn, message.role)), same
+                )
+                if same is not None:
+                    other.transcript.put_on_top(same.message)
+                else:
+                    other.transcript.follow()

@@ -1,0 +1,120 @@
+"""The operator's controls: pause, step, cancel, and the line in which somebody plays the user."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.message import Message
+
+from bioeval_tui.tui.live import control_view, heads_view
+from bioeval_tui.tui.shared.ask_line_widget import AskLine
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluate.engine.run_view import IntentKind
+    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.tui.live.watched import Watched
+
+
+class Operator(AskLine):
+    """Each key is an intent that is sent to the engine; what it does is seen when the engine took it."""
+
+    KEYS: ClassVar[str] = "live/operator"
+
+    class Done(Message):
+        """The line is closed: nobody plays the user any more."""
+
+    def __init__(self, watched: Watched) -> None:
+        super().__init__(
+            "you, as the user", "the user's next message", id="say", enter="send", escape="leave the line"
+        )
+        self.watched = watched
+        self.taken: set[ConditionName] = set()
+        """The conditions that this viewer has taken over."""
+        self._plays = False
+        """Whether the line was opened for whoever plays the user now."""
+
+    def forget(self) -> None:
+        """Forget what was taken over in the run before."""
+        self.taken = set()
+
+    def put_away(self) -> None:
+        """Close the line: another conversation is looked at."""
+        self.close()
+        self._plays = False
+
+    def show(self) -> None:
+        """Open the line when this viewer begins to play the user; close it at the end.
+
+        Where somebody took over in another terminal, whoever only watches is not made to type.
+        """
+        state, active = self.watched.state, self.watched.condition
+        has = state is not None and heads_view.operator_has(state, active)
+        wanted = has and self.check_action("give_back", ()) is True
+        mine = active in self.taken or (state is not None and heads_view.played_by_hand(state, active))
+        if wanted and mine and not self._plays:
+            self.open("")
+        elif self.is_open and not wanted:
+            self.close()
+            self.post_message(self.Done())
+        self._plays = wanted
+
+    @on(AskLine.Entered)
+    def _said(self, event: AskLine.Entered) -> None:
+        event.stop()
+        if event.text.strip():
+            self._intend("say", self.watched.condition, event.text.strip())
+            self.clear()
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide what the run, or the conversation looked at, does not allow now."""
+        if action not in control_view.CONTROL:
+            return True
+        state, watched = self.watched.state, self.watched
+        if state is None or watched.waits_for_presentation(action):
+            return False
+        return control_view.applies(action, state, watched.link.status, watched.condition, watched.trial)
+
+    def _intend(self, kind: IntentKind, condition: ConditionName | None = None, text: str = "") -> None:
+        self.run_worker(self._send(kind, condition, text), group="intents", exit_on_error=False)
+
+    async def _send(self, kind: IntentKind, condition: ConditionName | None, text: str) -> None:
+        refused = await self.watched.link.send(kind, condition, text)
+        if refused:
+            self.app.notify(refused, severity="warning", markup=False)
+
+    def action_pause(self) -> None:
+        """Ask both conversations to wait."""
+        self._intend("pause")
+
+    def action_resume(self) -> None:
+        """Go on."""
+        self._intend("resume")
+
+    def action_step(self) -> None:
+        """Let one message through."""
+        self._intend("step")
+
+    def action_take_over(self) -> None:
+        """Play the user in the active condition."""
+        self.taken.add(self.watched.condition)
+        self._intend("take_over", self.watched.condition)
+
+    def action_say(self) -> None:
+        """Get the line for the user's message back."""
+        self.open()
+
+    def action_give_back(self) -> None:
+        """Let the evaluator play the user again."""
+        self.taken.discard(self.watched.condition)
+        self._intend("give_back", self.watched.condition)
+
+    def action_cancel(self) -> None:
+        """End the active conversation."""
+        self._intend("cancel", self.watched.condition)
+
+    def action_cancel_all(self) -> None:
+        """End the run."""
+        self._intend("cancel")

@@ -1,0 +1,171 @@
+"""The controls of a replay and its bar: a click goes to a turn; with the focus, arrows, home and end do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events
+from textual.binding import BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from bioeval_tui.evaluate.engine.turn_mark import TurnMark
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.live import timeline_view
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.tones import paint
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.live.watched import Watched
+    from bioeval_tui.tui.shared.base import BaseScreen
+
+SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+
+
+class ReplayControls(Widget, can_focus=True):
+    """Shows how far a replay is, and sends it elsewhere. Posts `Moved` when it was."""
+
+    KEYS: ClassVar[str] = "live/replay"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~bar")
+    DEFAULT_CSS = """
+    ReplayControls { height: 1; padding: 0 1; background: $surface; display: none; }
+    ReplayControls:focus { background: $boost; }
+    """
+
+    class Moved(Message):
+        """The replay was sent elsewhere, or waits, or goes on.
+
+        `mark` is the turn to look at. With `back`, the run has to be shown from its beginning to where the replay
+        was sent: what has been folded cannot be unfolded.
+        """
+
+        def __init__(self, mark: TurnMark | None = None, *, back: bool = False) -> None:
+            super().__init__()
+            self.mark = mark
+            self.back = back
+
+    def __init__(self, watched: Watched) -> None:
+        super().__init__()
+        self.watched = watched
+        self._shown: tuple[tuple[TurnMark, ...], int, float] = ((), 0, 0.0)
+
+    # The bar
+
+    def show(self) -> None:
+        """Bring the bar into step with the replay; a live run has none."""
+        playback = self.watched.playback
+        if playback is None:
+            if self.watched.link.status != "waiting":  # a replay that goes back is opened anew: the bar stays
+                self.display = False
+            return
+        shown = (tuple(playback.marks), playback.given, round(playback.now_s, 1))
+        self.display = bool(playback.marks)
+        if shown != self._shown:
+            self._shown = shown
+            self.refresh()
+
+    def render(self) -> Content:
+        """Draw the bar, and where it stands."""
+        marks, given, now_s = self._shown
+        width = self.size.width
+        words = timeline_view.label(marks, given, now_s, width)
+        cells = timeline_view.bar(marks, given, now_s, self._bar_width(words))
+        return paint(*cells, Cell(f"  {words}", "quiet"))
+
+    def _bar_width(self, words: str) -> int:
+        return max(0, self.size.width - len(words) - 2)
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the turn nearest to the pointer."""
+        marks, given, now_s = self._shown
+        width = self._bar_width(timeline_view.label(marks, given, now_s, self.size.width))
+        x = event.x - self.gutter.left
+        mark = timeline_view.nearest(marks, x / (width - 1)) if width > 1 and x < width else None
+        if mark is not None:
+            self.seek(mark)
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide what a live run, or the place of a replay, does not allow."""
+        playback, state = self.watched.playback, self.watched.state
+        if playback is None:
+            return False
+        match action:
+            case "turn" | "edge":
+                return bool(playback.marks)
+            case "play_back":
+                return state is None or any(talk.messages for talk in state.conversations.values())
+            case _ if state is not None and state.ended is not None:
+                return False
+            case "hold" | "play":
+                return playback.paused == (action == "play")
+        return True
+
+    def seek(self, mark: TurnMark) -> None:
+        """Show the run as it was at a turn, and wait there."""
+        if self.watched.playback is not None:
+            back = not self.watched.playback.seek(mark.given)
+            self.post_message(self.Moved(mark, back=back))
+
+    def action_turn(self, by: int) -> None:
+        """Go to the turn before or after."""
+        playback = self.watched.playback
+        if playback is not None:
+            # From where it was sent last: it may still be on its way there.
+            mark = timeline_view.step(playback.marks, playback.heading, by)
+            if mark is not None:
+                self.seek(mark)
+
+    def action_edge(self, place: int) -> None:
+        """Go to the beginning (0) or the end (-1)."""
+        marks: Sequence[TurnMark] = self.watched.playback.marks if self.watched.playback else ()
+        if marks:
+            self.seek(marks[place])
+
+    def action_hold(self) -> None:
+        """Wait."""
+        self._set_paused(True)
+
+    def action_play(self) -> None:
+        """Go on."""
+        self._set_paused(False)
+
+    def _set_paused(self, paused: bool) -> None:
+        if self.watched.playback is not None:
+            self.watched.playback.set_paused(paused)
+            self.post_message(self.Moved())
+
+    def action_play_step(self) -> None:
+        """Play one message."""
+        if self.watched.playback is not None and not self.watched.playback.step():
+            key = cast("BaseScreen", self.screen).key("play")
+            self._tell(f"There is no further message; {key} plays to the end.")
+        self.post_message(self.Moved())
+
+    def action_play_back(self) -> None:
+        """Go one message back."""
+        if self.watched.playback is not None:
+            self.watched.playback.begin_before_last()
+            self.post_message(self.Moved(back=True))
+
+    def action_next_failure(self) -> None:
+        """Play to the next assertion that fails."""
+        if self.watched.playback is not None and not self.watched.playback.to_next_failure():
+            self._tell("No further assertion fails.")
+        self.post_message(self.Moved())
+
+    def action_speed(self, by: int) -> None:
+        """Play faster or slower."""
+        playback = self.watched.playback
+        if playback is not None:
+            now = playback.speed or SPEEDS[-1]
+            at = min(range(len(SPEEDS)), key=lambda index: abs(SPEEDS[index] - now))
+            playback.set_speed(SPEEDS[max(0, min(len(SPEEDS) - 1, at + by))])
+            self._tell(f"{playback.speed:g}× the recorded speed")
+            self.post_message(self.Moved())
+
+    def _tell(self, sentence: str) -> None:
+        self.app.notify(sentence, markup=False)

@@ -1,0 +1,93 @@
+"""What screens and boxes may ask of the application. `BioevalApp` gives it; nothing here imports a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from textual.screen import Screen
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.batch.batch_view import Glance
+    from bioeval_tui.tui.services import Opener, Services
+
+
+class Program(Protocol):
+    """The application, as screens know it."""
+
+    services: Services
+    keys: dict[str, str]
+    """The keys that were changed, by name."""
+    clock: Callable[[], float]
+
+    @property
+    def opener(self) -> Opener | None:
+        """Opens the run that the application was started with; None when it was started on another screen."""
+        ...
+
+    @property
+    def folder(self) -> Path:
+        """Where pictures and tables are saved."""
+        ...
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the program is on its way out."""
+        ...
+
+    def spare_collector(self) -> None:
+        """Leave what is loaded by now out of every later garbage collection."""
+        ...
+
+    async def action_go(self, mode: str) -> None:
+        """Go to a screen."""
+        ...
+
+    async def action_go_back(self) -> None:
+        """Go to the screen before this one."""
+        ...
+
+    def action_change_keys(self) -> None:
+        """Show every key, to be changed."""
+        ...
+
+    def choose_keys(self) -> None:
+        """Answer to the keys that were kept; say which of them cannot be used."""
+        ...
+
+    def use_theme(self, name: str) -> None:
+        """Change the colours, now and for the next time."""
+        ...
+
+    def copy_text(self, text: str, what: str) -> None:
+        """Copy a text to the clipboard, and say so."""
+        ...
+
+    def notify(self, message: str, **options: Any) -> None:
+        """Show a message for a moment."""
+        ...
+
+    def push_screen(self, screen: Any, callback: Any = None) -> Any:
+        """Show a screen over this one."""
+        ...
+
+    async def show_runs(self, words: str) -> None:
+        """Go to the history, showing only runs in which every word is found."""
+        ...
+
+    def open_run(self, opener: Opener | None) -> None:
+        """Show another run on the live screen; boxes over it are closed."""
+        ...
+
+    def run_again(self) -> None:
+        """Start the run of the live screen, or its replay, once more."""
+        ...
+
+    def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
+        """Show a conversation on the live screen; from there, `esc` goes back to the grid."""
+        ...
+
+    def grid_of(self, batch_id: str) -> Screen[None]:
+        """Return the grid of every conversation of a batch."""
+        ...

@@ -1,0 +1,152 @@
+"""One table of keys: bindings, help and docs/screens.md say the same, and a letter means one thing everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+
+import pytest
+from driving import opened, screen_text, until
+from fakes import FakeServices, FakeView
+from run_script import scripted_run
+from textual.binding import Binding
+from textual.dom import DOMNode
+
+from bioeval_tui import tui
+from bioeval_tui.tui import keys, screens
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.keys import ANSWERS, LETTERS, MOVING, Placed, bindings, placed
+from bioeval_tui.tui.screens import SCREENS, ScreenEntry
+from bioeval_tui.tui.shared.help import help_lines
+from bioeval_tui.tui.shared.keys_footer_widget import key_name
+
+DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
+CHANGING = {"AskLine", "TypedLine"}
+"""Lines whose owner says what enter and esc do."""
+
+
+def letters() -> Iterator[tuple[str, Placed]]:
+    """Yield every letter that is a key, with its row."""
+    for row in placed():
+        for key in row.key.keys.split(","):
+            if len(key) == 1 and key.isalpha():
+                yield key, row
+
+
+def test_a_letter_means_one_thing_on_every_screen() -> None:
+    other = [
+        f"{key}: {row.key.action} ({row.place})"
+        for key, row in letters()
+        if row.key.action.removeprefix("app.").partition("(")[0] not in LETTERS[key][1].split()
+        and (row.place, key) not in ANSWERS
+    ]
+    assert other == []
+
+
+def test_no_letter_is_listed_that_is_no_key() -> None:
+    assert set(LETTERS) == {key for key, _ in letters()}
+
+
+def test_keys_that_destroy_have_a_modifier() -> None:
+    destroying = {"delete", "cancel", "cancel_all", "stop", "answer(True)"}
+    found = {row.key.keys.split(",")[0] for row in placed() if row.key.action in destroying}
+    assert found
+    assert all(key.isupper() or "+" in key for key in found)
+
+
+def key_table() -> str:
+    """Return the table of docs/screens.md."""
+    rows: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for row in placed():
+        if row.place.startswith("~") or row.place == "dialog" or row.key.action.startswith("app."):
+            continue
+        screen = row.place.partition("/")[0]
+        for key in row.key.keys.split(","):
+            if key in MOVING or (screen, key) in ANSWERS:
+                continue
+            means, where = rows.setdefault(key_name(key), ({}, {}))
+            means[LETTERS[key][0] if key in LETTERS else row.key.label] = None
+            where["everywhere" if screen == "app" else screen.capitalize().replace("-", " ")] = None
+    lines = ["| key | means | where |", "|---|---|---|"]
+    for name in sorted(rows, key=lambda name: (not name.isalpha(), name.lower(), name.isupper())):
+        means, where = rows[name]
+        lines.append(f"| `{name}` | {', '.join(means)} | {', '.join(where)} |")
+    return "\n".join(lines)
+
+
+def test_the_documentation_lists_the_very_keys() -> None:
+    assert key_table() in DOCS.read_text(encoding="utf-8"), key_table()
+
+
+def test_every_binding_of_the_program_comes_from_the_table() -> None:
+    for module in walk_packages(tui.__path__, f"{tui.__name__}."):
+        if not module.name.startswith(f"{tui.__name__}.data"):
+            import_module(module.name)
+    kinds, own = [DOMNode], []
+    while kinds:
+        kinds += (below := kinds.pop().__subclasses__())
+        own += [kind for kind in below if kind.__module__.startswith(tui.__name__)]
+    known = {(row.key.keys, row.key.action) for row in placed()} | {("ctrl+c", "interrupt")}
+    strange = [
+        (kind.__name__, binding)
+        for kind in own
+        for binding in kind.__dict__.get("BINDINGS", ())
+        if not isinstance(binding, Binding) or (binding.key, binding.action) not in known
+    ]
+    assert strange == []
+
+
+async def test_help_says_of_each_key_what_that_key_does() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=100)) as (app, _):
+        lines = dict(help_lines(app.screen))
+        for key, active in app.screen.active_bindings.items():
+            binding = active.binding
+            if not active.enabled or binding.system or not binding.tooltip or binding.action == "help":
+                continue
+            told = [words for names, words in lines.items() if key_name(key) in names.split()]
+            assert binding.tooltip in told, key
+
+
+async def test_help_gives_each_of_two_keys_that_share_a_label_its_own_line() -> None:
+    async with opened(None, services=FakeServices(), start="runs") as (app, pilot):
+        await pilot.pause()
+        lines = dict(help_lines(app.screen))
+    assert not any(names.split().count(name) > 1 for names in lines for name in names.split())
+
+
+NEW_SCREEN = """
+from textual.widgets import Static
+from bioeval_tui.tui.shared.base import BaseScreen
+
+class ShelfScreen(BaseScreen):
+    NAME = "Shelf"
+    ABOUT = "What is on the shelf."
+    def compose_body(self):
+        yield Static("three books", markup=False)
+"""
+
+
+async def test_a_screen_is_added_by_one_file_and_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shelf_screen.py").write_text(NEW_SCREEN, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    line = ScreenEntry("shelf", "6", "shelf", "Go to the shelf", "shelf_screen:ShelfScreen")
+    monkeypatch.setattr(screens, "SCREENS", (*SCREENS, line))
+
+    class Wider(BioevalApp):
+        BINDINGS = bindings("app")  # as the class has them when the table has the line from the beginning
+
+    assert "app.shelf" in {place.name for place in keys.places()}
+    app = Wider(FakeServices(), "jobs", clock=lambda: 0.0)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("6")
+        await until(pilot, lambda: "three books" in screen_text(app))
+        await pilot.press("1", "question_mark")
+        await until(pilot, lambda: "Go to the shelf" in screen_text(app))
+        await pilot.press("escape", "ctrl+p", *"shelf")
+        await until(pilot, lambda: "Shelf  (6)" in screen_text(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.current_mode == "shelf")
