@@ -36,14 +36,10 @@ KNOWN_CIRCLES: list[set[str]] = [
         "bioeval_tui.grade.grade",
         "bioeval_tui.grade.validate",
     },
-    {
-        "bioeval_tui.tui.live.transcript.blocks",
-        "bioeval_tui.tui.live.transcript.paint",
-    },
 ]
 """The circles that are still to be cut. Take one off the list when it is gone; never add one."""
 
-MOST_FUNCTION_LEVEL_IMPORTS = 468
+MOST_FUNCTION_LEVEL_IMPORTS = 452
 """How many imports stand inside functions. Lower it with each one that moves to the top of its file."""
 
 

@@ -17,10 +17,14 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import plural
 from bioeval_tui.tui.benchmarks import benchmarks_view
 from bioeval_tui.tui.benchmarks.benchmark_card_widget import BenchmarkCard
+from bioeval_tui.tui.benchmarks.benchmark_detail import BenchmarkDialog
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, MedalRow
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.medals.findings import FindingsDialog
+from bioeval_tui.tui.medals.medal_detail import MedalDetail
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.list_screen import ListScreen
+from bioeval_tui.tui.shared.path_dialog import PathDialog
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
@@ -141,8 +145,6 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
     @on(RowList.Chosen)
     def _chosen(self) -> None:
         if (item := self.looked_at) is not None:
-            from bioeval_tui.tui.benchmarks.benchmark_detail import BenchmarkDialog
-
             self.app.push_screen(BenchmarkDialog(item, self.details.get(item.task_id)))
 
     def action_card(self) -> None:
@@ -188,8 +190,6 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         item = self.looked_at
         if item is None:
             return
-        from bioeval_tui.tui.shared.path_dialog import PathDialog
-
         kept = self.bioeval.services.preferences.get("benchmarks.files")
         last = kept.get(item.task_id) if isinstance(kept, Mapping) else None
         hint = f"{item.file_kind} as the task's description asks for."
@@ -214,8 +214,6 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
 
         def done(found: Examined | None) -> None:
             if found is not None:
-                from bioeval_tui.tui.medals.findings import FindingsDialog
-
                 self.app.push_screen(FindingsDialog(item.task_id, file, found))
                 self.refresh_items()
 
@@ -231,8 +229,6 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
 
         def done(row: MedalRow | None) -> None:
             if row is not None:
-                from bioeval_tui.tui.medals.medal_detail import MedalDetail
-
                 self.app.push_screen(MedalDetail(row))
                 self.refresh_items()
 

@@ -18,6 +18,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view, score_parts_view
 from bioeval_tui.tui.live.panel_widget import Drawn
 from bioeval_tui.tui.live.score_card_view import Evidence
+from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
@@ -241,7 +242,6 @@ class ScoreCard(Dialog[Evidence]):
         """Review the run; the card is still here afterwards."""
         if self._state.started is not None:
             from bioeval_tui.tui.review.review import ReviewScreen
-            from bioeval_tui.tui.review.review_items import ReviewSource
 
             self.app.push_screen(ReviewScreen(ReviewSource((self._state.started.run_id,))))
 

@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.medals.findings import examine
 from bioeval_tui.tui.medals.medal_card_widget import MedalCard
 from bioeval_tui.tui.medals.medals_view import standing
 from bioeval_tui.tui.shared.dialog import Dialog
@@ -50,6 +51,4 @@ class MedalDetail(Dialog[None]):
 
     def action_validate(self) -> None:
         """Say everything that is wrong with the file."""
-        from bioeval_tui.tui.medals.findings import examine
-
         examine(self.bioeval, self._row)

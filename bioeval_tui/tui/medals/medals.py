@@ -23,15 +23,20 @@ from bioeval_tui.tui.items import MedalRow
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.panel_widget import Drawn
 from bioeval_tui.tui.medals import medals_view
+from bioeval_tui.tui.medals.findings import examine
 from bioeval_tui.tui.medals.medal_card_widget import MedalCard
+from bioeval_tui.tui.medals.medal_detail import MedalDetail
 from bioeval_tui.tui.medals.medal_groups_view import GROUP_COLUMNS, MIN_NAME, group_cells, groups
 from bioeval_tui.tui.medals.medal_table_view import Entry, MedalTable
+from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.review.review_view import marked
 from bioeval_tui.tui.shared import export_view
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.columns import ColumnsDialog
+from bioeval_tui.tui.shared.export import ExportDialog
 from bioeval_tui.tui.shared.list_table_widget import ListTable, TableHead
 from bioeval_tui.tui.shared.listing_view import Sorting
 from bioeval_tui.tui.shared.rows_widget import RowList
@@ -379,8 +384,6 @@ class MedalsScreen(BaseScreen):
         if event.rows is self.group_rows:
             self._show_group(event.index)
         elif self.looked_at is not None:
-            from bioeval_tui.tui.medals.medal_detail import MedalDetail
-
             row = self.looked_at.row
             self.app.push_screen(MedalDetail(row, self.marks.get(id(row))))
 
@@ -468,8 +471,6 @@ class MedalsScreen(BaseScreen):
 
     def action_columns(self) -> None:
         """Choose the columns."""
-        from bioeval_tui.tui.shared.columns import ColumnsDialog
-
         names = [column.name for column in medals_view.COLUMNS]
         self.app.push_screen(ColumnsDialog(names, self.hidden), self._columns_chosen)
 
@@ -495,8 +496,6 @@ class MedalsScreen(BaseScreen):
 
     def action_export(self) -> None:
         """Ask for the format, then write the rows that are shown."""
-        from bioeval_tui.tui.shared.export import ExportDialog
-
         folder = self.bioeval.folder
         self.app.push_screen(ExportDialog(len(self.table.visible), folder), self._export)
 
@@ -519,7 +518,6 @@ class MedalsScreen(BaseScreen):
     def action_review(self) -> None:
         """Review the rows that are shown, from the one under the cursor on."""
         from bioeval_tui.tui.review.review import ReviewScreen
-        from bioeval_tui.tui.review.review_items import ReviewSource
 
         at = self.table.place_of(self.looked_at)
         entries = [*self.table.visible[at:], *self.table.visible[:at]][:MOST_REVIEWED]
@@ -529,8 +527,6 @@ class MedalsScreen(BaseScreen):
     def action_validate(self) -> None:
         """Say everything that is wrong with the file of this row."""
         if self.looked_at is not None:
-            from bioeval_tui.tui.medals.findings import examine
-
             examine(self.bioeval, self.looked_at.row)
 
     async def action_back(self) -> None:

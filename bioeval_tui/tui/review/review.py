@@ -19,6 +19,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.medals.medal_card_widget import MedalCard
 from bioeval_tui.tui.review import review_view
+from bioeval_tui.tui.review.review_dialog import ReviewDialog
 from bioeval_tui.tui.review.review_items import Given, ItemId, ReviewItem, ReviewSource
 from bioeval_tui.tui.shared.base import RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -348,8 +349,6 @@ class ReviewScreen(RefreshedScreen):
         item = self.looked_at
         if item is None:
             return
-        from bioeval_tui.tui.review.review_dialog import ReviewDialog
-
         about = item.title if kind != "fault" else f"facts {review_view.where(item)}"
         self.app.push_screen(ReviewDialog(kind, about, choice), partial(self._asked, item))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.review.review import ReviewScreen
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.review.review_items import ReviewSource
@@ -24,6 +25,4 @@ class ReviewApp(BioevalApp):
         self.call_after_refresh(self._open_queue)
 
     def _open_queue(self) -> None:
-        from bioeval_tui.tui.review.review import ReviewScreen
-
         self.push_screen(ReviewScreen(self._source, blind=self._blind))

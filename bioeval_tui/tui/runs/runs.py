@@ -19,7 +19,10 @@ from bioeval_tui.report.compared import RunComparison, RunSummary
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.panel_widget import Drawn
+from bioeval_tui.tui.live.replay_dialog import ReplayDialog
+from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.runs import runs_view
+from bioeval_tui.tui.runs.compare import CompareDialog
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
@@ -177,8 +180,6 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def _compared(self, found: RunComparison | None) -> None:
         if found is not None:
-            from bioeval_tui.tui.runs.compare import CompareDialog
-
             self.app.push_screen(CompareDialog(found))
 
     def action_batch(self) -> None:
@@ -191,8 +192,6 @@ class RunsScreen(ListScreen[RunSummary]):
         run = self.looked_at
         if run is None:
             return
-        from bioeval_tui.tui.live.replay_dialog import ReplayDialog
-
         speed = self.bioeval.services.preferences.get("runs.speed")
         last = float(speed) if isinstance(speed, int | float) else 1.0
         self.app.push_screen(ReplayDialog(run.job, last), partial(self._replay, run.run_id))
@@ -205,7 +204,6 @@ class RunsScreen(ListScreen[RunSummary]):
     def action_review(self) -> None:
         """Review the marked runs, or this one."""
         from bioeval_tui.tui.review.review import ReviewScreen
-        from bioeval_tui.tui.review.review_items import ReviewSource
 
         self.app.push_screen(ReviewScreen(ReviewSource(tuple(self._chosen_ids()))))
 

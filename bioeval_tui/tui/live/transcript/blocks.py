@@ -14,7 +14,7 @@ from bioeval_tui.record.state import MessageState
 from bioeval_tui.tui.live.transcript.chunks import Chunk, cut
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.live.transcript.paint import Line
+    from textual.strip import Strip
 
 BlockKind = Literal["markdown", "code", "plain-code", "note", "detail", "detail-code", "waiting", "gap"]
 
@@ -32,6 +32,18 @@ class Mark(NamedTuple):
 
     text: str
     style: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One painted line. `strip` is as wide as the widget; `text` the words in it, which start after `before` characters."""
+
+    strip: Strip
+    text: str
+    before: int
+    timer: bool = False
+    parts: tuple[object, ...] = ()
+    """What it was made of: equal parts make the same line."""
 
 
 @dataclass(eq=False, slots=True)

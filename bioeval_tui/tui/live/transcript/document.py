@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.text import clean_line
-from bioeval_tui.tui.live.transcript.blocks import Block, Fold, Item
+from bioeval_tui.tui.live.transcript.blocks import Block, Fold, Item, Line
 from bioeval_tui.tui.live.transcript.build import (
     Choices,
     folds_of,
@@ -19,7 +19,7 @@ from bioeval_tui.tui.live.transcript.build import (
     tail_blocks,
 )
 from bioeval_tui.tui.live.transcript.heights import Heights
-from bioeval_tui.tui.live.transcript.paint import MAX_SPEAKER, Line, Painter
+from bioeval_tui.tui.live.transcript.paint import MAX_SPEAKER, Painter
 
 MAX_PAINTED = 400
 """Blocks whose painted lines are kept."""

@@ -8,9 +8,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from bioeval_tui.tui.live.transcript.blocks import Block, Mark
+from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.document import Document
-from bioeval_tui.tui.live.transcript.paint import MARK_CELLS, Line, Painter
+from bioeval_tui.tui.live.transcript.paint import MARK_CELLS, Painter
 from bioeval_tui.tui.shared.times import latency
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, RenderableType
@@ -15,7 +14,7 @@ from rich.theme import Theme
 from textual.strip import Strip
 
 from bioeval_tui.text import clean
-from bioeval_tui.tui.live.transcript.blocks import Block, Mark
+from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.code import coloured
 from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown, finished
 
@@ -32,18 +31,6 @@ NARROW = 46
 
 RULE = "│ "
 """Stands before code and opened details, and is no part of their text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One painted line. `strip` is as wide as the widget; `text` the words in it, which start after `before` characters."""
-
-    strip: Strip
-    text: str
-    before: int
-    timer: bool = False
-    parts: tuple[object, ...] = ()
-    """What it was made of: equal parts make the same line."""
 
 
 class Painter:
