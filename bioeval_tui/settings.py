@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal, get_args
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.text import clean_line
@@ -15,6 +16,8 @@ from bioeval_tui.text import clean_line
 DEFAULT_AGENT_URL = "http://localhost:8081"
 DEFAULT_KNOWLEDGE_URL = "http://localhost:8080"
 DEFAULT_MODEL = "gpt-4.1-mini"
+Provider = Literal["openai", "azure", "bedrock", "vertex"]
+PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 DEFAULT_MODEL_TIMEOUT_S = 120.0
 DEFAULT_LONGEST_WAIT_S = 30.0
 DEFAULT_NEO_URI = "bolt://neo4j@localhost:7687"
@@ -40,6 +43,16 @@ class Secret:
         return self._value
 
 
+@dataclass(frozen=True)
+class RoleSettings:
+    """Where one role's model is asked: BIOEVAL_<ROLE>_BASE_URL, _API_KEY, _MODEL and _API_TYPE."""
+
+    base_url: str | None = None
+    api_key: Secret | None = None
+    model: str | None = None
+    api_type: Provider | None = None
+
+
 # A plain dataclass: every command and the first paint of the screens read settings, and pydantic takes longer
 # to import than all else that they need.
 @dataclass(frozen=True)
@@ -48,6 +61,11 @@ class Settings:
 
     openai_api_key: Secret | None = None
     openai_base_url: str | None = None
+    openai_api_type: Provider = "openai"
+    """The provider, as the openai package calls it: openai, azure, and here bedrock and vertex as well."""
+    evaluator: RoleSettings = RoleSettings()
+    judge: RoleSettings = RoleSettings()
+    agent_api_type: Provider | None = None
     neo_uri: str = DEFAULT_NEO_URI
     neo_uri_is_set: bool = False
     neo_username: str = "neo4j"
@@ -58,8 +76,6 @@ class Settings:
     agent_url_is_set: bool = False
     agent_api_key: Secret | None = None
     knowledge_url: str = DEFAULT_KNOWLEDGE_URL
-    evaluator_model: str = DEFAULT_MODEL
-    judge_model: str = DEFAULT_MODEL
     model_timeout_s: float = DEFAULT_MODEL_TIMEOUT_S
     """Longest time for one whole answer of the evaluator's or judge's model."""
     longest_wait_s: float = DEFAULT_LONGEST_WAIT_S
@@ -72,7 +88,7 @@ class Settings:
         """Read the environment; no file is read.
 
         Raises:
-            UsageError: a number of seconds is none.
+            UsageError: a number of seconds is none, or a provider is unknown.
         """
         values = os.environ if environment is None else environment
 
@@ -93,10 +109,29 @@ class Settings:
                 raise UsageError(f"{name}={clean_line(found or '', 40)}: write seconds, such as {usual:g}")
             return value
 
+        def provider(name: str) -> Provider | None:
+            found = text(name)
+            known = next((one for one in PROVIDERS if one == found), None)
+            if found is not None and known is None:
+                raise UsageError(f"{name}={clean_line(found, 40)}: write one of {', '.join(PROVIDERS)}")
+            return known
+
+        def role(name: str) -> RoleSettings:
+            return RoleSettings(
+                text(f"{name}_BASE_URL"),
+                secret(f"{name}_API_KEY"),
+                text(f"{name}_MODEL"),
+                provider(f"{name}_API_TYPE"),
+            )
+
         folders = tuple(Path(part) for part in (text("BIOEVAL_TASKS_DIR") or "").split(os.pathsep) if part)
         return cls(
             openai_api_key=secret("OPENAI_API_KEY"),
             openai_base_url=text("OPENAI_BASE_URL"),
+            openai_api_type=provider("OPENAI_API_TYPE") or "openai",
+            evaluator=role("BIOEVAL_EVALUATOR"),
+            judge=role("BIOEVAL_JUDGE"),
+            agent_api_type=provider("BIOEVAL_AGENT_API_TYPE"),
             neo_uri=text("NEO_URI") or DEFAULT_NEO_URI,
             neo_uri_is_set=text("NEO_URI") is not None,
             neo_username=text("NEO_USERNAME") or "neo4j",
@@ -106,13 +141,21 @@ class Settings:
             agent_url_is_set=text("BIOEVAL_AGENT_URL") is not None,
             agent_api_key=secret("BIOEVAL_AGENT_API_KEY"),
             knowledge_url=text("BIOEVAL_KNOWLEDGE_URL") or DEFAULT_KNOWLEDGE_URL,
-            evaluator_model=text("BIOEVAL_EVALUATOR_MODEL") or DEFAULT_MODEL,
-            judge_model=text("BIOEVAL_JUDGE_MODEL") or DEFAULT_MODEL,
             model_timeout_s=seconds("BIOEVAL_MODEL_TIMEOUT_S", DEFAULT_MODEL_TIMEOUT_S),
             longest_wait_s=seconds("BIOEVAL_LONGEST_WAIT_S", DEFAULT_LONGEST_WAIT_S),
             data_dir_override=text("BIOEVAL_DATA_DIR"),
             tasks_dirs=folders,
         )
+
+    @property
+    def evaluator_model(self) -> str:
+        """The model that plays the user where nothing else is said."""
+        return self.evaluator.model or DEFAULT_MODEL
+
+    @property
+    def judge_model(self) -> str:
+        """The model that judges where nothing else is said."""
+        return self.judge.model or DEFAULT_MODEL
 
     @cached_property
     def data_dir(self) -> Path:

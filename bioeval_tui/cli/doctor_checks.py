@@ -166,30 +166,30 @@ def _embedded_graph(settings: Settings) -> Finding:
 
 
 def _agent(settings: Settings) -> Finding:
-    import httpx
+    import httpx2
 
     host = host_of(settings.agent_url)
     try:
-        httpx.get(settings.agent_url, timeout=PROBE_S)
-    except httpx.HTTPError as error:
+        httpx2.get(settings.agent_url, timeout=PROBE_S)
+    except httpx2.HTTPError as error:
         to_do = "start your agent, or `bioeval-tui agent --port 8081`; BIOEVAL_AGENT_URL says where it is"
         return Finding("agent", "absent", f"{host} {_unreachable(error)}", to_do)
     return Finding("agent", "works", f"{host} answers")
 
 
 def _unreachable(error: Exception) -> str:
-    import httpx
+    import httpx2
 
     match error:
-        case httpx.TimeoutException():
+        case httpx2.TimeoutException():
             return f"does not answer within {PROBE_S:g} s"
-        case httpx.ConnectError():
+        case httpx2.ConnectError():
             return "cannot be reached"
     return f"does not answer as expected ({type(error).__name__})"
 
 
 def _openai(settings: Settings) -> Finding:
-    import httpx
+    import httpx2
 
     if settings.openai_api_key is None:
         to_do = (
@@ -200,8 +200,8 @@ def _openai(settings: Settings) -> Finding:
     base = (settings.openai_base_url or "https://api.openai.com/v1").rstrip("/")
     key = settings.openai_api_key.get_secret_value()
     try:
-        answer = httpx.get(f"{base}/models", headers={"Authorization": f"Bearer {key}"}, timeout=PROBE_S)
-    except httpx.HTTPError as error:
+        answer = httpx2.get(f"{base}/models", headers={"Authorization": f"Bearer {key}"}, timeout=PROBE_S)
+    except httpx2.HTTPError as error:
         return Finding(
             "openai endpoint",
             "broken",

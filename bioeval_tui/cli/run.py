@@ -85,6 +85,13 @@ class JsonFileCommand(click.Command):
 @click.option("--model", "models", multiple=True, help="The agent's model; repeat it for a run with each.")
 @click.option("--verbose", is_flag=True, help="Show what the agent did between the lines.")
 @click.option("--agent-url", help="Where the agent listens [BIOEVAL_AGENT_URL, http://localhost:8081].")
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    metavar="HOST",
+    multiple=True,
+    help="Let a job send transcripts, and the key that it names, to this host; repeat it for several.",
+)
 @click.option("--evaluator-model", help="Who plays the user [BIOEVAL_EVALUATOR_MODEL].")
 @click.option(
     "--judge-model",
@@ -175,6 +182,8 @@ def _spec(jobs: Sequence[Path], settings: Settings, options: dict[str, Any]) -> 
         runs=tuple(RunSpec(run_id, *what) for run_id, what in zip(ids, wanted, strict=True)),
         batch_id=ids[0] if len(ids) > 1 else None,
         agent_url=options["agent_url"],
+        agent_url_is_given=options["agent_url"] is not None,
+        allow_hosts=options["allow_hosts"],
         mode="rehearsal" if options["rehearsal"] else "job",
         evaluator_model=options["evaluator_model"],
         judge_model=options["judge_models"] or None,

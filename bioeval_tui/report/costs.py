@@ -110,7 +110,7 @@ def _evaluator(run: LoadedRun, lines: Asked) -> PeerCost:
     if kind != "llm":
         return _unknown("evaluator", lines, f"what an evaluator of kind {kind} costs is not known")
     model = run.started.options.get("evaluator_model") or run.started.evaluator
-    return _priced(run, "evaluator", lines, [model], _models_host(run))
+    return _priced(run, "evaluator", lines, [model], _models_host(run, "evaluator"))
 
 
 def _judge(run: LoadedRun, verdicts: Asked) -> PeerCost:
@@ -121,7 +121,7 @@ def _judge(run: LoadedRun, verdicts: Asked) -> PeerCost:
         return _unknown("judge", verdicts, f"what a judge of kind {kind} costs is not known")
     named = run.started.options.get("judge_model")
     models = list(named) if isinstance(named, list | tuple) else [run.started.judge.partition(" × ")[0]]
-    return _priced(run, "judge", verdicts, models, _models_host(run))
+    return _priced(run, "judge", verdicts, models, _models_host(run, "judge"))
 
 
 def _kind(run: LoadedRun, role: str) -> str:
@@ -129,8 +129,10 @@ def _kind(run: LoadedRun, role: str) -> str:
     return str(found.get("kind", "llm")) if isinstance(found, dict) else "llm"
 
 
-def _models_host(run: LoadedRun) -> str:
-    named = run.started.options.get("models_host")
+def _models_host(run: LoadedRun, role: str) -> str:
+    """Return where a role's model was asked. Recordings of 0.1 name one host for both."""
+    options = run.started.options
+    named = options.get(f"{role}_host") or options.get("models_host")
     hosts = run.started.hosts
     return named if isinstance(named, str) else hosts[min(1, len(hosts) - 1)] if hosts else ""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval_tui.evaluate.http.transport import received_text
+from bioeval_tui.evaluate.http.failures import received_text
 from bioeval_tui.evaluate.seams import Peer, PeerError
 from bioeval_tui.text import clean, clean_value
 

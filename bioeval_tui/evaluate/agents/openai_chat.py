@@ -9,19 +9,20 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import httpx2
+
 from bioeval_tui.evaluate.agents.answers import parse_object
 from bioeval_tui.evaluate.http.arrival import Arrivals
-from bioeval_tui.evaluate.http.exchange import Body, Deadline, Timeouts, asked
-from bioeval_tui.evaluate.http.transport import make_client, status_error
-from bioeval_tui.evaluate.job.models import TargetConfig
+from bioeval_tui.evaluate.http.client import Timeouts, make_client
+from bioeval_tui.evaluate.http.failures import connection_error, status_error
+from bioeval_tui.evaluate.job.models import Api
 from bioeval_tui.evaluate.models.answer import ChatAnswer, ToolCall, text_of
 from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Role
-from bioeval_tui.settings import DEFAULT_MODEL, Settings
+from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean, clean_line, clean_value
 
 SESSION = "{sessionId}"
@@ -41,16 +42,25 @@ class OpenAIChatAgent:
         system_prompt: str = "",
         object_context_url: str | None = None,
         timeouts: Timeouts | None = None,
+        provider: Provider = "openai",
+        api: Api = "chat",
+        account: bool = False,
     ) -> None:
-        """To a `base_url` without a path `/v1` is added. `{sessionId}` may stand in `object_context_url`."""
+        """To a `base_url` without a path `/v1` is added. `{sessionId}` may stand in `object_context_url`.
+
+        The other options are those of `ChatModel`.
+        """
         timeouts = timeouts or Timeouts()
-        bare = urlsplit(base_url).path.strip("/") == ""
+        bare = provider == "openai" and urlsplit(base_url).path.strip("/") == ""
         self._chat = ChatModel(
             "agent",
             api_key=api_key,
             base_url=base_url.rstrip("/") + ("/v1" if bare else ""),
-            timeouts=replace(timeouts, between=max(timeouts.first_byte, timeouts.between)),
+            timeouts=timeouts,
             arrivals=Arrivals(),
+            provider=provider,
+            api=api,
+            account=account,
         )
         self._model = model
         self._context_url = object_context_url
@@ -62,31 +72,6 @@ class OpenAIChatAgent:
         if system_prompt:
             self._history.append({"role": "system", "content": system_prompt})
             self._untold.append({"systemPrompt": system_prompt})
-
-    @classmethod
-    def from_settings(
-        cls, settings: Settings, target: TargetConfig, model: str | None, agent_url: str
-    ) -> OpenAIChatAgent:
-        """Return the agent that a job's target and the environment describe.
-
-        The key is `BIOEVAL_AGENT_API_KEY`; `OPENAI_API_KEY` serves only where the agent is `OPENAI_BASE_URL` itself.
-        """
-        key = settings.agent_api_key
-        if (
-            key is None
-            and settings.openai_base_url
-            and agent_url.rstrip("/") == settings.openai_base_url.rstrip("/")
-        ):
-            key = settings.openai_api_key
-        whole = target.timeout_ms / 1000 if target.timeout_ms else None
-        return cls(
-            agent_url,
-            model=model or target.model or DEFAULT_MODEL,
-            api_key=key.get_secret_value() if key else None,
-            system_prompt=target.system_prompt or "",
-            object_context_url=target.object_context_url,
-            timeouts=Timeouts(whole=whole) if whole else Timeouts(),
-        )
 
     async def open(self) -> str:
         """Return a new session id; the endpoint knows nothing of it."""
@@ -126,12 +111,19 @@ class OpenAIChatAgent:
             return None
         url = self._context_url.replace(SESSION, quote(self._session, safe=""))
         host = clean_line(urlsplit(url).netloc.rpartition("@")[2], 200)
-        deadline = Deadline("agent", host, self._timeouts)
-        async with (
-            make_client((url,), self._timeouts.connect, {}) as client,
-            asked(client, "agent", host, "GET", url, deadline, self._timeouts) as answer,
-        ):
-            return await _context(answer, host)
+        try:
+            async with make_client((url,), self._timeouts) as client:
+                response = await client.get(url)
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            raise connection_error("agent", host, error) from None
+        if response.status_code in _NONE_HERE:
+            return None
+        if not response.is_success:
+            raise status_error("agent", host, response)
+        value: dict[str, Any] = clean_value(
+            parse_object("agent", host, response.content, response.headers.get("Content-Type", ""))
+        )
+        return value
 
     async def seed_text(self, text: str) -> None:
         """Raise `PeerError`: a chat endpoint has no knowledge service."""
@@ -145,19 +137,6 @@ class OpenAIChatAgent:
     async def aclose(self) -> None:
         """Close every connection."""
         await self._chat.aclose()
-
-
-async def _context(answer: Body, host: str) -> dict[str, Any] | None:
-    response = answer.response
-    if response.status in _NONE_HERE:
-        return None
-    data = await answer.read()
-    if not 200 <= response.status < 300:
-        raise status_error("agent", host, response, data.decode("utf-8", "replace"))
-    value: dict[str, Any] = clean_value(
-        parse_object("agent", host, data, response.headers.get("Content-Type", ""))
-    )
-    return value
 
 
 def _text(answer: ChatAnswer) -> str:

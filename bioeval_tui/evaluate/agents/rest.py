@@ -7,20 +7,21 @@ decides that. Every failure is a `PeerError` that says what happened and what wa
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import aiohttp
+import httpx2
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.agents.answers import Message, parse_message, parse_object
+from bioeval_tui.evaluate.agents.answers import parse_message, parse_object
 from bioeval_tui.evaluate.http.arrival import Arrivals
-from bioeval_tui.evaluate.http.exchange import Body, Deadline, Timeouts, asked, drain, keys_hidden
-from bioeval_tui.evaluate.http.sse import EventParser, ServerEvent
-from bioeval_tui.evaluate.http.transport import make_client, status_error
+from bioeval_tui.evaluate.http.client import Timeouts, keys_hidden, make_client
+from bioeval_tui.evaluate.http.failures import connection_error, status_error
 from bioeval_tui.evaluate.seams import Delta, Generation, Peer, PeerError, Reply, Role
 from bioeval_tui.text import clean, clean_line, clean_value, is_large
 
@@ -28,13 +29,17 @@ __all__ = ["RestAgent", "Timeouts"]
 
 _EVENT_STREAM = "text/event-stream"
 _NONE_HERE = frozenset({404, 405, 501})
+PUBLISHED_KEY = "treehorn"
+"""What the published client sends as X-API-KEY when it is told no key: published agents expect it. It is no secret."""
+TAIL_S = 1.0
+"""How long the end of a stream is awaited after the answer, so that the connection can be used again."""
 
 
 class RestAgent:
     """An `Agent` that is talked to over HTTP.
 
-    `api_key` goes out as `X-API-KEY` to the agent and its knowledge service, and nowhere else. `knowledge_url`
-    is where text seeds go (default: the agent itself).
+    `api_key` goes out as `X-API-KEY` to the agent and its knowledge service, and nowhere else; without one the
+    published client's `treehorn` does. `knowledge_url` is where text seeds go (default: the agent itself).
     """
 
     def __init__(
@@ -58,10 +63,11 @@ class RestAgent:
             raise UsageError(
                 "the agent's API key (BIOEVAL_AGENT_API_KEY) has characters that a header cannot carry"
             )
-        self._headers = {"X-API-KEY": api_key} if api_key else {}
+        self._headers = {"X-API-KEY": api_key or PUBLISHED_KEY}
+        self._keys = [api_key] if api_key else []
         self._timeouts = timeouts or Timeouts()
         self._streaming = streaming
-        self._client: aiohttp.ClientSession | None = None
+        self._client: httpx2.AsyncClient | None = None
         self._arrivals = Arrivals()
         self._session = ""
         self._graph_is_ready = False
@@ -92,20 +98,20 @@ class RestAgent:
         }
         accept = f"{_EVENT_STREAM}, application/json" if self._streaming else "application/json"
         url = f"{self._base}/api/v1/chat/messages"
-        deadline = Deadline("agent", _host(url), self._timeouts)
-        with keys_hidden(self._headers.values()):
-            async with self._exchange("agent", "PUT", url, body, deadline, accept) as answer:
-                content_type = answer.response.headers.get("Content-Type", "")
+        with keys_hidden(self._keys):
+            async with self._asked("agent", "PUT", url, body, accept) as response:
+                started = response.extensions["exchange"].started
+                content_type = response.headers.get("Content-Type", "")
                 if content_type.lower().startswith(_EVENT_STREAM):
-                    async with aclosing(self._read_stream(answer, deadline)) as pieces:
+                    async with aclosing(self._read_stream(response, started)) as pieces:
                         async for piece in pieces:
                             yield piece
                     return
-                data = await answer.read()
+                data = await response.aread()
                 ended = self._arrivals.last()
                 value = parse_object("agent", _host(url), data, content_type)
             message = parse_message(_host(url), value, self._session)
-        yield Reply(message.content, deadline.started, ended, None, message.events)
+        yield Reply(message.content, started, ended, None, message.events)
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the session's object context, None where the agent has none. Raises `PeerError`."""
@@ -149,7 +155,7 @@ class RestAgent:
         """Close every connection. Closing twice is fine."""
         if self._client is not None:
             client, self._client = self._client, None
-            await client.close()
+            await client.aclose()
 
     async def _call(
         self,
@@ -161,67 +167,66 @@ class RestAgent:
         is_json: bool = True,
     ) -> dict[str, Any]:
         """Make one call and return the JSON object that comes back ({} where none is expected)."""
-        deadline = Deadline(peer, _host(url), self._timeouts)
-        with keys_hidden(self._headers.values()):
-            async with self._exchange(peer, method, url, body, deadline, "application/json") as answer:
-                data = await answer.read()
-                content_type = answer.response.headers.get("Content-Type", "")
+        with keys_hidden(self._keys):
+            async with self._asked(peer, method, url, body, "application/json") as response:
+                data = await response.aread()
+            content_type = response.headers.get("Content-Type", "")
             return parse_object(peer, _host(url), data, content_type) if is_json else {}
 
     @asynccontextmanager
-    async def _exchange(
-        self,
-        peer: Peer,
-        method: str,
-        url: str,
-        body: Mapping[str, Any] | None,
-        deadline: Deadline,
-        accept: str,
-    ) -> AsyncIterator[Body]:
+    async def _asked(
+        self, peer: Peer, method: str, url: str, body: Mapping[str, Any] | None, accept: str
+    ) -> AsyncIterator[httpx2.Response]:
         """Send a request; give its answer, unread. A status other than 2xx is raised."""
-        host = _host(url)
         if self._client is None:
             urls = (self._base, self._knowledge)
-            self._client = make_client(urls, self._timeouts.connect, self._headers, self._arrivals)
-        exchange = asked(
-            self._client, peer, host, method, url, deadline, self._timeouts, body=body, accept=accept
-        )
-        async with exchange as answer:
-            if not 200 <= answer.response.status < 300:
-                raise status_error(peer, host, answer.response, await answer.start())
-            yield answer
+            self._client = make_client(urls, self._timeouts, headers=self._headers, arrivals=self._arrivals)
+        try:
+            headers = {"Accept": accept, "Content-Type": "application/json"}
+            data = (
+                None if body is None else json.dumps(body)
+            )  # half a character, which UTF-8 cannot hold, as well
+            async with self._client.stream(method, url, content=data, headers=headers) as response:
+                if not response.is_success:
+                    await response.aread()
+                    raise status_error(peer, _host(url), response)
+                yield response
+        except PeerError as error:
+            error.peer = peer  # the client is the agent's; its knowledge service may be another
+            raise
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            raise connection_error(peer, _host(url), error) from None
 
     async def _read_stream(
-        self, answer: Body, deadline: Deadline
+        self, response: httpx2.Response, started: float
     ) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Read server-sent events up to the one that holds the whole answer; that one ends the stream."""
         host = _host(self._base)
-        parser = EventParser()
         first_token: float | None = None
-        async with aclosing(answer.chunks()) as chunks:
-            async for chunk in chunks:
-                arrived = self._arrivals.last()
-                for event in parser.feed(chunk):
-                    if event.kind == "message":
-                        message = self._final(event, host)
-                        await drain(chunks)
-                        yield Reply(message.content, deadline.started, arrived, first_token, message.events)
-                        return
-                    value = (
-                        parse_object("agent", host, event.data) if event.kind in ("delta", "event") else {}
-                    )
-                    if event.kind == "delta" and isinstance(text := value.get("content"), str) and text:
-                        first_token = first_token or arrived
-                        yield Delta(clean(text))
-                    elif event.kind == "event":
-                        yield Generation(clean_value(value))
-        received = clean(answer.head.decode("utf-8", "replace"), 500)
-        raise PeerError(
-            "agent", f"{host} ended its stream without the whole answer", retryable=True, received=received
-        )
+        events = aiter(httpx2.EventSource(response, max_event_size=None))
+        async for event in events:
+            arrived = self._arrivals.last()
+            if event.event == "message":
+                value = parse_object("agent", host, event.data)
+                message = parse_message(host, value, self._session)
+                await _drain(events)
+                yield Reply(message.content, started, arrived, first_token, message.events)
+                return
+            value = parse_object("agent", host, event.data) if event.event in ("delta", "event") else {}
+            if event.event == "delta" and isinstance(text := value.get("content"), str) and text:
+                first_token = first_token or arrived
+                yield Delta(clean(text))
+            elif event.event == "event":
+                yield Generation(clean_value(value))
+        raise response.extensions["exchange"].error("ended its stream without the whole answer")
 
-    def _final(self, event: ServerEvent, host: str) -> Message:
-        return parse_message(host, parse_object("agent", host, event.data), self._session)
+
+async def _drain(events: AsyncIterator[object]) -> None:
+    """Read on to the end of a stream. What comes after the answer is in no latency; an end is not missed."""
+    with contextlib.suppress(TimeoutError, PeerError):
+        async with asyncio.timeout(TAIL_S):
+            async for _ in events:
+                pass
 
 
 @functools.lru_cache(maxsize=256)

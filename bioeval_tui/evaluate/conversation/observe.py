@@ -142,7 +142,9 @@ class Observer:
         if not persistently:
             return await self._agent.observe()
         never: Callable[[PeerError], bool] = lambda error: False  # noqa: E731
-        return await with_retries(self._agent.observe, self._emitter, self._limits, counts=never)
+        return await with_retries(
+            self._agent.observe, self._emitter, self._limits, self._limits.agent_retries, counts=never
+        )
 
     async def _graph(self) -> GraphSnapshot | None:
         return None if self._parts.graph is None else await self._parts.graph.snapshot()

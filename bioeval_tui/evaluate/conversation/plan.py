@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bioeval_tui.evaluate.job.models import Assertion, EvaluationJob
+from bioeval_tui.evaluate.retry import AGENT_RULE, MODEL_RULE, RetryRule
 from bioeval_tui.evaluate.seams import (
     Agent,
     AssertionView,
@@ -33,9 +34,8 @@ AskedFor = Callable[[str, str], bool]
 class Limits:
     """Bounds of a conversation. Times are in seconds."""
 
-    request_attempts: int = 4
-    retry_wait_s: float = 0.1
-    longest_retry_wait_s: float = 30.0
+    agent_retries: RetryRule = AGENT_RULE
+    model_retries: RetryRule = MODEL_RULE
     throttled_s: float = 600.0
     """How long one request may be put off because our own conversations ask too often."""
     observe_s: float = 2.0

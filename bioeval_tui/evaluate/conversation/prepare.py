@@ -72,7 +72,9 @@ async def _apply_seed(
     """Apply one seed; return what could not be applied, empty when all was."""
 
     async def persistently(attempt: Callable[[], Awaitable[None]]) -> None:
-        await with_retries(attempt, emitter, plan.limits, counts=lambda error: False, ours=ours)
+        await with_retries(
+            attempt, emitter, plan.limits, plan.limits.agent_retries, counts=lambda error: False, ours=ours
+        )
 
     if isinstance(seed, TextSeed):
         await persistently(lambda: agent.seed_text(seed.text))

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluate.conversation.plan import Limits
+from bioeval_tui.evaluate.retry import RetryRule, send
 from bioeval_tui.evaluate.seams import Delta, Generation, Peer, PeerError, Reply, Utterance
 from bioeval_tui.record import events
 from bioeval_tui.text import clean, clean_line, clean_value
@@ -95,7 +96,7 @@ async def stream_whole(
         if close is not None:
             await close()
     if last is None:
-        raise PeerError(peer, "the answer ended without its end marker", retryable=True)
+        raise PeerError(peer, "the answer ended without its end marker")
     if joiner is not None:
         joiner.flush()
     return last
@@ -105,50 +106,29 @@ async def with_retries(
     attempt: Callable[[], Awaitable[Answer]],
     emitter: ConversationEmitter,
     limits: Limits,
+    rule: RetryRule,
     *,
     message: int | None = None,
     counts: Callable[[PeerError], bool] = lambda error: error.peer == "agent",
     ours: Callable[[PeerError], bool] = lambda error: False,
-    before_again: Callable[[], None] = lambda: None,
 ) -> Answer:
-    """Run `attempt`, up to `limits.request_attempts` times; each failure is an event.
+    """Run `attempt` as the rule has it; each failure is an event. Raises the last `PeerError`.
 
     `counts` says which failures count against the agent. Those that are `ours` (too many requests of our
-    own at once) use up no attempt; they are waited for, `limits.throttled_s` in all. Raises the last `PeerError`.
+    own at once) use up no attempt; they are waited for, `limits.throttled_s` in all.
     """
-    tried = spent = throttled = 0
-    until = time.monotonic() + limits.throttled_s
-    while True:
-        tried += 1
-        try:
-            return await attempt()
-        except PeerError as error:
-            free = ours(error)
-            throttled = throttled + 1 if free else 0
-            spent += not free
-            again = error.retryable and (
-                time.monotonic() < until if free else spent < limits.request_attempts
-            )
-            wait_s = _wait_s(error, limits, throttled)
-            emitter.emit(
-                events.RequestFailed,
-                peer=error.peer,
-                request_attempt=tried,
-                error=clean_line(str(error)),
-                received=clean(error.received, MAX_RECEIVED) or None,
-                status=error.status,
-                wait_ms=wait_s * 1000 if again else None,
-                counted=counts(error),
-                message=message,
-            )
-            if not again:
-                raise
-            before_again()
-        await asyncio.sleep(wait_s)
 
+    def failed(error: PeerError, number: int, wait_s: float | None) -> None:
+        emitter.emit(
+            events.RequestFailed,
+            peer=error.peer,
+            request_attempt=number,
+            error=clean_line(str(error)),
+            received=clean(error.received, MAX_RECEIVED) or None,
+            status=error.status,
+            wait_ms=None if wait_s is None else wait_s * 1000,
+            counted=counts(error),
+            message=message,
+        )
 
-def _wait_s(error: PeerError, limits: Limits, throttled: int = 0) -> float:
-    """Return how long to wait: as asked, else longer each time that we were too many."""
-    asked = error.retry_after_s or 0.0
-    own = limits.retry_wait_s * 2.0 ** min(throttled, 10)
-    return min(max(own, asked), limits.longest_retry_wait_s)
+    return await send(attempt, rule, on_failure=failed, ours=ours, ours_for_s=limits.throttled_s)

@@ -265,6 +265,7 @@ class _Conversation:
                 talk.agent.open,
                 self.emitter,
                 self.plan.limits,
+                self.plan.limits.agent_retries,
                 counts=talk.counts_against_agent,
                 ours=talk.is_our_doing,
             )

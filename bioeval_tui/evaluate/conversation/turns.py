@@ -31,7 +31,7 @@ from bioeval_tui.text import clean, clean_line, clean_value, shorten
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Why a conversation ended, and whose fault it was. `never_held`: not one word reached the agent."""
+    """Why a conversation ended, and whose fault it was. `never_held`: the agent gave no answer at all."""
 
     reason: EndReason
     fault: Fault = "none"
@@ -163,7 +163,7 @@ class Talk:
             except TimeoutError:
                 joiner.drop()
                 message = f"no message within {self.plan.limits.evaluator_s:g} s"
-                raise PeerError("evaluator", message, retryable=True) from None
+                raise PeerError("evaluator", message) from None
             assert isinstance(spoken, Utterance)
             self._thought_ms = (time.monotonic() - began) * 1000
             return replace(spoken, content=clean(spoken.content))
@@ -171,7 +171,12 @@ class Talk:
         self.turn += 1
         try:
             utterance = await with_retries(
-                attempt, self.emitter, self.plan.limits, message=number, counts=lambda _: False
+                attempt,
+                self.emitter,
+                self.plan.limits,
+                self.plan.limits.model_retries,
+                message=number,
+                counts=lambda _: False,
             )
         finally:
             self.turn -= 1
@@ -199,6 +204,7 @@ class Talk:
             attempt,
             self.emitter,
             self.plan.limits,
+            self.plan.limits.agent_retries,
             message=number,
             counts=self.counts_against_agent,
             ours=self.is_our_doing,
@@ -322,7 +328,7 @@ class Talk:
         if self.is_our_doing(error):
             return Outcome("cancelled", "infrastructure", detail)
         if error.peer == "agent":
-            never_held = error.unreachable and not self.transcript.latencies_ms
+            never_held = not self.transcript.latencies_ms
             return Outcome("agent_failed", "agent", detail, never_held)
         return Outcome("evaluator_failed", "evaluator" if error.unusable else "infrastructure", detail)
 

@@ -29,6 +29,10 @@ class EngineSpec:
 
     runs: tuple[RunSpec, ...]
     agent_url: str | None = None
+    agent_url_is_given: bool = False
+    """The user gave the agent's address just now; a job or a recording did not."""
+    allow_hosts: tuple[str, ...] = ()
+    """Hosts that the command line names as ones that a job's keys and transcripts may go to."""
     sample_agent: bool = False
     mode: Literal["job", "rehearsal", "llm"] = "job"
     """Who plays the user and judges: what the job says, the offline stand-ins, or models."""
@@ -69,7 +73,7 @@ class EngineSpec:
         """Read what `write` wrote."""
         data: dict[str, Any] = json.loads(path.read_text("utf-8"))
         runs = tuple(RunSpec(**run) for run in data.pop("runs"))
-        for name in ("judge_model", "conditions"):
+        for name in ("judge_model", "conditions", "allow_hosts"):
             if isinstance(data.get(name), list):
                 data[name] = tuple(data[name])
         return cls(runs=runs, **data)

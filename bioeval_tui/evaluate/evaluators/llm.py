@@ -9,13 +9,12 @@ from pathlib import Path
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.job.models import EvaluationJob
-from bioeval_tui.evaluate.models.answer import ChatAnswer, text_of
+from bioeval_tui.evaluate.models.answer import REASONING, ChatAnswer, text_of, without_reasoning
 from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluate.models.prompting import Prompt, evaluator_prompt, find_prompt
 from bioeval_tui.evaluate.seams import Delta, EvaluatorView, PeerError, Utterance
 from bioeval_tui.text import clean_line
 
-_REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
 _OPENS_REASONING = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _LONGEST_MARK = len("<reasoning>")
 
@@ -70,7 +69,7 @@ class LLMEvaluator:
 
     def _spoken(self, text: str) -> str:
         """Return the words alone: no reasoning block in front, no name as in a script, no quotes around."""
-        words = _REASONING.sub("", text, count=1) if _REASONING.match(text) else text
+        words = without_reasoning(text)
         words = re.sub(
             rf"^\s*(?:{re.escape(self._name)}|user)\s*:\s*", "", words, flags=re.IGNORECASE
         ).strip()
@@ -100,9 +99,9 @@ class _Gate:
         start = self._held.lstrip()
         if start[:1] == "<":
             if _OPENS_REASONING.match(start):
-                if not _REASONING.match(start):
+                if not REASONING.match(start):
                     return ""
-                start = _REASONING.sub("", start, count=1)
+                start = REASONING.sub("", start, count=1)
             elif len(start) < _LONGEST_MARK:
                 return ""
         if not start:

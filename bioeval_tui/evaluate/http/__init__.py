@@ -1,1 +1,1 @@
-"""One way to ask over HTTP, for agents and models alike: bounded in time and bytes, nothing repeated, no redirect."""
+"""The one way to ask over HTTP, for agents and models alike: httpx2 over aiohttp, bounded in time and bytes."""

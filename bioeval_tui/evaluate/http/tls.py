@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import ssl
-import sys
 from functools import cache
-from pathlib import Path
+
+import truststore
 
 from bioeval_tui.evaluate.seams import Peer, PeerError
 from bioeval_tui.text import clean_line
-
-_HASHED = re.compile(r"[0-9a-f]{8}\.\d")
-"""Names by which OpenSSL finds certificates in a folder."""
-
-_CA_FILES = (
-    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch
-    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora, Red Hat
-    "/etc/ssl/ca-bundle.pem",  # SUSE
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    "/etc/ssl/cert.pem",  # Alpine
-)
 
 _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
 """OpenSSL's codes for certificates that nobody known vouches for, self-signed ones among them."""
@@ -59,19 +47,7 @@ def not_trusted(host: str, error: ssl.SSLCertVerificationError) -> str:
 
 @cache
 def _context() -> ssl.SSLContext:
-    if file := os.environ.get("SSL_CERT_FILE"):
-        return ssl.create_default_context(cafile=file)
-    if folder := os.environ.get("SSL_CERT_DIR"):
-        return ssl.create_default_context(capath=folder)
-    if sys.platform in ("darwin", "win32"):
-        # These systems keep their certificates where OpenSSL does not look.
-        import truststore
-
-        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    paths = ssl.get_default_verify_paths()
-    if paths.cafile or (
-        paths.capath and any(_HASHED.fullmatch(path.name) for path in Path(paths.capath).iterdir())
-    ):
-        return ssl.create_default_context()
-    # Python was built for another distribution than this one.
-    return ssl.create_default_context(cafile=next(filter(os.path.isfile, _CA_FILES), None))
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if file or folder:
+        return ssl.create_default_context(cafile=file or None, capath=None if file else folder)
+    return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

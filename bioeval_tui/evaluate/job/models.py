@@ -14,6 +14,8 @@ Unit = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 Positive = Annotated[float, Field(gt=0, le=1e9)]
 Text = Annotated[str, Field(min_length=1)]
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Api = Literal["chat", "responses"]
 # YAML reads a bare `off` as false.
 GuardMode = Annotated[
     Literal["off", "mark", "strict"], BeforeValidator(lambda value: "off" if value is False else value)
@@ -47,7 +49,20 @@ class ScriptLine(JobPart):
     fact: Annotated[int, Field(ge=1)] | None = None
 
 
-class EvaluatorConfig(JobPart):
+class ModelEndpoint(JobPart):
+    """Which model is asked and where.
+
+    `api_key_env` is the name of the environment variable that holds the key, never the key itself. A `url` to which
+    the environment binds no key is asked only with `--allow-host`.
+    """
+
+    model: Text | None = None
+    url: Text | None = None
+    api_key_env: VariableName | None = None
+    api: Api = "chat"
+
+
+class EvaluatorConfig(ModelEndpoint):
     """Who plays the user, and how. `kind` may name a plug-in, too.
 
     `guards` says what becomes of a message that a guard objects to, where a model plays the user.
@@ -59,7 +74,6 @@ class EvaluatorConfig(JobPart):
     temperature: Temperature = 0.5
     signoff: Text = DEFAULT_SIGNOFF
     kind: Literal["llm", "scripted", "human"] | Text = "llm"
-    model: Text | None = None
     lines: tuple[ScriptLine, ...] = ()
     guards: GuardMode = "mark"
 
@@ -76,15 +90,17 @@ class TargetConfig(JobPart):
     object_context_url: Text | None = None
     system_prompt: Text | None = None
     timeout_ms: Positive | None = None
+    api_key_env: VariableName | None = None
+    api: Api = "chat"
 
 
-class ScorerConfig(JobPart):
+class ScorerConfig(ModelEndpoint):
     """The judge (the published key is `scorer`). `kind` may name a plug-in, too."""
 
     prompt: Text = "eval/score"
     temperature: Temperature = 0.0
     kind: Literal["llm", "rules"] | Text = "llm"
-    model: Text | tuple[Text, ...] | None = None
+    model: Text | tuple[Text, ...] | None = None  # type: ignore[assignment]  # or a panel of them
     repeats: Annotated[int, Field(ge=1, le=25)] = 1
 
 

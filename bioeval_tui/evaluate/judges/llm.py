@@ -8,32 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
-
 from bioeval_tui.errors import NotMeasuredError, UsageError
-from bioeval_tui.evaluate.http.exchange import Timeouts
 from bioeval_tui.evaluate.judges.panel import enough
 from bioeval_tui.evaluate.judges.verdicts import MalformedAnswerError, answer_schema, read_verdict
-from bioeval_tui.evaluate.models.answer import ChatAnswer, text_of
-from bioeval_tui.evaluate.models.model import MODEL_TIMEOUTS, ChatModel, ChatRequest
+from bioeval_tui.evaluate.models.answer import ChatAnswer, text_of, without_reasoning
+from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluate.models.prompting import find_prompt, judge_prompt
+from bioeval_tui.evaluate.retry import MODEL_RULE, RetryRule, send
 from bioeval_tui.evaluate.seams import JudgeView, PeerError, Verdict
 from bioeval_tui.text import clean_line, shorten
-
-LONGEST_WAIT_S = 30.0
-"""Longest wait before a request is sent again, in seconds, whatever Retry-After asks for."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeRetries:
-    """How often a request is sent, and the first wait in seconds, which doubles each time up to the longest."""
-
-    attempts: int = 4
-    first_wait_s: float = 0.5
-    longest_wait_s: float = LONGEST_WAIT_S
-
-
-DEFAULT_RETRIES = JudgeRetries()
 
 
 class LLMJudge:
@@ -45,20 +28,18 @@ class LLMJudge:
         models: Sequence[str],
         job_dir: Path | None,
         repeats: int = 1,
-        api_key: str | None,
-        base_url: str | None = None,
-        timeouts: Timeouts = MODEL_TIMEOUTS,
-        retries: JudgeRetries = DEFAULT_RETRIES,
+        chat: ChatModel,
+        retries: RetryRule = MODEL_RULE,
         at_once: int = 4,
     ) -> None:
-        """At most `at_once` requests are under way at the same time."""
+        """At most `at_once` requests are under way at the same time. `chat` is closed with the judge."""
         names = ", ".join(clean_line(model, 100) for model in models)
         self.identity = names + (f" × {repeats}" if repeats > 1 else "")
         self._models = tuple(models)
         self._repeats = repeats
         self._job_dir = job_dir
         self._retries = retries
-        self._chat = ChatModel("judge", api_key=api_key, base_url=base_url, timeouts=timeouts)
+        self._chat = chat
         self._slots = asyncio.Semaphore(at_once)
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
@@ -112,18 +93,7 @@ class LLMJudge:
 
     async def _ask(self, model: str, messages: Sequence[dict[str, Any]], temperature: float) -> ChatAnswer:
         request = ChatRequest(model, messages, temperature, answer_schema())
-        return await AsyncRetrying(
-            stop=stop_after_attempt(self._retries.attempts),
-            wait=self._wait_s,
-            retry=retry_if_exception(lambda error: isinstance(error, PeerError) and error.retryable),
-            reraise=True,
-        )(self._chat.complete, request)
-
-    def _wait_s(self, state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        asked = error.retry_after_s if isinstance(error, PeerError) else None
-        own = self._retries.first_wait_s * 2 ** (state.attempt_number - 1)
-        return min(self._retries.longest_wait_s, own if asked is None else asked)
+        return await send(lambda: self._chat.complete(request), self._retries)
 
 
 @dataclass
@@ -140,7 +110,7 @@ class _Tokens:
 
 def _usable(answer: ChatAnswer) -> str:
     try:
-        return text_of(answer, "judge")
+        return without_reasoning(text_of(answer, "judge"))
     except PeerError as problem:
         raise MalformedAnswerError(str(problem)) from problem
 

@@ -1,16 +1,22 @@
-"""From what a chat endpoint sent to an answer, whatever shape it came in."""
+"""From what an endpoint sent to an answer, whatever shape it came in."""
 
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel, Field, ValidationError
+
 from bioeval_tui.evaluate.models.errors import hidden
 from bioeval_tui.evaluate.seams import Peer, PeerError
 from bioeval_tui.text import MAX_TEXT, clean, clean_line, shorten
+
+REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
+"""What some servers leave in front of a reasoning model's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,48 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
     return answer.content
 
 
+def without_reasoning(text: str) -> str:
+    """Return an answer without the reasoning block in front of it."""
+    found = REASONING.match(text)
+    return text[found.end() :] if found else text
+
+
+class _Function(BaseModel):
+    name: str | None = None
+    arguments: Any = None
+
+
+class _Call(BaseModel):
+    index: int | None = None
+    function: _Function = _Function()
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message | None = None
+    delta: _Message | None = None
+    finish_reason: str | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int | None = Field(default=None, ge=0)
+    completion_tokens: int | None = Field(default=None, ge=0)
+
+
+class _Completion(BaseModel):
+    """A chat completion, or one chunk of it: what is read of either."""
+
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    model: str | None = None
+    error: Any = None
+
+
 class AnswerReader:
     """Puts an answer together. Raises `PeerError` for a shape that no chat endpoint should send."""
 
@@ -75,136 +123,96 @@ class AnswerReader:
         self._arrived = started
         self._first: float | None = None
         self._text: list[str] = []
-        self._length = 0
         self._refusal: list[str] = []
         self._calls: dict[int, list[str]] = {}
+        self._length = 0
         self._finish: str | None = None
-        self._usage: Any = None
+        self._usage = _Usage()
         self._model: str | None = None
 
-    def add_event(self, text: str) -> str:
-        """Take one event of a stream, JSON as it came; return the text that it brought."""
-        self._arrived = self._clock()
-        chunk = self._parsed(text)
-        error = chunk.get("error") if isinstance(chunk, Mapping) else None
-        if error:
-            said = error.get("message") if isinstance(error, Mapping) else error
-            shown = hidden(str(said or error), None)
-            message = f"{self._host} ended its answer with an error: {shown}"
-            raise PeerError(self._peer, message, retryable=True, received=shown)
-        return self.add(chunk)
-
     def add(self, data: Any) -> str:
-        """Take one chunk of a stream; return the text that it brought."""
-        if not isinstance(data, Mapping):
-            raise self._odd("a chunk that is no JSON object", data)
-        self._usage = data.get("usage") or self._usage
-        self._model = data.get("model") or self._model
-        choices = data.get("choices")
-        if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-            return ""
-        self._finish = choices[0].get("finish_reason") or self._finish
-        delta = choices[0].get("delta")
-        if not isinstance(delta, Mapping):
-            return ""
-        if isinstance(delta.get("refusal"), str):
-            self._refusal.append(delta["refusal"])
-        self._add_calls(delta.get("tool_calls"))
-        text = delta.get("content")
-        if not isinstance(text, str) or not text:
-            return ""
-        self._length += len(text)
-        if self._length > MAX_TEXT:
-            raise PeerError(self._peer, f"{self._host} sent an answer of more than {MAX_TEXT:,} characters")
-        if self._first is None:
-            self._first = self._arrived
-        self._text.append(text)
-        return text
+        """Take one chunk of a stream, or a whole completion; return the text that it brought."""
+        self._arrived = self._clock()
+        try:
+            chunk = _Completion.model_validate(data)
+        except ValidationError:
+            raise self.odd("something that is no chat completion", data) from None
+        if chunk.error:
+            raise self.failed(chunk.error)
+        self._usage = chunk.usage or self._usage
+        self._model = chunk.model or self._model
+        for choice in (chunk.choices or ())[:1]:
+            self._finish = choice.finish_reason or self._finish
+            message = choice.delta or choice.message
+            if message is not None:
+                return self._add(message)
+        return ""
+
+    def whole(self, body: bytes, as_chat: Callable[[Any], Any] = lambda data: data) -> ChatAnswer:
+        """Return the answer in the body of a response that was not streamed."""
+        try:
+            data = as_chat(json.loads(body))
+        except (ValueError, RecursionError):
+            raise self.odd("something that is not JSON", body[:2000].decode("utf-8", "replace")) from None
+        text = self.add(data)
+        if not data.get("choices"):
+            raise self.odd("an answer without choices", data)
+        self._first = None
+        return self._answer(text)
 
     def streamed(self) -> ChatAnswer:
         """Return the answer when the stream is over. A stream without a finish reason was cut off."""
+        received = "".join(self._text)
         if self._finish is None:
-            received = "".join(self._text)
             message = f"the stream of {self._host} ended before the answer was finished"
-            raise PeerError(self._peer, message, retryable=True, received=clean_line(received, 300))
-        calls = tuple(_call(name, arguments) for name, arguments in self._calls.values())
-        return self._answer("".join(self._text), "".join(self._refusal), calls)
+            raise PeerError(self._peer, message, received=clean_line(received, 300))
+        return self._answer(received)
 
-    def whole(self, body: bytes) -> ChatAnswer:
-        """Return the answer in the body of a response that was not streamed."""
-        self._arrived = self._clock()
-        data = self._parsed(body)
-        if not isinstance(data, Mapping):
-            raise self._odd("something that is no chat completion", data)
-        choices = data.get("choices")
-        if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-            raise self._odd("an answer without choices", data)
-        message = choices[0].get("message")
-        if not isinstance(message, Mapping):
-            raise self._odd("an answer without a message", data)
-        self._finish = choices[0].get("finish_reason")
-        self._usage = data.get("usage")
-        self._model = data.get("model")
-        functions = [
-            _part(call, "function") for call in _list(message.get("tool_calls")) if isinstance(call, Mapping)
-        ]
-        calls = tuple(_call(str(f.get("name") or ""), str(f.get("arguments") or "")) for f in functions)
-        content, refusal = message.get("content"), message.get("refusal")
-        if content is not None and not isinstance(content, str):
-            raise self._odd("a message whose content is no text", content)
-        return self._answer(content or "", refusal if isinstance(refusal, str) else "", calls)
+    def failed(self, error: Any) -> PeerError:
+        """Return what to raise for an error that came where an answer was expected."""
+        said = error.get("message") if isinstance(error, Mapping) else error
+        shown = hidden(str(said or error), None)
+        message = f"{self._host} ended its answer with an error: {shown}"
+        return PeerError(self._peer, message, retryable=True, received=shown)
 
-    def _answer(self, content: str, refusal: str, calls: tuple[ToolCall, ...]) -> ChatAnswer:
-        usage = self._usage if isinstance(self._usage, Mapping) else {}
+    def odd(self, what: str, received: Any) -> PeerError:
+        """Return what to raise for data of a wrong shape."""
+        text = (
+            received if isinstance(received, str) else json.dumps(received, default=str, ensure_ascii=False)
+        )
+        shown = clean_line(text, 300)
+        return PeerError(self._peer, f"{self._host} sent {what}: {shorten(shown, 120)}", received=shown)
+
+    def _add(self, message: _Message) -> str:
+        text = message.content or ""
+        self._refusal.append(message.refusal or "")
+        for number, call in enumerate(message.tool_calls or ()):
+            known = self._calls.setdefault(number if call.index is None else call.index, ["", ""])
+            arguments = call.function.arguments
+            known[0] += call.function.name or ""
+            known[1] += arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+            self._length += len(known[1])
+        self._length += len(text)
+        if self._length > MAX_TEXT:
+            raise PeerError(self._peer, f"{self._host} sent an answer of more than {MAX_TEXT:,} characters")
+        if text:
+            self._first = self._first or self._arrived
+            self._text.append(text)
+        return text
+
+    def _answer(self, content: str) -> ChatAnswer:
         return ChatAnswer(
             content=clean(content),
             started=self._started,
             ended=self._arrived,
             first_token=self._first,
-            finish=self._finish if isinstance(self._finish, str) else None,
-            refusal=clean_line(refusal),
-            tool_calls=calls,
-            tokens_in=_count(usage.get("prompt_tokens")),
-            tokens_out=_count(usage.get("completion_tokens")),
-            model=clean_line(self._model, 100) if isinstance(self._model, str) else None,
+            finish=self._finish,
+            refusal=clean_line("".join(self._refusal)),
+            tool_calls=tuple(_call(name, arguments) for name, arguments in self._calls.values()),
+            tokens_in=self._usage.prompt_tokens,
+            tokens_out=self._usage.completion_tokens,
+            model=clean_line(self._model, 100) if self._model else None,
         )
-
-    def _add_calls(self, calls: Any) -> None:
-        for call in _list(calls):
-            if not isinstance(call, Mapping):
-                continue
-            function = _part(call, "function")
-            index = call.get("index")
-            known = self._calls.setdefault(index if isinstance(index, int) else 0, ["", ""])
-            known[0] += str(function.get("name") or "")
-            known[1] += str(function.get("arguments") or "")
-            if sum(len(arguments) for _, arguments in self._calls.values()) > MAX_TEXT:
-                raise PeerError(
-                    self._peer, f"{self._host} sent tool calls of more than {MAX_TEXT:,} characters"
-                )
-
-    def _parsed(self, text: str | bytes) -> Any:
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            shown = text if isinstance(text, str) else text[:2000].decode("utf-8", "replace")
-            raise self._odd("something that is not JSON", shown) from None
-
-    def _odd(self, what: str, received: Any) -> PeerError:
-        shown = (
-            received if isinstance(received, str) else json.dumps(received, default=str, ensure_ascii=False)
-        )
-        shown = clean_line(shown, 300)
-        return PeerError(self._peer, f"{self._host} sent {what}: {shorten(shown, 120)}", received=shown)
-
-
-def _part(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    part = data.get(key)
-    return part if isinstance(part, Mapping) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _call(name: str, arguments: str) -> ToolCall:
@@ -213,7 +221,3 @@ def _call(name: str, arguments: str) -> ToolCall:
     except (ValueError, RecursionError):
         parsed = arguments
     return ToolCall(name, parsed)
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

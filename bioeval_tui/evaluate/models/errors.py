@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from bioeval_tui.evaluate.http.retrying import may_retry, retry_after
+from bioeval_tui.evaluate.retry import may_retry, retry_after
 from bioeval_tui.evaluate.seams import Peer, PeerError
 from bioeval_tui.text import clean_line
 

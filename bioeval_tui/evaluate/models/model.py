@@ -1,41 +1,41 @@
-"""One request to an OpenAI-compatible chat endpoint, as a stream or whole, every failure a `PeerError`.
+"""One request to a model through the openai package, as a stream or whole, every failure a `PeerError`.
 
 Nothing is tried again here, except without options that the server does not know: whoever asks decides that. A
-redirect is an error, because following it would send a transcript to a host that nobody named.
+redirect is an error, because following it would send a transcript to a host that nobody named. Answers are taken as
+the data that came: typed objects cost as much time as all else, and servers send shapes that they do not fit.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
+
+import httpx2
+import openai
+from openai import AsyncOpenAI, AsyncStream
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.http.arrival import Arrivals
-from bioeval_tui.evaluate.http.exchange import Body, Deadline, Timeouts, asked, drain, keys_hidden
-from bioeval_tui.evaluate.http.sse import EventParser
-from bioeval_tui.evaluate.http.transport import make_client, proxy_for
+from bioeval_tui.evaluate.http.client import Timeouts, keys_hidden, make_client, proxy_for
+from bioeval_tui.evaluate.job.models import Api
+from bioeval_tui.evaluate.models import responses
 from bioeval_tui.evaluate.models.answer import AnswerReader, ChatAnswer
 from bioeval_tui.evaluate.models.errors import Refused, refusal, refused_options
-from bioeval_tui.evaluate.seams import Peer
+from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean_line
 
-if TYPE_CHECKING:
-    import aiohttp
-
 OPENAI_URL = "https://api.openai.com/v1"
-MODEL_TIMEOUTS = Timeouts(connect=10.0, first_byte=60.0, between=60.0, whole=120.0)
+MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)
 MAX_BYTES = 16_000_000
 """Most bytes of one answer; a streamed one carries some 200 bytes for each token."""
 MOST_CONNECTIONS = 1000
-MOST_SAID = 100_000
-"""Most bytes read of what a refusal says."""
-TAIL_S = 0.1
-"""How long a stream's end is awaited after its last event: some servers leave the connection open."""
-_LAST_EVENT = "[DONE]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ChatRequest:
 
 
 class ChatModel:
-    """A chat endpoint. Options that the server refuses are left out and the request is sent again."""
+    """A model's endpoint. Options that the server refuses are left out and the request is sent again."""
 
     def __init__(
         self,
@@ -57,42 +57,52 @@ class ChatModel:
         *,
         api_key: str | None,
         base_url: str | None = None,
+        provider: Provider = "openai",
+        api: Api = "chat",
+        account: bool = False,
         timeouts: Timeouts = MODEL_TIMEOUTS,
         arrivals: Arrivals | None = None,
     ) -> None:
         """`peer` is whose failures these are. Without `base_url` requests go to OpenAI. Raises `UsageError`.
 
+        With `account` the environment's OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS go along.
         `arrivals` times the answers by when their bytes came; for that they must come one after the other.
         """
         self.peer = peer
-        self.timeouts = timeouts
         self._key = api_key
-        self._url = (base_url or OPENAI_URL).rstrip("/") + "/chat/completions"
-        self.host = _host(self._url)
-        if api_key and not (api_key.isascii() and api_key.isprintable()):
-            raise UsageError(f"the API key for {self.host} has characters that a header cannot carry")
-        self._proxy = proxy_for(self._url)
+        self._is_keyless = provider == "openai" and not api_key
+        self._api = api
         self._arrivals = arrivals
-        self._client: aiohttp.ClientSession | None = None
         self._refused: dict[str, set[str]] = {}
+        if api_key and not (api_key.isascii() and api_key.isprintable()):
+            raise UsageError(
+                f"the API key for {host_of(base_url or OPENAI_URL)} has characters that a header cannot carry"
+            )
+        self._make = partial(_client, provider, base_url, api_key, account)
+        self._timeouts = timeouts
+        self._client: AsyncOpenAI | None = None
+        self._url = base_url or provider_url(provider)
+        self.host = host_of(self._url)
+        self._proxy = proxy_for(self._url)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[str | ChatAnswer, None]:
         """Yield pieces of text as they arrive and, last, the whole answer. Raises `PeerError`."""
-        async with self._sent(request, stream=True) as (reader, body):
-            if _is_event_stream(body):
-                async with aclosing(_events(body)) as events:
-                    async for data in events:
-                        if piece := reader.add_event(data):
-                            yield piece
-                answer = reader.streamed()
+        async with self._asked(request, stream=True) as (reader, events):
+            kind = events.response.headers.get("Content-Type", "").lower()
+            if "json" in kind or "html" in kind:
+                answer = reader.whole(await events.response.aread(), self._as_completion)
             else:
-                answer = reader.whole(await body.read())
+                async for data in events:
+                    piece = reader.add(data if self._api == "chat" else responses.as_chunk(data))
+                    if piece:
+                        yield piece
+                answer = reader.streamed()
         yield answer
 
     async def complete(self, request: ChatRequest) -> ChatAnswer:
         """Return the whole answer. Raises `PeerError`."""
-        async with self._sent(request, stream=False) as (reader, body):
-            return reader.whole(await body.read())
+        async with self._asked(request, stream=False) as (reader, response):
+            return reader.whole(response.content, self._as_completion)
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -101,49 +111,140 @@ class ChatModel:
             await client.close()
 
     @asynccontextmanager
-    async def _sent(self, request: ChatRequest, *, stream: bool) -> AsyncIterator[tuple[AnswerReader, Body]]:
-        """Send until the server takes the options; give the accepted request's answer, unread."""
+    async def _asked(self, request: ChatRequest, *, stream: bool) -> AsyncIterator[tuple[AnswerReader, Any]]:
+        """Send until the server takes the options; give the accepted request's answer."""
         refused = self._refused.setdefault(request.model, set())
-        while True:
-            options = _options(request, refused, stream=stream)
-            body = {"model": request.model, "messages": list(request.messages), "stream": stream, **options}
-            deadline = Deadline(self.peer, self.host, self.timeouts)
-            accept = "text/event-stream, application/json" if stream else "application/json"
-            with keys_hidden([self._key] if self._key else []):
-                async with asked(
-                    *(self._open(), self.peer, self.host, "POST", self._url, deadline, self.timeouts),
-                    body=body,
-                    secret={"Authorization": f"Bearer {self._key}"} if self._key else None,
-                    accept=accept,
-                    most=MAX_BYTES,
-                ) as answer:
-                    response = answer.response
-                    if 200 <= response.status < 300:
-                        clock = self._arrivals.last if self._arrivals else time.monotonic
-                        yield AnswerReader(self.peer, self.host, deadline.started, clock), answer
-                        return
-                    said = await answer.start(MOST_SAID)
-            problem = refusal(self.peer, self.host, response.status, response.headers, said, self._key)
-            if not isinstance(problem, Refused):
-                raise problem
-            # Not only what is refused for the first time: others may have met the same refusal meanwhile.
-            newly = refused_options(problem, options)
-            if not newly:
-                raise problem.error
-            refused |= newly
+        with keys_hidden([self._key] if self._key else []):
+            while True:
+                options = _options(request, refused, stream=stream and self._api == "chat")
+                body = {
+                    "model": request.model,
+                    "messages": list(request.messages),
+                    "stream": stream,
+                    **options,
+                }
+                try:
+                    answer = await self._post(body, stream=stream)
+                    break
+                except openai.APIStatusError as error:
+                    response = error.response
+                    problem = refusal(
+                        self.peer, self.host, response.status_code, response.headers, response.text, self._key
+                    )
+                if not isinstance(problem, Refused):
+                    raise problem
+                # Not only what is refused for the first time: others may have met the same refusal meanwhile.
+                newly = refused_options(problem, options)
+                if not newly:
+                    raise problem.error
+                refused |= newly
+            response = answer.response if stream else answer
+            clock = self._arrivals.last if self._arrivals else time.monotonic
+            reader = AnswerReader(self.peer, self.host, response.extensions["exchange"].started, clock)
+            try:
+                yield reader, answer
+            except openai.APIError as error:
+                raise reader.failed(error.body or error.message) from None
+            except (ValueError, RecursionError) as error:
+                raise reader.odd("something that is not JSON", getattr(error, "doc", str(error))) from None
+            finally:
+                await response.aclose()
 
-    def _open(self) -> aiohttp.ClientSession:
+    async def _post(self, body: dict[str, Any], *, stream: bool) -> Any:
+        path = "/chat/completions" if self._api == "chat" else "/responses"
+        asked: Any = body if self._api == "chat" else responses.as_request(body)
+        accept = "text/event-stream, application/json" if stream else "application/json"
+        options: Any = {"headers": {"Accept": accept}}
+        if self._is_keyless:
+            options["headers"]["Authorization"] = openai.Omit()
+        try:
+            if stream:
+                return await self._open().post(
+                    path,
+                    cast_to=object,
+                    body=asked,
+                    options=options,
+                    stream=True,
+                    stream_cls=AsyncStream[object],
+                )
+            return await self._open().post(path, cast_to=httpx2.Response, body=asked, options=options)
+        except openai.APIStatusError:
+            raise
+        except openai.OpenAIError as error:
+            raise PeerError(self.peer, f"{self.host} was not asked: {clean_line(str(error), 300)}") from None
+
+    def _as_completion(self, data: Any) -> Any:
+        return data if self._api == "chat" else responses.as_completion(data)
+
+    def _open(self) -> AsyncOpenAI:
         if self._client is None:
-            self._client = make_client(
+            http = make_client(
                 (self._url,),
-                self.timeouts.connect,
-                {},
-                self._arrivals,
+                self._timeouts,
                 peer=self.peer,
+                arrivals=self._arrivals,
                 connections=MOST_CONNECTIONS,
                 proxy=self._proxy,
+                most=MAX_BYTES,
             )
+            self._client = self._make(http)
         return self._client
+
+
+def provider_url(provider: Provider) -> str:
+    """Return where a provider is asked when no URL is given, as the package derives it from the environment.
+
+    Raises:
+        UsageError: the package misses something.
+    """
+    if provider == "openai":
+        return OPENAI_URL
+    return str(_client(provider, None, None, False, httpx2.AsyncClient()).base_url)
+
+
+def host_of(url: str) -> str:
+    """Return `host:port` of a URL: no user, password or path. Raises `UsageError` when it is none."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        parts, port = urlsplit(""), ""
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"not an http or https URL: {clean_line(url.rpartition('@')[2], 200)}")
+    return clean_line(parts.hostname + port, 200)
+
+
+def _client(
+    provider: Provider, base_url: str | None, key: str | None, account: bool, http: httpx2.AsyncClient
+) -> AsyncOpenAI:
+    """Return the package's client for a provider. Raises `UsageError` with what the package misses."""
+    shared: dict[str, Any] = {"http_client": http, "max_retries": 0, "timeout": http.timeout}
+    user_agent = {"User-Agent": http.headers["User-Agent"]}
+    try:
+        if provider == "azure":
+            azure: Any = {"azure_endpoint": base_url} if base_url else {}
+            return openai.AsyncAzureOpenAI(**shared, **azure, api_key=key, default_headers=user_agent)
+        if provider != "openai":
+            from openai import providers
+
+            given: dict[str, Any] = {"base_url": base_url} if base_url else {}
+            if provider == "bedrock":
+                made = providers.bedrock(**given, **({"api_key": key} if key else {}))  # type: ignore[arg-type]
+            else:
+                made = providers.vertex(**given)
+            return AsyncOpenAI(**shared, provider=made, default_headers=user_agent)
+    except (openai.OpenAIError, ValueError) as error:
+        raise UsageError(f"{provider}: {clean_line(str(error), 300)}") from None
+    headers: dict[str, Any] = dict(user_agent)
+    if not account:
+        for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines():
+            headers.setdefault(line.partition(":")[0].strip(), openai.Omit())
+    made_client = AsyncOpenAI(
+        **shared, base_url=base_url or OPENAI_URL, api_key=key or "none", default_headers=headers
+    )
+    if not account:
+        made_client.organization = made_client.project = None
+    return made_client
 
 
 def _options(request: ChatRequest, refused: set[str], *, stream: bool) -> dict[str, Any]:
@@ -160,36 +261,3 @@ def _options(request: ChatRequest, refused: set[str], *, stream: bool) -> dict[s
         elif "json_object" not in refused:
             options["response_format"] = {"type": "json_object"}
     return options
-
-
-def _host(url: str) -> str:
-    """Return `host:port` of a URL: no user, password or path. Raises `UsageError` when it is none."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        parts, port = urlsplit(""), ""
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"not an http or https URL: {clean_line(url.rpartition('@')[2], 200)}")
-    return clean_line(parts.hostname + port, 200)
-
-
-async def _events(body: Body) -> AsyncGenerator[str, None]:
-    """Yield the data of a stream's events, up to the one that says that it is done."""
-    parser = EventParser()
-    async with aclosing(body.chunks()) as chunks:
-        async for chunk in chunks:
-            for event in parser.feed(chunk):
-                if event.data.startswith(_LAST_EVENT):
-                    await drain(chunks, TAIL_S)
-                    return
-                yield event.data
-    # Some servers leave out the empty line that ends the last event.
-    for event in parser.feed(b"\n\n"):
-        if not event.data.startswith(_LAST_EVENT):
-            yield event.data
-
-
-def _is_event_stream(body: Body) -> bool:
-    kind = body.response.headers.get("Content-Type", "").lower()
-    return "json" not in kind and "html" not in kind

@@ -147,7 +147,7 @@ def _evaluator(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> 
     job = plan.job
     if job.evaluator.kind != "llm":
         return RoleEstimate("evaluator", job.evaluator.kind, "", 0, 0.0)
-    model, host = makers.evaluator_model(), makers.models_host()
+    model, host = makers.evaluator_model(), makers.model_host("evaluator")
     price = load_prices(settings.data_dir / FILE_NAME).of(model, host)
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS / 2
     return _role("evaluator", model, host, most_evaluator_calls(job) * held, price, per_call, MESSAGE_TOKENS)
@@ -158,7 +158,7 @@ def _judges(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> lis
     if not models or not job.tasks:
         return [RoleEstimate("judge", "rules" if not models else "no tasks", "", 0, 0.0)]
     prices = load_prices(settings.data_dir / FILE_NAME)
-    host = makers.models_host()
+    host = makers.model_host("judge")
     calls = job.scorer.repeats * 2 * held  # a malformed verdict is asked for once more
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS
     out = VERDICT_TOKENS * len(job.tasks)

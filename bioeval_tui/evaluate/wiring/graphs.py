@@ -105,7 +105,7 @@ def _neo4j_is_set(settings: Settings) -> bool:
 
 async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
     """Say whether the agent is this program's sample agent on this very graph file."""
-    import httpx
+    import httpx2
 
     from bioeval_tui.evaluate.graphs.embedded import available
     from bioeval_tui.evaluate.graphs.identity import graph_id
@@ -113,10 +113,10 @@ async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
     if available() is not None or not settings.graph_file.is_file():
         return False
     try:
-        async with httpx.AsyncClient(timeout=2.0) as client:
+        async with httpx2.AsyncClient(timeout=2.0) as client:
             answer = await client.get(f"{agent_url}/api/v1/about")
             claimed = answer.json().get("graphId") if answer.status_code == 200 else None
-    except (httpx.HTTPError, ValueError, AttributeError):
+    except (httpx2.HTTPError, ValueError, AttributeError):
         return False
     return isinstance(claimed, str) and clean_line(claimed) == graph_id(settings.graph_file)
 

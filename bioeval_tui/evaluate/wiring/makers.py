@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
@@ -13,25 +14,25 @@ from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.plan import Guard, Parts
 from bioeval_tui.evaluate.engine.budget import Rates
 from bioeval_tui.evaluate.engine.spec import EngineSpec
-from bioeval_tui.evaluate.job.models import EvaluationJob, TextSeed
+from bioeval_tui.evaluate.job.models import EvaluationJob, EvaluatorConfig, ScorerConfig, TextSeed
 from bioeval_tui.evaluate.job.withholding import for_evaluator
 from bioeval_tui.evaluate.prices import FILE_NAME, Price, Prices, load_prices
+from bioeval_tui.evaluate.retry import MODEL_RULE
 from bioeval_tui.evaluate.seams import Agent, Condition, Evaluator, Judge, KnowledgeGraph
+from bioeval_tui.evaluate.wiring.endpoints import (
+    Role,
+    agent_key,
+    is_openai,
+    model_endpoint,
+    model_host,
+    require_agents_host,
+)
 from bioeval_tui.evaluate.wiring.hosts import host_of
-from bioeval_tui.settings import DEFAULT_MODEL, Settings, env_file_hint
+from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.http.exchange import Timeouts
     from bioeval_tui.evaluate.models.model import ChatModel
-
-OPENAI_URL = "https://api.openai.com"
-
-
-class _Endpoint(TypedDict):
-    api_key: str
-    base_url: str | None
-    timeouts: Timeouts
 
 
 class Makers:
@@ -46,6 +47,7 @@ class Makers:
         self.spec = spec
         self.settings = settings
         self.model = model or job.target.model or DEFAULT_MODEL
+        self.model_is_known = bool(model or job.target.model) or job.target.protocol == "openai"
         self.agent_url = (spec.agent_url or job.target.url or settings.agent_url).rstrip("/")
         self.control: Control | None = None
         self._evaluator_chat: ChatModel | None = None
@@ -85,23 +87,51 @@ class Makers:
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""
         target, settings = self.job.target, self.settings
+        if target.protocol not in ("openai", "rest"):
+            return plugins.make_agent(target.protocol, target=target, url=self.agent_url, model=self.model)
+        from bioeval_tui.evaluate.http.client import Timeouts
+
+        timeouts = Timeouts(whole=target.timeout_ms / 1000) if target.timeout_ms else Timeouts()
         if target.protocol == "openai":
             from bioeval_tui.evaluate.agents.openai_chat import OpenAIChatAgent
 
-            return OpenAIChatAgent.from_settings(settings, target, self.model, self.agent_url)
-        if target.protocol != "rest":
-            return plugins.make_agent(target.protocol, target=target, url=self.agent_url, model=self.model)
-        from bioeval_tui.evaluate.agents.rest import RestAgent, Timeouts
+            provider = settings.agent_api_type or "openai"
+            return OpenAIChatAgent(
+                self.agent_url,
+                model=self.model,
+                api_key=self._agent_key(),
+                system_prompt=target.system_prompt or "",
+                object_context_url=target.object_context_url,
+                timeouts=timeouts,
+                provider=provider,
+                api=target.api,
+                account=is_openai(self.agent_url, settings),
+            )
+        from bioeval_tui.evaluate.agents.rest import RestAgent
 
-        whole = target.timeout_ms / 1000 if target.timeout_ms else None
+        key = self._agent_key()
+        if key is not None and self._hands_texts():
+            require_agents_host(self.knowledge_url(), settings, (*self.spec.allow_hosts, self.agent_host()))
         return RestAgent(
             base_url=self.agent_url,
-            api_key=settings.agent_api_key.get_secret_value() if settings.agent_api_key else None,
+            api_key=key,
             user=target.user,
             chatbot=target.chatbot,
             model=self.model,
             knowledge_url=self.knowledge_url(),
-            timeouts=Timeouts(whole=whole) if whole else Timeouts(),
+            timeouts=timeouts,
+        )
+
+    def _agent_key(self) -> str | None:
+        """Return the agent's key; the sample agent, which this program starts itself, needs none."""
+        if self.spec.sample_agent:
+            return None
+        return agent_key(
+            self.job.target,
+            self.agent_url,
+            self.settings,
+            self.spec.allow_hosts,
+            url_is_given=self.spec.agent_url_is_given,
         )
 
     def evaluator(self, condition: Condition, trial: int) -> Evaluator:
@@ -122,10 +152,9 @@ class Makers:
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
             return make_evaluator(for_evaluator(job, job.facts if condition == "supplied" else ()))
         from bioeval_tui.evaluate.evaluators.llm import LLMEvaluator
-        from bioeval_tui.evaluate.models.model import ChatModel
 
         # One for all conversations of the run: its connections, and what it learnt of the options that a server refuses.
-        self._evaluator_chat = self._evaluator_chat or ChatModel("evaluator", **self._openai())
+        self._evaluator_chat = self._evaluator_chat or self._chat("evaluator")
         return LLMEvaluator(
             job, model=self.evaluator_model(), job_dir=self.job_dir, chat=self._evaluator_chat
         )
@@ -151,14 +180,14 @@ class Makers:
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
             return make_judge(job)
-        from bioeval_tui.evaluate.judges.llm import JudgeRetries, LLMJudge
+        from bioeval_tui.evaluate.judges.llm import LLMJudge
 
         return LLMJudge(
             models=self.judge_models(),
             job_dir=self.job_dir,
             repeats=job.scorer.repeats,
-            retries=JudgeRetries(longest_wait_s=self.settings.longest_wait_s),
-            **self._openai(),
+            retries=replace(MODEL_RULE, longest_wait_s=self.settings.longest_wait_s),
+            chat=self._chat("judge"),
         )
 
     def grade_medal(self) -> GradeMedal:
@@ -170,20 +199,20 @@ class Makers:
     def hosts(self) -> tuple[str, ...]:
         """Return every host that will receive transcripts, or texts that the job hands to the agent."""
         found = ["127.0.0.1" if self.spec.sample_agent else self.agent_host()]
-        found += [*self._reader_host("evaluators", self.job.evaluator.kind), *self.judge_hosts()]
-        if any(isinstance(seed, TextSeed) for seed in self.job.seeds) and not self.spec.sample_agent:
+        found += [*self._reader_host("evaluator", self.job.evaluator.kind), *self.judge_hosts()]
+        if self._hands_texts() and not self.spec.sample_agent:
             found.append(host_of(self.knowledge_url()))
         return tuple(dict.fromkeys(found))
 
     def judge_hosts(self) -> tuple[str, ...]:
         """Return the hosts that receive what the judge reads; none where rules judge."""
-        return tuple(self._reader_host("judges", self.job.scorer.kind))
+        return tuple(self._reader_host("judge", self.job.scorer.kind))
 
-    def _reader_host(self, group: plugins.Group, kind: str) -> list[str]:
+    def _reader_host(self, role: Role, kind: str) -> list[str]:
         """Return where an evaluator's or judge's transcripts go: of a plug-in nobody here can know."""
         if kind == "llm":
-            return [self.models_host()]
-        if kind in plugins.BUILT_IN[group]:
+            return [self.model_host(role)]
+        if kind in plugins.BUILT_IN["evaluators" if role == "evaluator" else "judges"]:
             return []
         return [f"wherever the plug-in {clean_line(kind, 80)} sends them"]
 
@@ -197,9 +226,15 @@ class Makers:
         """Return the agent's host as it is named to people."""
         return host_of(self.agent_url, any_scheme=self.job.target.protocol not in plugins.BUILT_IN["agents"])
 
-    def models_host(self) -> str:
-        """Return the host of the evaluator's and judge's models."""
-        return host_of(self.settings.openai_base_url or OPENAI_URL)
+    def _hands_texts(self) -> bool:
+        return any(isinstance(seed, TextSeed) for seed in self.job.seeds)
+
+    def model_host(self, role: Role) -> str:
+        """Return the host of the evaluator's or judge's model."""
+        return model_host(role, self._asked(role), self.settings)
+
+    def _asked(self, role: Role) -> EvaluatorConfig | ScorerConfig:
+        return self.job.evaluator if role == "evaluator" else self.job.scorer
 
     def uses_models(self) -> bool:
         """Say whether a model plays the user or judges."""
@@ -222,13 +257,13 @@ class Makers:
         """
         prices = load_prices(self.settings.data_dir / FILE_NAME)
         plays, judges = self.job.evaluator.kind == "llm", self.judge_models()
-        panel = [prices.of(model, self.models_host()) for model in judges] if judges else []
+        panel = [prices.of(model, self.model_host("judge")) for model in judges]
         if self.spec.max_cost is not None:
             self._need_prices(prices)
         known = [price for price in panel if price is not None]
         return Rates(
             agent=self.agent_price(prices),
-            evaluator=prices.of(self.evaluator_model(), self.models_host()) if plays else None,
+            evaluator=prices.of(self.evaluator_model(), self.model_host("evaluator")) if plays else None,
             # Tokens of a panel are told as one sum: count them at its dearest price, never too low.
             judge=max(known, key=lambda price: price.tokens_in)
             if len(known) == len(panel) and known
@@ -242,9 +277,9 @@ class Makers:
         return prices.of(self.model, self.agent_host()) if self.job.target.protocol == "openai" else None
 
     def _need_prices(self, prices: Prices) -> None:
-        wanted = [(model, self.models_host()) for model in self.judge_models()]
+        wanted = [(model, self.model_host("judge")) for model in self.judge_models()]
         if self.job.evaluator.kind == "llm":
-            wanted.append((self.evaluator_model(), self.models_host()))
+            wanted.append((self.evaluator_model(), self.model_host("evaluator")))
         if self.job.target.protocol == "openai":
             wanted.append((self.model, self.agent_host()))
         unknown = sorted({model for model, host in wanted if prices.of(model, host) is None})
@@ -254,21 +289,20 @@ class Makers:
                 f"{self.settings.data_dir / FILE_NAME}, such as `{unknown[0]}: {{in: 0.4, out: 1.6}}`"
             )
 
-    def _openai(self) -> _Endpoint:
-        from bioeval_tui.evaluate.models.model import MODEL_TIMEOUTS
+    def _chat(self, role: Role) -> ChatModel:
+        from bioeval_tui.evaluate.http.client import Timeouts
+        from bioeval_tui.evaluate.models.model import MODEL_TIMEOUTS, ChatModel
 
-        if self.settings.openai_api_key is None:
-            instead = (
-                "leave out --llm"
-                if self.spec.mode == "llm"
-                else "ask for the offline stand-ins with --rehearsal"
-            )
-            raise UsageError(
-                "OPENAI_API_KEY is not set, and this job's evaluator or judge is a model; set it (and "
-                f"OPENAI_BASE_URL for another server than OpenAI's), or {instead}{env_file_hint()}"
-            )
-        return _Endpoint(
-            api_key=self.settings.openai_api_key.get_secret_value(),
-            base_url=self.settings.openai_base_url,
-            timeouts=MODEL_TIMEOUTS.within(self.settings.model_timeout_s),
+        rehearsal = "ask for the offline stand-ins with --rehearsal"
+        instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
+        where = model_endpoint(role, self._asked(role), self.settings, self.spec.allow_hosts, instead)
+        whole = self.settings.model_timeout_s
+        return ChatModel(
+            role,
+            api_key=where.api_key,
+            base_url=where.base_url,
+            provider=where.provider,
+            api=where.api,
+            account=where.account,
+            timeouts=Timeouts(min(MODEL_TIMEOUTS.connect, whole), whole),
         )

@@ -18,6 +18,7 @@ from bioeval_tui.evaluate.engine.batch import BatchTerms, PreparedRun
 from bioeval_tui.evaluate.engine.processes import sample_agent
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.retry import AGENT_RULE, MODEL_RULE
 from bioeval_tui.evaluate.seams import Judge
 from bioeval_tui.evaluate.wiring import graphs
 from bioeval_tui.evaluate.wiring.check_job import check_job, require_job
@@ -107,7 +108,7 @@ def assemble(
         judge=judge.identity,
         graph=graphs.describe(spec, settings),
     )
-    if plan.model in makers.judge_models() and not spec.sample_agent:
+    if makers.model_is_known and plan.model in makers.judge_models() and not spec.sample_agent:
         shown = clean_line(plan.model or "")
         warnings += (
             f"the judge is the agent's own model, {shown}: models tend to favour what they wrote themselves",
@@ -160,7 +161,8 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
         "mode": spec.mode,
         "evaluator_model": makers.evaluator_model() if makers.job.evaluator.kind == "llm" else None,
         "judge_model": list(makers.judge_models()) or None,
-        "models_host": makers.models_host() if makers.uses_models() else None,
+        "evaluator_host": makers.model_host("evaluator") if makers.job.evaluator.kind == "llm" else None,
+        "judge_host": makers.model_host("judge") if makers.judge_models() else None,
         "order": spec.order,
         "parallel": spec.parallel,
         "concurrency": spec.concurrency,
@@ -174,7 +176,12 @@ def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> Limits:
     """Return the usual limits, wider where a person types or requests wait for their turn."""
     # A moment longer than the model's own limit, whose sentence names the host.
     answer_s = settings.model_timeout_s + 1.0
-    usual = Limits(evaluator_s=answer_s, longest_retry_wait_s=settings.longest_wait_s)
+    longest_s = settings.longest_wait_s
+    usual = Limits(
+        evaluator_s=answer_s,
+        agent_retries=replace(AGENT_RULE, longest_wait_s=longest_s),
+        model_retries=replace(MODEL_RULE, longest_wait_s=longest_s),
+    )
     usual = replace(usual, judge_s=max(usual.judge_s, 2.5 * answer_s))
     if job.evaluator.kind == "human":
         return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)

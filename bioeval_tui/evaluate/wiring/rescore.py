@@ -52,7 +52,13 @@ class Rescorer:
     """Judges one recording again."""
 
     def __init__(
-        self, path: Path, settings: Settings, *, judge_models: tuple[str, ...] = (), rules: bool = False
+        self,
+        path: Path,
+        settings: Settings,
+        *,
+        judge_models: tuple[str, ...] = (),
+        allow_hosts: tuple[str, ...] = (),
+        rules: bool = False,
     ) -> None:
         """Without `judge_models` or `rules` the job's own judge is asked once more.
 
@@ -68,7 +74,7 @@ class Rescorer:
         self.run_id = started.run_id
         self.job = _with_judge(job_from_data(started.job), judge_models, rules)
         folder = Path(started.options.get("job_file") or started.job_path).parent
-        spec = EngineSpec(runs=(), judge_model=judge_models or None)
+        spec = EngineSpec(runs=(), judge_model=judge_models or None, allow_hosts=allow_hosts)
         self._makers = Makers(self.job, folder, spec, started.model, settings)
         self.hosts = self._makers.judge_hosts()
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):

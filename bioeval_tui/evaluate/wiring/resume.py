@@ -31,6 +31,7 @@ def resume_spec(
     path: Path,
     *,
     agent_url: str | None = None,
+    allow_hosts: tuple[str, ...] = (),
     force: bool = False,
     rerun: bool = False,
     max_calls: int | None = None,
@@ -55,6 +56,8 @@ def resume_spec(
     return EngineSpec(
         runs=(RunSpec(path.stem, started.job_path, started.model),),
         agent_url=agent_url or known.get("agent_url"),
+        agent_url_is_given=agent_url is not None,
+        allow_hosts=allow_hosts,
         # Recordings of version 1 say it by the agent's name alone.
         sample_agent=bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None,
         evaluator_model=known.get("evaluator_model"),

@@ -134,6 +134,7 @@ class AppServices:
             self._spec or EngineSpec(runs=()),
             runs=tuple(RunSpec(i, str(job), model) for i, (job, model) in zip(ids, wanted, strict=True)),
             agent_url=request.agent_url,
+            agent_url_is_given=request.agent_url is not None,
             evaluator_model=request.evaluator_model,
             judge_model=request.judge_models or None,
             concurrency=request.concurrency,

@@ -188,7 +188,7 @@ class Answers(Kind):
     async def _rest(self) -> None:
         from bioeval_tui.evaluate.agents.rest import RestAgent, Timeouts
 
-        limits = Timeouts(connect=2, first_byte=2, between=2, whole=4)
+        limits = Timeouts(connect=2, whole=4)
         agent = RestAgent(f"http://127.0.0.1:{self.port}", user="u", chatbot="b", model="m", timeouts=limits)
         try:
             await agent.open()
@@ -201,10 +201,10 @@ class Answers(Kind):
             await agent.aclose()
 
     async def _chat(self) -> None:
-        from bioeval_tui.evaluate.http.exchange import Timeouts
+        from bioeval_tui.evaluate.http.client import Timeouts
         from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
 
-        limits = Timeouts(2, 2, 2, 4)
+        limits = Timeouts(2, 4)
         model = ChatModel("judge", api_key="k", base_url=f"http://127.0.0.1:{self.port}/v1", timeouts=limits)
         request = ChatRequest("m", [{"role": "user", "content": "hi"}], 0.0)
         try:

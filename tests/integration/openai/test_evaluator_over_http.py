@@ -101,8 +101,8 @@ async def test_only_the_words_are_left(evaluator, server, view, sent, said):
         (srv.say("", finish="content_filter"), "content filter", False, None),
         (srv.say(""), "was empty", True, None),
         (srv.call_tool("search", {"q": "x"}), r"called a tool \(search\) instead of answering", False, None),
-        (srv.breaks_off("And"), "broke the connection", True, None),
-        (srv.ends_without_finish("And"), "ended before the answer was finished", True, None),
+        (srv.breaks_off("And"), "broke the connection", False, None),
+        (srv.ends_without_finish("And"), "ended before the answer was finished", False, None),
         (srv.raw("<html>Welcome</html>", "text/html"), "not JSON: <html>", False, None),
         (srv.raw("data: {broken\n\n", "text/event-stream"), "not JSON", False, None),
         (srv.raw('"just a text"'), "no chat completion: just a text", False, None),
@@ -192,7 +192,7 @@ async def test_silence_ends_at_the_deadline_and_closes_the_connection(
     server.will(answer)
     with pytest.raises(PeerError, match=r"did not finish its answer within 0\.3 s") as caught:
         await heard(evaluator, view)
-    assert caught.value.retryable
+    assert not caught.value.retryable, "it may have been delivered"
     await server.left.wait()
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluate.judges.llm import JudgeRetries, LLMJudge
+from bioeval_tui.evaluate.judges.llm import LLMJudge
+from bioeval_tui.evaluate.models.model import ChatModel
+from bioeval_tui.evaluate.retry import RetryRule
 from bioeval_tui.evaluate.seams import JudgeView, PeerError
 from tests.servers import openai_server as srv
 
@@ -39,9 +41,8 @@ async def make(server, tmp_path):
                 models=models or ("judge-1",),
                 job_dir=tmp_path,
                 repeats=repeats,
-                api_key=KEY,
-                base_url=server.url,
-                retries=JudgeRetries(attempts=3, first_wait_s=0.0),
+                chat=ChatModel("judge", api_key=KEY, base_url=server.url),
+                retries=RetryRule(attempts=3, first_wait_s=0.0),
                 at_once=1,
             )
         )
@@ -123,16 +124,10 @@ async def test_too_many_requests_and_failures_are_tried_again_within_bounds(make
     assert len(server.received) == 6
 
 
-async def test_a_servers_wish_to_wait_is_capped(make):
-    class State:
-        attempt_number = 1
-
-        class outcome:
-            @staticmethod
-            def exception():
-                return PeerError("judge", "busy", retryable=True, retry_after_s=3600.0)
-
-    assert make()._wait_s(State) == 30.0
+async def test_a_verdict_after_its_reasoning_is_read(make, server, view):
+    server.will(srv.say(f'<think>Is {{"tone": 1}} fair?</think>\n{srv.json.dumps(verdict())}'))
+    (found,) = await make().score(view)
+    assert [task.score for task in found.tasks] == [0.8, 1.0]
 
 
 async def test_servers_without_schemas_get_less_and_less(make, server, view):

@@ -10,7 +10,7 @@ from bioeval_tui.grade.tasks.sources.base import SourceError
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 ATTEMPTS = 3
 BACKOFF_S = 0.2
@@ -25,7 +25,7 @@ def download(url: str, target: Path, hint: str) -> Path:
     """
     partial = target.with_name(target.name + ".part")
 
-    def save(response: httpx.Response) -> None:
+    def save(response: httpx2.Response) -> None:
         with partial.open("wb") as file:
             for chunk in response.iter_bytes(1 << 16):
                 file.write(chunk)
@@ -46,7 +46,7 @@ def fetch_text(url: str, hint: str) -> str:
     """
     found: list[str] = []
 
-    def keep(response: httpx.Response) -> None:
+    def keep(response: httpx2.Response) -> None:
         response.read()
         found.append(response.text)
 
@@ -55,13 +55,13 @@ def fetch_text(url: str, hint: str) -> str:
 
 
 def _get(url: str, hint: str, use: _Use) -> None:
-    import httpx
+    import httpx2
     from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
     def passing(error: BaseException) -> bool:
-        if isinstance(error, httpx.HTTPStatusError):
+        if isinstance(error, httpx2.HTTPStatusError):
             return error.response.status_code in (408, 425, 429, 500, 502, 503, 504)
-        return isinstance(error, httpx.TransportError)
+        return isinstance(error, httpx2.TransportError)
 
     host = clean_line(urlsplit(url).netloc)
     try:
@@ -71,14 +71,14 @@ def _get(url: str, hint: str, use: _Use) -> None:
             wait=wait_exponential(multiplier=BACKOFF_S, max=5),
             reraise=True,
         ):
-            with attempt, httpx.stream("GET", url, follow_redirects=True, timeout=TIMEOUT_S) as response:
+            with attempt, httpx2.stream("GET", url, follow_redirects=True, timeout=TIMEOUT_S) as response:
                 response.raise_for_status()
                 use(response)
-    except httpx.HTTPStatusError as error:
+    except httpx2.HTTPStatusError as error:
         raise SourceError(
             f"{host} answered {error.response.status_code} for {clean_line(url)}; {hint}"
         ) from None
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         reason = clean_line(str(error)) or type(error).__name__
         raise SourceError(f"{host} cannot be reached ({reason}); {hint}") from None
 
@@ -86,4 +86,4 @@ def _get(url: str, hint: str, use: _Use) -> None:
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    _Use = Callable[[httpx.Response], None]
+    _Use = Callable[[httpx2.Response], None]

@@ -15,6 +15,7 @@ from bioeval_tui.evaluate.conversation.plan import Identities, Limits, Parts, Ru
 from bioeval_tui.evaluate.conversation.run_job import run_job, started_fields
 from bioeval_tui.evaluate.job.loading import job_from_data
 from bioeval_tui.evaluate.job.models import Assertion, EvaluationJob
+from bioeval_tui.evaluate.retry import RetryRule
 from bioeval_tui.evaluate.seams import (
     AssertionView,
     CheckResult,
@@ -33,6 +34,7 @@ from bioeval_tui.evaluate.seams import (
 from bioeval_tui.record.events import RunEvent, RunStarted
 from bioeval_tui.record.state import RunState, apply_all
 
+WITHOUT_WAITS = RetryRule(first_wait_s=0.0, longest_wait_s=0.0)
 SIGNOFF = "So Long, and Thanks for All the Fish"
 
 
@@ -194,7 +196,7 @@ class Stage:
     async def run(self, **options: Any) -> RunState:
         plan = RunPlan(
             "20260101-000000-abcd", self.job, "job", "job.yml", "0" * 64,
-            **({"seed": 1, "limits": Limits(retry_wait_s=0.0, longest_retry_wait_s=0.0)} | self.options | options),
+            **({"seed": 1, "limits": Limits(agent_retries=WITHOUT_WAITS, model_retries=WITHOUT_WAITS)} | self.options | options),
         )  # fmt: skip
         given: dict[str, Any] = {
             "open_agent": lambda condition, trial: self.agents.setdefault(condition, FakeAgent()),

@@ -23,6 +23,7 @@ from bioeval_tui.evaluate.seams import (
 from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
 from tests.unit.evaluate.conversation.fakes import (
     SIGNOFF,
+    WITHOUT_WAITS,
     FakeAgent,
     FakeEvaluator,
     FakeGraph,
@@ -363,7 +364,7 @@ async def test_what_cannot_be_seen_within_the_budget_is_said_and_the_talk_goes_o
                 await asyncio.Event().wait()
             return {"resources": []}
 
-    limits = Limits(retry_wait_s=0, longest_retry_wait_s=0, observe_s=0.5)
+    limits = Limits(agent_retries=WITHOUT_WAITS, observe_s=0.5)
     evaluators = {"withheld": FakeEvaluator(["one", "two"])}
     stage = Stage(
         job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": SlowToSee()}, evaluators=evaluators

@@ -24,9 +24,9 @@ from bioeval_tui.record import events
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
-from tests.unit.evaluate.conversation.fakes import FakeAgent, FakeEvaluator, FakeJudge, job
+from tests.unit.evaluate.conversation.fakes import WITHOUT_WAITS, FakeAgent, FakeEvaluator, FakeJudge, job
 
-FAST = Limits(retry_wait_s=0.0, longest_retry_wait_s=0.0)
+FAST = Limits(agent_retries=WITHOUT_WAITS, model_retries=WITHOUT_WAITS)
 
 
 class Stages:

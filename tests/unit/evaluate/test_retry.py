@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.evaluate.http.retrying import retry_after
+from bioeval_tui.evaluate.retry import retry_after
 
 NOON = 1795262400.0  # 2026-11-21T12:00:00Z
 

@@ -1,0 +1,260 @@
+"""The HTTP client of agents and models: httpx2 over aiohttp's transport, each answer bounded in time and bytes.
+
+httpx2 is what the openai package speaks, so that one transport serves both. It sends over aiohttp because httpx's own
+connection pool slows down with many conversations at once. Nothing is sent twice, no redirect is followed, no cookie
+is kept, and every failure is a `PeerError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import httpx2
+from httpx_aiohttp.httpx2 import AiohttpTransport
+
+from bioeval_tui import __version__
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.http.arrival import Arrivals
+from bioeval_tui.evaluate.http.failures import TRANSPORT_ERRORS, connection_error, received_text
+from bioeval_tui.evaluate.http.tls import no_tls_context, tls_context
+from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.text import clean_line
+
+MAX_ANSWER_BYTES = 5_000_000
+"""Longest answer that is read unless more is allowed; a longer one, or one without an end, is an error."""
+MAX_REFUSAL_BYTES = 100_000
+"""Most bytes read of what an error status says."""
+KEEPALIVE_S = 4.0
+"""Shorter than the 5 s after which common servers close: a message must not meet a closing connection."""
+_EVENT_STREAM = "text/event-stream"
+_HEAD_BYTES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds: to connect, and for the whole answer. The first byte may take all of it."""
+
+    connect: float = 5.0
+    whole: float = 180.0
+
+
+class Exchange:
+    """One request and its answer as it is read. `response.extensions["exchange"]` has it."""
+
+    def __init__(self, peer: Peer, host: str, whole_s: float) -> None:
+        self.host = host
+        self.started = time.monotonic()
+        self.head = b""
+        """The first bytes of the answer, for saying what was received."""
+        self._peer = peer
+        self._whole_s = whole_s
+
+    @asynccontextmanager
+    async def step(self) -> AsyncIterator[None]:
+        """Bound one step by what is left of the time; whatever fails in it is a `PeerError`."""
+        ends = self.started + self._whole_s
+        try:
+            async with asyncio.timeout(max(0.0, ends - time.monotonic())):
+                yield
+            if (
+                time.monotonic() >= ends
+            ):  # steps that never wait, as those of an endless stream, meet no timeout
+                raise TimeoutError
+        except TimeoutError:
+            raise self.error(f"did not finish its answer within {self._whole_s:g} s") from None
+        except TRANSPORT_ERRORS as error:
+            failure = connection_error(self._peer, self.host, error)
+            failure.received = received_text(self.head)
+            raise failure from None
+
+    def error(self, what: str) -> PeerError:
+        """Return what to raise for an answer that is of no use."""
+        return PeerError(self._peer, f"{self.host} {what}", received=received_text(self.head))
+
+
+class _Body(httpx2.AsyncByteStream):
+    """The bytes of one answer; of an error's status only the beginning, whatever becomes of the rest."""
+
+    def __init__(self, response: httpx2.Response, exchange: Exchange, most: int) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._stream = response.stream
+        self._exchange = exchange
+        self._refuses = not response.is_success
+        self._most = MAX_REFUSAL_BYTES if self._refuses else most
+        self._is_events = response.headers.get("Content-Type", "").lower().startswith(_EVENT_STREAM)
+        self._total = 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces = aiter(self._stream)
+        while True:
+            try:
+                async with self._exchange.step():
+                    piece = await anext(pieces, b"")
+            except PeerError:
+                if self._refuses:
+                    return
+                raise
+            if not piece:
+                break
+            self._total += len(piece)
+            if len(self._exchange.head) < _HEAD_BYTES:
+                self._exchange.head += piece[:_HEAD_BYTES]
+            if self._total > self._most:
+                if self._refuses:
+                    return
+                raise self._exchange.error(f"sent more than {self._most:,} bytes as one answer")
+            yield piece
+        if self._is_events:
+            yield b"\n\n"  # some servers leave out the empty line that ends the last event
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class BoundedTransport(httpx2.AsyncBaseTransport):
+    """Another transport, whose answers end in time and whose failures are `peer`'s `PeerError`s."""
+
+    def __init__(
+        self, inner: httpx2.AsyncBaseTransport, peer: Peer, timeouts: Timeouts, most: int = MAX_ANSWER_BYTES
+    ) -> None:
+        self._inner = inner
+        self._peer = peer
+        self._timeouts = timeouts
+        self._most = most
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; return its answer of at most so many bytes, unread. Raises `PeerError`."""
+        url = request.url
+        host = f"{url.host}:{url.port}" if url.port else url.host
+        exchange = Exchange(self._peer, clean_line(host, 200), self._timeouts.whole)
+        if url.userinfo:  # a header says it already
+            request.url = url.copy_with(username=None, password=None)
+        async with exchange.step():
+            response = await self._inner.handle_async_request(request)
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            await response.stream.aclose()  # type: ignore[union-attr]
+            raise exchange.error("compressed its answer although that was not asked for")
+        response.stream = _Body(response, exchange, self._most)
+        response.extensions["exchange"] = exchange
+        return response
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._inner.aclose()
+
+
+class _LostError(aiohttp.ClientConnectionError):
+    """The connection broke. Of a type that aiohttp does not quietly answer by sending the request again."""
+
+
+async def _send_once(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    # aiohttp repeats a PUT by itself when the connection breaks. Here each attempt is counted, and a
+    # message must not reach the agent twice without anybody knowing.
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _LostError(str(error)) from error
+
+
+def make_client(
+    urls: Sequence[str],
+    timeouts: Timeouts,
+    *,
+    peer: Peer = "agent",
+    headers: Mapping[str, str] | None = None,
+    arrivals: Arrivals | None = None,
+    connections: int = 10,
+    proxy: str | None = None,
+    most: int = MAX_ANSWER_BYTES,
+) -> httpx2.AsyncClient:
+    """Return a client with connections of its own to call `urls`. Raises `PeerError`.
+
+    `arrivals` notes when the bytes of answers come.
+    """
+    needs_tls = any(url.lower().startswith("https:") for url in urls)
+    context = tls_context(peer) if needs_tls else no_tls_context()
+
+    def session() -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(
+            limit=connections,
+            keepalive_timeout=KEEPALIVE_S,
+            ssl=context,
+            socket_factory=arrivals.make_socket if arrivals else None,
+        )
+        return aiohttp.ClientSession(
+            connector=connector, middlewares=(_send_once,), cookie_jar=aiohttp.DummyCookieJar()
+        )
+
+    transport = AiohttpTransport(
+        verify=context, trust_env=False, proxy=_proxy(proxy) if proxy else None, client=session
+    )
+    return httpx2.AsyncClient(
+        transport=BoundedTransport(transport, peer, timeouts, most),
+        headers={
+            "User-Agent": f"bioeval-tui/{__version__}",
+            "Accept-Encoding": "identity",
+            **(headers or {}),
+        },
+        timeout=httpx2.Timeout(None, connect=timeouts.connect),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        trust_env=False,  # It would read passwords from ~/.netrc as well.
+    )
+
+
+def _proxy(url: str) -> httpx2.Proxy:
+    """Return a proxy whose user and password stand in a header, where aiohttp wants them."""
+    proxy = httpx2.Proxy(url)
+    if proxy.auth is None:
+        return proxy
+    return httpx2.Proxy(proxy.url, headers={"Authorization": aiohttp.encode_basic_auth(*proxy.auth)})
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the proxy that the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) or the system names for a URL.
+
+    Raises:
+        UsageError: it is no http or https address.
+    """
+    parts = urlsplit(url)
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    host = parts.hostname or ""
+    if not proxy or proxy_bypass(host) or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    try:
+        place = urlsplit(proxy)
+        usable = place.scheme in ("http", "https") and bool(place.hostname) and place.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        shown = clean_line(proxy.rpartition("@")[2], 200)
+        raise UsageError(
+            f"the proxy that the environment names for {host} is no http or https address: {shown}"
+        )
+    return proxy
+
+
+@contextlib.contextmanager
+def keys_hidden(keys: Iterable[str]) -> Iterator[None]:
+    """Take keys out of what a `PeerError` tells: peers quote the key that they refuse."""
+    try:
+        yield
+    except PeerError as error:
+        for key in keys:
+            error.received = error.received.replace(key, "[key]")
+            error.args = tuple(str(part).replace(key, "[key]") for part in error.args)
+        raise

@@ -1,0 +1,77 @@
+"""What a failed exchange means, in one sentence, and whether the same request may be sent again."""
+
+from __future__ import annotations
+
+import ssl
+import time
+
+import aiohttp
+import httpx2
+
+from bioeval_tui.evaluate.http.tls import not_trusted
+from bioeval_tui.evaluate.retry import may_retry, retry_after
+from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.text import clean, clean_line
+
+RECEIVED_LIMIT = 500
+"""Most characters kept of what came instead of an answer."""
+
+TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError, ValueError)
+
+
+def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
+    """Return what a failed exchange means. Only a request that never left may be sent again."""
+    cause = error.__cause__ if isinstance(error, httpx2.HTTPError) and error.__cause__ else error
+    detail = clean_line(str(cause) or type(cause).__name__, 200)
+    match cause:
+        case aiohttp.ClientConnectorCertificateError(
+            certificate_error=ssl.SSLCertVerificationError() as untrusted
+        ):
+            return PeerError(peer, not_trusted(host, untrusted), unreachable=True)
+        case aiohttp.ClientSSLError() | ssl.SSLError():
+            message = f"no TLS connection to {host}: {detail}"
+            return PeerError(peer, message, unreachable=True)
+        case aiohttp.ConnectionTimeoutError():
+            message = f"{host} accepted no connection in time"
+        case aiohttp.ClientProxyConnectionError():
+            message = f"the proxy on the way to {host} cannot be reached"
+        case aiohttp.ClientHttpProxyError():
+            message = f"the proxy on the way to {host} answered {cause.status}"
+            return PeerError(peer, message, retryable=may_retry(cause.status), unreachable=True)
+        case aiohttp.ClientConnectorDNSError():
+            message = f"the name {clean_line(cause.host, 200)} is not known"
+        case aiohttp.ClientConnectorError():
+            refuses = isinstance(cause.os_error, ConnectionRefusedError)
+            message = f"{host} refuses the connection" if refuses else f"{host} cannot be reached"
+        case aiohttp.ClientPayloadError():
+            return PeerError(peer, f"{host} broke the connection in the middle of its answer")
+        case aiohttp.ClientConnectionError() | OSError():
+            return PeerError(peer, f"{host} closed the connection without a whole answer")
+        case httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | aiohttp.InvalidURL() | ValueError():
+            message = f"{host} is not an address that can be called: {detail}"
+            return PeerError(peer, message, unreachable=True)
+        case _:
+            return PeerError(peer, f"{host} does not speak HTTP as expected: {detail}")
+    return PeerError(peer, message, retryable=True, unreachable=True)
+
+
+def status_error(peer: Peer, host: str, response: httpx2.Response) -> PeerError:
+    """Return what a status other than success means; 408, 425, 429 and 5xx may be tried again."""
+    status = response.status_code
+    message = f"{host} answered {status} {clean_line(response.reason_phrase, 80)}".rstrip()
+    if 300 <= status < 400:
+        message += "; redirects are not followed"
+    return PeerError(
+        peer,
+        message,
+        retryable=may_retry(status),
+        status=status,
+        retry_after_s=retry_after(response.headers.get("Retry-After"), time.time()),
+        received=received_text(response.content),
+    )
+
+
+def received_text(data: bytes | str) -> str:
+    """Return what came, cut and cleaned for showing."""
+    text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+    return clean(text[: RECEIVED_LIMIT * 2], RECEIVED_LIMIT)
