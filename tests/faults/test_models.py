@@ -16,17 +16,19 @@ CALL = {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "loo
 
 
 NETWORK = [
-    Cell("reset in mid-answer", peers.reset, "broke the connection"),
+    Cell("reset in mid-answer", peers.reset, "broke the connection", asked=1),
     Cell(
         "silent",
         peers.silent,
-        "sent nothing more|sent no answer|did not finish its answer within 0.4 s",
+        "did not finish its answer within 0.4 s",
+        asked=1,
         timeout_s=SHORT_S,
     ),
     Cell(
         "slow drip",
         peers.drip,
-        "sent nothing more|sent no answer|did not finish its answer within 0.4 s",
+        "did not finish its answer within 0.4 s",
+        asked=1,
         timeout_s=SHORT_S,
     ),
     Cell("always 500", status(500), "failed (500)"),
@@ -37,7 +39,7 @@ NETWORK = [
 ]
 EVALUATOR = [
     *NETWORK,
-    Cell("wrong types", streams(["no", "text"]), "the model's answer was empty", "evaluator"),  # type: ignore[arg-type]
+    Cell("wrong types", streams(["no", "text"]), "something that is no chat completion", asked=1),  # type: ignore[arg-type]
     Cell("refusal", streams(None, refusal="I can't."), "the model refused: I can't.", "evaluator", 1),
     Cell("cut off", streams("Please no", "length"), "cut off at the model's length limit", "evaluator", 1),
     Cell("empty", streams(""), "the model's answer was empty", "evaluator"),
@@ -52,7 +54,7 @@ def judged(value: dict[str, Any]) -> Fault:
 
 JUDGE = [
     *NETWORK,
-    Cell("wrong types", instead(choices="none"), "an answer without choices", asked=1),
+    Cell("wrong types", instead(choices="none"), "something that is no chat completion", asked=1),
     Cell(
         "refusal", instead(**completion(None, refusal="I can't.")), "the model refused: I can't.", "judge", 2
     ),

@@ -35,6 +35,8 @@ MAX_REFUSAL_BYTES = 100_000
 """Most bytes read of what an error status says."""
 KEEPALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close: a message must not meet a closing connection."""
+STOOD_STILL_S = 0.5
+"""A clock that rings so much too late did so because this process stood still."""
 _EVENT_STREAM = "text/event-stream"
 _HEAD_BYTES = 2000
 
@@ -48,7 +50,10 @@ class Timeouts:
 
 
 class Exchange:
-    """One request and its answer as it is read. `response.extensions["exchange"]` has it."""
+    """One request and its answer as it is read. `response.extensions["exchange"]` has it.
+
+    Time in which this process did not run (stopped, or the machine asleep) is no time of the peer's.
+    """
 
     def __init__(self, peer: Peer, host: str, whole_s: float) -> None:
         self.host = host
@@ -57,17 +62,29 @@ class Exchange:
         """The first bytes of the answer, for saying what was received."""
         self._peer = peer
         self._whole_s = whole_s
+        self._ends = self.started + whole_s
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[None]:
         """Bound one step by what is left of the time; whatever fails in it is a `PeerError`."""
-        ends = self.started + self._whole_s
+        loop = asyncio.get_running_loop()
+
+        def expire() -> None:
+            nonlocal timer
+            if self._is_over():
+                limit.reschedule(loop.time())
+            else:
+                timer = loop.call_later(self._ends - time.monotonic(), expire)
+
+        timer = loop.call_later(self._ends - time.monotonic(), expire)
         try:
-            async with asyncio.timeout(max(0.0, ends - time.monotonic())):
-                yield
-            if (
-                time.monotonic() >= ends
-            ):  # steps that never wait, as those of an endless stream, meet no timeout
+            async with asyncio.timeout(None) as limit:
+                try:
+                    yield
+                finally:
+                    timer.cancel()
+            # Steps that never wait, as those of an endless stream, meet no timeout.
+            if self._is_over():
                 raise TimeoutError
         except TimeoutError:
             raise self.error(f"did not finish its answer within {self._whole_s:g} s") from None
@@ -75,6 +92,13 @@ class Exchange:
             failure = connection_error(self._peer, self.host, error)
             failure.received = received_text(self.head)
             raise failure from None
+
+    def _is_over(self) -> bool:
+        late_s = time.monotonic() - self._ends
+        if late_s > STOOD_STILL_S:
+            self._ends = time.monotonic() + min(late_s, self._whole_s)
+            return False
+        return late_s >= 0
 
     def error(self, what: str) -> PeerError:
         """Return what to raise for an answer that is of no use."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Mapping
 from typing import Any
+
+import openai
 
 from bioeval_tui.evaluate.retry import may_retry, retry_after
 from bioeval_tui.evaluate.seams import Peer, PeerError
@@ -36,22 +37,21 @@ class Refused(PeerError):
         return PeerError(self.peer, str(self), status=self.status, received=self.received)
 
 
-def refusal(
-    peer: Peer, host: str, status: int, headers: Mapping[str, str], body: str, key: str | None
-) -> PeerError:
+def refusal(peer: Peer, host: str, error: openai.APIStatusError, key: str | None) -> PeerError:
     """Return what a status other than success means: `Refused` where leaving out an option may help."""
+    status, told = error.status_code, error.body
     if 300 <= status < 400:
         return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
-    told = _told(body)
-    said = hidden(str(told.get("message") or body), key)
-    code = str(told.get("code") or "")
+    said = told.get("message") if isinstance(told, dict) else told if isinstance(told, str) else None
+    shown = hidden(str(said or error.response.text), key)
     meaning = _MEANINGS.get(status, "failed" if status >= 500 else "refused the request")
-    message = f"{host} {meaning} ({status})" + (f": {said}" if said else "")
+    message = f"{host} {meaning} ({status})" + (f": {shown}" if shown else "")
+    code = str(error.code or "")
     if status in _REFUSING_STATUS and code not in ("context_length_exceeded", "model_not_found"):
-        return Refused(peer, message, status=status, received=said)
+        return Refused(peer, message, status=status, received=shown)
     retryable = may_retry(status) and code != "insufficient_quota"
-    after = retry_after(headers.get("Retry-After"), time.time()) if retryable else None
-    return PeerError(peer, message, retryable=retryable, status=status, retry_after_s=after, received=said)
+    after = retry_after(error.response.headers.get("Retry-After"), time.time()) if retryable else None
+    return PeerError(peer, message, retryable=retryable, status=status, retry_after_s=after, received=shown)
 
 
 def refused_options(problem: Refused, sent: Mapping[str, Any]) -> set[str]:
@@ -71,13 +71,3 @@ def hidden(text: str, key: str | None) -> str:
     if key:
         text = text.replace(key, "[key]")
     return clean_line(_KEY_LIKE.sub("[key]", text), _LONGEST_RECEIVED)
-
-
-def _told(body: str) -> Mapping[str, Any]:
-    """Return the error object of a body: under `error` as OpenAI has it, or the whole."""
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    error = value.get("error", value) if isinstance(value, dict) else {}
-    return error if isinstance(error, dict) else {"message": error}

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 import openai
-from openai import AsyncOpenAI, AsyncStream
+from openai import AsyncOpenAI, AsyncStream, providers
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.http.arrival import Arrivals
@@ -127,10 +127,7 @@ class ChatModel:
                     answer = await self._post(body, stream=stream)
                     break
                 except openai.APIStatusError as error:
-                    response = error.response
-                    problem = refusal(
-                        self.peer, self.host, response.status_code, response.headers, response.text, self._key
-                    )
+                    problem = refusal(self.peer, self.host, error, self._key)
                 if not isinstance(problem, Refused):
                     raise problem
                 # Not only what is refused for the first time: others may have met the same refusal meanwhile.
@@ -225,8 +222,6 @@ def _client(
             azure: Any = {"azure_endpoint": base_url} if base_url else {}
             return openai.AsyncAzureOpenAI(**shared, **azure, api_key=key, default_headers=user_agent)
         if provider != "openai":
-            from openai import providers
-
             given: dict[str, Any] = {"base_url": base_url} if base_url else {}
             if provider == "bedrock":
                 made = providers.bedrock(**given, **({"api_key": key} if key else {}))  # type: ignore[arg-type]

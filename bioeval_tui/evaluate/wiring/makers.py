@@ -290,7 +290,6 @@ class Makers:
             )
 
     def _chat(self, role: Role) -> ChatModel:
-        from bioeval_tui.evaluate.http.client import Timeouts
         from bioeval_tui.evaluate.models.model import MODEL_TIMEOUTS, ChatModel
 
         rehearsal = "ask for the offline stand-ins with --rehearsal"
@@ -304,5 +303,5 @@ class Makers:
             provider=where.provider,
             api=where.api,
             account=where.account,
-            timeouts=Timeouts(min(MODEL_TIMEOUTS.connect, whole), whole),
+            timeouts=replace(MODEL_TIMEOUTS, connect=min(MODEL_TIMEOUTS.connect, whole), whole=whole),
         )

@@ -51,7 +51,7 @@ async def _run(folder: Path, models: StandIns) -> subprocess.CompletedProcess[st
             url = json.loads(await agent.stdout.readline())["url"]
             command = [
                 sys.executable, "-m", "bioeval_tui", "run", str(folder / "job.yml"),
-                "--agent-url", url, "--headless", "--json", "--seed", "7",
+                "--agent-url", url, "--headless", "--json", "--seed", "7", "--model", "gpt-4.1-mini",
             ]  # fmt: skip
             return await asyncio.to_thread(
                 subprocess.run,

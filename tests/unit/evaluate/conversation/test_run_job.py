@@ -156,11 +156,11 @@ async def test_what_came_instead_of_an_answer_is_shown_cut_and_cleaned() -> None
     assert len(failed.received) < 600
 
 
-async def test_an_agent_that_never_answers_scores_zero_without_asking_the_judge() -> None:
+async def test_an_agent_that_never_answers_is_not_measured_and_the_judge_not_asked() -> None:
     agents = {name: FakeAgent([broken(500) for _ in range(4)]) for name in ("withheld", "supplied")}
     stage = Stage(job(), agents=agents)
     state = await stage.run()
-    assert state.scores() == {"withheld": 0.0, "supplied": 0.0}
+    assert state.scores() == {"withheld": None, "supplied": None}
     assert stage.judge.views == []
 
 
