@@ -1,6 +1,6 @@
 """The bare script of `throughput.py` as most people would write it: the openai package for the models, aiohttp for the agent.
 
-Runs in an environment that has both; takes the arguments that `throughput.py --bare` takes.
+Takes the arguments that `throughput.py --bare` takes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,12 @@ async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> 
 
     async def one() -> None:
         async with aiohttp.ClientSession() as agent:
-            await hold(agent, url, requests, ask_model)
+
+            async def ask_agent(method: str, address: str, body: Any) -> Any:
+                async with agent.request(method, address, json=body) as response:
+                    return await response.json()
+
+            await hold(ask_agent, url, requests, ask_model)
 
     async with models:
         began = time.perf_counter()

@@ -137,12 +137,12 @@ def one_conversation(url: str, folder: Path, turns: int = TURNS) -> list[dict[st
 
 
 async def hold(
-    agent: Any,
+    ask_agent: Callable[[str, str, Any], Awaitable[Any]],
     url: str,
     requests: list[dict[str, Any]],
     ask_model: Callable[[dict[str, Any]], Awaitable[None]],
 ) -> None:
-    """Send the requests of one conversation, those to models by `ask_model`."""
+    """Send the requests of one conversation, those to models by `ask_model`, others by `ask_agent`."""
     session = ""
     for one in requests:
         path, body = one["path"], one["body"]
@@ -151,26 +151,27 @@ async def hold(
             continue
         body = {**body, "sessionId": session} if body and "sessionId" in body else body
         path = path.rpartition("/")[0] + f"/{session}" if "objectContexts" in path else path
-        async with agent.request(one["method"], url + path, json=body) as response:
-            given = await response.json()
+        given = await ask_agent(one["method"], url + path, body)
         session = session or given["sessionId"]
 
 
 async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> None:
     """Send the requests of so many conversations at once through the program's own HTTP client."""
-    from bioeval_tui.evaluate.http.transport import make_client
-
+    from bioeval_tui.evaluate.http.client import Timeouts, make_client
     from bioeval_tui.evaluate.models.model import MOST_CONNECTIONS
 
     async def ask_model(body: dict[str, Any]) -> None:
-        async with models.post(f"{url}/v1/chat/completions", json=body) as response:
-            await response.read()
+        await models.post(f"{url}/v1/chat/completions", json=body)
 
     async def one() -> None:
-        async with make_client([url], 5.0, {}) as agent:
-            await hold(agent, url, requests, ask_model)
+        async with make_client([url], Timeouts()) as agent:
 
-    async with make_client([url], 5.0, {}, connections=MOST_CONNECTIONS) as models:
+            async def ask_agent(method: str, address: str, body: Any) -> Any:
+                return (await agent.request(method, address, json=body)).json()
+
+            await hold(ask_agent, url, requests, ask_model)
+
+    async with make_client([url], Timeouts(), connections=MOST_CONNECTIONS) as models:
         began = time.perf_counter()
         await asyncio.gather(*(one() for _ in range(conversations)))
         print(json.dumps(time.perf_counter() - began))
@@ -202,9 +203,7 @@ def main() -> None:
     )
     parser.add_argument("--conversations", type=int, default=50)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument(
-        "--inspect", help="the Python of an environment with inspect_ai 0.3.285, openai and aiohttp"
-    )
+    parser.add_argument("--inspect", help="the Python of an environment with inspect_ai 0.3.285")
     parser.add_argument("--bare", help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -218,10 +217,10 @@ def main() -> None:
         for _ in range(options.runs):
             times.setdefault("ours", []).append(ours(url, folder, options.conversations))
             times.setdefault("bare", []).append(run_bare(url, folder, requests, options.conversations))
+            script = (sys.executable, str(HERE / "bare_openai.py"))
+            taken = run_bare(url, folder, requests, options.conversations, script)
+            times.setdefault("bare, openai", []).append(taken)
             if options.inspect:
-                script = (options.inspect, str(HERE / "bare_openai.py"))
-                taken = run_bare(url, folder, requests, options.conversations, script)
-                times.setdefault("bare, openai", []).append(taken)
                 taken = run_inspect(options.inspect, url, folder, options.conversations)
                 times.setdefault("inspect_ai", []).append(taken)
     turns = options.conversations * TURNS

@@ -27,14 +27,19 @@ def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "
         is_html = "html" in content_type or start.startswith(("<!doctype html", "<html"))
         what = "HTML" if is_html else ("nothing" if not data else "what is not JSON")
         raise PeerError(
-            peer, f"{host} answered {what} where JSON was expected", received=received_text(data)
+            peer,
+            f"{host} answered {what} where JSON was expected",
+            received=received_text(data),
+            unusable=True,
         ) from None
     if _deeper_than(value, MAX_DEPTH):
         raise PeerError(
             peer, f"{host} answered JSON nested deeper than {MAX_DEPTH}", received=received_text(data)
         )
     if not isinstance(value, dict):
-        raise PeerError(peer, f"{host} answered JSON that is not an object", received=received_text(data))
+        raise PeerError(
+            peer, f"{host} answered JSON that is not an object", received=received_text(data), unusable=True
+        )
     return value
 
 

@@ -82,6 +82,7 @@ class RestAgent:
                 "agent",
                 f"{_host(self._base)} opened a session without a sessionId",
                 received=clean_line(str(value)),
+                unusable=True,
             )
         self._session = session
         return clean_line(session, 200)

@@ -329,7 +329,9 @@ class Talk:
             return Outcome("cancelled", "infrastructure", detail)
         if error.peer == "agent":
             never_held = not self.transcript.latencies_ms
-            return Outcome("agent_failed", "agent", detail, never_held)
+            return Outcome(
+                "agent_failed", "agent", detail + (_what_to_set(error) if never_held else ""), never_held
+            )
         return Outcome("evaluator_failed", "evaluator" if error.unusable else "infrastructure", detail)
 
     async def _end_observing(self) -> None:
@@ -348,6 +350,15 @@ class Talk:
             raise
         if not task.cancelled():
             task.result()
+
+
+def _what_to_set(error: PeerError) -> str:
+    """Return what to set where an agent answered its first request, but not as an agent does."""
+    if error.status in (401, 403):
+        return "; set BIOEVAL_AGENT_API_KEY to the agent's key"
+    if error.unusable or (error.status is not None and 300 <= error.status < 500 and not error.retryable):
+        return "; is this the agent's address? --agent-url, target.url or BIOEVAL_AGENT_URL name it"
+    return ""
 
 
 def _with_received(error: PeerError) -> str:

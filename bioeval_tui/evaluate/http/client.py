@@ -68,6 +68,7 @@ class Exchange:
     async def step(self) -> AsyncIterator[None]:
         """Bound one step by what is left of the time; whatever fails in it is a `PeerError`."""
         loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle
 
         def expire() -> None:
             nonlocal timer

@@ -1,0 +1,101 @@
+"""An address, a key or a service that is not the agent's: not measured, exit 3, and the sentence that says what to set."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from bioeval_tui.evaluate.agents.rest import RestAgent
+from bioeval_tui.evaluate.seams import PeerError
+from tests.unit.evaluate.agents.raw_server import http, raw_server
+
+ADDRESS = "is this the agent's address? --agent-url, target.url or BIOEVAL_AGENT_URL name it"
+KEY = "set BIOEVAL_AGENT_API_KEY to the agent's key"
+JOB = {
+    "target": {"user": "u", "chatbot": "b"},
+    "evaluator": {"kind": "scripted", "lines": [{"say": "Hello"}]},
+    "scorer": {"kind": "rules"},
+    "tasks": [{"task": "Ask", "rules": [{"pattern": "x"}]}],
+    "facts": [],
+    "aspirationalAverage": 1000,
+}
+
+
+async def answering(writer: asyncio.StreamWriter, number: int) -> None:
+    writer.write(http(b'{"sessionId": 12345}'))
+
+
+def status(code: int, **more: Any) -> web.Response:
+    return web.Response(status=code, **more)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda: status(401, text="no key"), KEY),
+        (lambda: status(403), KEY),
+        (lambda: status(404), ADDRESS),
+        (lambda: status(302, headers={"Location": "/login"}), ADDRESS),
+        (lambda: web.Response(text="<html>Sign in</html>", content_type="text/html"), ADDRESS),
+        (lambda: web.json_response([12345]), ADDRESS),
+    ],
+    ids=["401", "403", "404", "302", "html", "no text"],
+)
+@pytest.mark.parametrize("at", ["session", "first answer"])
+async def test_what_is_no_agent_is_not_measured(answer: Any, said: str, at: str, tmp_path: Path) -> None:
+    keys: list[str | None] = []
+
+    async def reply(request: web.Request) -> web.Response:
+        keys.append(request.headers.get("X-API-KEY"))
+        opens = request.path.endswith("/sessions")
+        return web.json_response({"sessionId": "s"}) if opens and at != "session" else answer()
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", reply)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        (tmp_path / "job.yml").write_text(json.dumps(JOB))
+        command = [
+            sys.executable,
+            "-m",
+            "bioeval_tui",
+            "run",
+            "job.yml",
+            "--headless",
+            "--json",
+            "--graph",
+            "none",
+        ]
+        command += ["--condition", "withheld", "--agent-url", f"http://127.0.0.1:{runner.addresses[0][1]}"]
+        done = await asyncio.to_thread(
+            subprocess.run, command, cwd=tmp_path, capture_output=True, text=True, timeout=60,
+            env={**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path / "data")},
+        )  # fmt: skip
+    finally:
+        await runner.cleanup()
+    assert done.returncode == 3, done.stdout + done.stderr
+    result = json.loads(done.stdout)
+    assert result["score"] is None
+    reason = result["conditions"]["withheld"]["reason"]
+    assert said in reason
+    assert "no agent was reached" not in done.stderr
+    assert set(keys) == {"treehorn"}, "what the published client sends when it is told no key"
+
+
+async def test_a_session_that_is_no_text_is_no_session() -> None:
+    async with raw_server(answering) as seen:
+        agent = RestAgent(seen.url, user="u", chatbot="b", model="m")
+        with pytest.raises(PeerError, match="opened a session without a sessionId") as caught:
+            await agent.open()
+        await agent.aclose()
+    assert caught.value.unusable
