@@ -7,7 +7,19 @@ import sys
 
 import pytest
 
-HEAVY = ("textual", "pandas", "anndata", "sklearn", "openai", "neo4j", "pyarrow", "scipy", "aiohttp", "httpx")
+HEAVY = (
+    "textual",
+    "pandas",
+    "anndata",
+    "sklearn",
+    "openai",
+    "neo4j",
+    "pyarrow",
+    "scipy",
+    "aiohttp",
+    "httpx",
+    "httpx2",
+)
 
 
 def loaded_after(code: str) -> set[str]:

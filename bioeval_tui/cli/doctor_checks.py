@@ -10,13 +10,14 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from bioeval_tui import __version__, installation
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluate.wiring.hosts import host_of
-from bioeval_tui.settings import Settings, env_file_hint, private_dir
+from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
 from bioeval_tui.text import clean_line, home_relative
 
 State = Literal["works", "broken", "absent"]
@@ -48,6 +49,11 @@ def examine(settings: Settings | None = None) -> list[Finding]:
         ("embedded graph", _embedded_graph),
         ("agent", _agent),
         ("openai endpoint", _openai),
+        *(
+            (f"{role} endpoint", partial(_role, role=role, mine=mine))
+            for role, mine in (("evaluator", settings.evaluator), ("judge", settings.judge))
+            if mine.base_url or mine.api_key or mine.api_type
+        ),
         ("neo4j", _neo4j),
         ("web view", _web_view),
         ("grading", _grading),
@@ -189,33 +195,38 @@ def _unreachable(error: Exception) -> str:
 
 
 def _openai(settings: Settings) -> Finding:
-    import httpx2
-
     if settings.openai_api_key is None:
         to_do = (
             "set OPENAI_API_KEY (and OPENAI_BASE_URL for another server) to evaluate with models"
             + env_file_hint()
         )
         return Finding("openai endpoint", "absent", "OPENAI_API_KEY is not set", to_do)
-    base = (settings.openai_base_url or "https://api.openai.com/v1").rstrip("/")
-    key = settings.openai_api_key.get_secret_value()
+    base = settings.openai_base_url or "https://api.openai.com/v1"
+    return _answers("openai endpoint", base, settings.openai_api_key, "OPENAI")
+
+
+def _role(settings: Settings, role: str, mine: RoleSettings) -> Finding:
+    """Return whether the endpoint answers that the environment sets for one role alone."""
+    name = f"{role} endpoint"
+    if mine.api_type not in (None, "openai"):
+        return Finding(name, "works", f"{mine.api_type}, asked when the first run needs it")
+    base = mine.base_url or settings.openai_base_url or "https://api.openai.com/v1"
+    return _answers(name, base, mine.api_key, f"BIOEVAL_{role.upper()}")
+
+
+def _answers(name: str, url: str, key: Secret | None, variables: str) -> Finding:
+    import httpx2
+
+    base, headers = url.rstrip("/"), {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
     try:
-        answer = httpx2.get(f"{base}/models", headers={"Authorization": f"Bearer {key}"}, timeout=PROBE_S)
+        answer = httpx2.get(f"{base}/models", headers=headers, timeout=PROBE_S)
     except httpx2.HTTPError as error:
-        return Finding(
-            "openai endpoint",
-            "broken",
-            f"{host_of(base)} {_unreachable(error)}",
-            "check OPENAI_BASE_URL and the network",
-        )
+        to_do = f"check {variables}_BASE_URL and the network"
+        return Finding(name, "broken", f"{host_of(base)} {_unreachable(error)}", to_do)
     if answer.status_code in (401, 403):
-        return Finding(
-            "openai endpoint",
-            "broken",
-            f"{host_of(base)} refuses the key ({answer.status_code})",
-            "check OPENAI_API_KEY",
-        )
-    return Finding("openai endpoint", "works", f"{host_of(base)} answers ({answer.status_code})")
+        said = f"{host_of(base)} refuses the key ({answer.status_code})"
+        return Finding(name, "broken", said, f"check {variables}_API_KEY")
+    return Finding(name, "works", f"{host_of(base)} answers ({answer.status_code})")
 
 
 def _neo4j(settings: Settings) -> Finding:
