@@ -84,6 +84,8 @@ class ChatModel:
         self._url = base_url or provider_url(provider)
         self.host = host_of(self._url)
         self._proxy = proxy_for(self._url)
+        if provider != "openai":
+            self._make(httpx2.AsyncClient())  # says now what the package misses
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[str | ChatAnswer, None]:
         """Yield pieces of text as they arrive and, last, the whole answer. Raises `PeerError`."""
