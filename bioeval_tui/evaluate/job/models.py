@@ -102,6 +102,8 @@ class ScorerConfig(ModelEndpoint):
     kind: Literal["llm", "rules"] | Text = "llm"
     model: Text | tuple[Text, ...] | None = None  # type: ignore[assignment]  # or a panel of them
     repeats: Annotated[int, Field(ge=1, le=25)] = 1
+    evidence: Literal["mark", "require"] = "mark"
+    """What becomes of a verdict whose quotation is not in the transcript: marked, or not measured."""
 
 
 class SeedMessage(JobPart):
