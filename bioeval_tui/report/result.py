@@ -190,8 +190,10 @@ class RunResult(_Part):
     score: Score
     """The mean of both conditions (the published formula); null where `why_no_score` says why."""
     why_no_score: str | None
-    clean: bool
-    """Whether both conditions began from the same state."""
+    clean: bool | None
+    """Whether both conditions began from the same state; null where that could not be seen."""
+    compared: list[str]
+    """What of the starting states was compared."""
     rehearsal: bool
     """A script played the user and rules judged."""
     warnings: list[str]
@@ -236,7 +238,8 @@ def result_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
         detail=ended.detail if ended else "",
         score=ended.mean if ended else None,
         why_no_score=None if ended and ended.mean is not None else why_no_mean(state),
-        clean=state.clean,
+        clean=None if state.clean_unknown else state.clean,
+        compared=list(ended.compared) if ended else [],
         rehearsal=started.rehearsal if started else False,
         warnings=[
             warned.message for warned in (*state.warnings, *(w for talk in talks for w in talk.warnings))
