@@ -45,6 +45,12 @@ _where = _options(
         help="Where prepared data lives, as <folder>/<task>/prepared.",
     ),
 )
+_board = click.option(
+    "--leaderboard",
+    metavar="own|published|FILE",
+    help="What to rank on: the task's own leaderboard, the published one that ships, or a CSV file with a column score "
+    "[own if it has entries, else published].",
+)
 _limits = _options(
     click.option(
         "--time-limit",
@@ -69,7 +75,13 @@ _task = click.argument("task_id", metavar="TASK")
 def _registry(options: dict[str, Any]) -> Registry:
     from bioeval_tui.grade import Registry
 
-    return Registry(options["tasks_dirs"] or None, options["data_dir"])
+    board = options.get("leaderboard")
+    if board not in (None, "own", "published"):
+        _need_file(
+            Path(board), "own, published, or a CSV file with the columns teamName, score, submissionDate"
+        )
+        board = str(Path(board).absolute())
+    return Registry(options["tasks_dirs"] or None, options["data_dir"], board)
 
 
 def _pool(registry: Registry, options: dict[str, Any], workers: int | None = 1) -> GraderPool:
@@ -120,6 +132,7 @@ def _ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
     "--output-dir", type=click.Path(file_okay=False, path_type=Path), help="Where reports go.  [required]"
 )
 @_where
+@_board
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes that grade [one a core].")
 @_limits
 @click.option("--scheduler", metavar="URL", help="Grade on a Dask cluster, such as tcp://host:8786.")
@@ -181,6 +194,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: 
 @_file
 @_task
 @_where
+@_board
 @_limits
 @_json
 def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
@@ -274,17 +288,26 @@ def tasks() -> None:
 
 @tasks.command("list", epilog="\b\nExample:\n  bioeval-tui tasks list --domain oncology")
 @_where
+@_board
 @click.option("--domain", help="Only this domain.")
 @click.option("--type", "task_type", help="Only this task type.")
 @click.option("--difficulty", help="Only this difficulty.")
 @click.option("--prepared/--not-prepared", default=None, help="Only tasks that can (not) be graded yet.")
 @click.option("--medals/--no-medals", default=None, help="Only tasks that award (no) medals.")
 @_json
-def tasks_list(as_json: bool, tasks_dirs: tuple[Path, ...], data_dir: Path | None, **filters: Any) -> int:
+def tasks_list(
+    as_json: bool,
+    tasks_dirs: tuple[Path, ...],
+    data_dir: Path | None,
+    leaderboard: str | None,
+    **filters: Any,
+) -> int:
     """List all tasks, broken ones with file and line. --json prints a list of objects."""
     from bioeval_tui.grade.console import task_row, task_table
 
-    entries = _registry({"tasks_dirs": tasks_dirs, "data_dir": data_dir}).select(**filters)
+    entries = _registry({"tasks_dirs": tasks_dirs, "data_dir": data_dir, "leaderboard": leaderboard}).select(
+        **filters
+    )
     if as_json:
         print_json([task_row(entry) for entry in entries])
     else:
@@ -295,6 +318,7 @@ def tasks_list(as_json: bool, tasks_dirs: tuple[Path, ...], data_dir: Path | Non
 @tasks.command("show", epilog="\b\nExample:\n  bioeval-tui tasks show oncology/breast-cancer")
 @_task
 @_where
+@_board
 @_json
 def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
     """Show a task: what it is, whether it is prepared, its leaderboard and thresholds, its description."""
@@ -305,6 +329,25 @@ def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
         print_json(json.loads(json.dumps(task_details(task), default=str)))
     else:
         task_card(task)
+    return ExitCode.OK
+
+
+@tasks.command(
+    "leaderboard", epilog="\b\nExample:\n  bioeval-tui tasks leaderboard oncology/breast-cancer --csv"
+)
+@_task
+@_where
+@_board
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV: teamName, score, submissionDate.")
+def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
+    """Show the leaderboard that TASK is ranked on, best first: where it comes from, and every entry as published."""
+    from bioeval_tui.grade.console import board_csv, board_table
+
+    task = _registry(options).get_task(task_id)
+    if as_csv:
+        board_csv(task)
+    else:
+        board_table(task)
     return ExitCode.OK
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -22,6 +25,8 @@ from rich.text import Text
 
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.grade.paths import extract_agent_from_submission_path
+from bioeval_tui.grade.published.boards import PublishedBoard, Source
 from bioeval_tui.text import clean, clean_line, plural, shorten
 
 if TYPE_CHECKING:
@@ -206,8 +211,6 @@ def medal_table(
 
 
 def _agent(report: TaskReport) -> str:
-    from bioeval_tui.grade.paths import extract_agent_from_submission_path
-
     agent = report.extra.agent if report.extra else None
     agent = agent or extract_agent_from_submission_path(report.submission_path)
     return NOTHING if agent == "unknown" else clean_line(agent, 60)
@@ -245,6 +248,8 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
     marks = (report.gold_threshold, report.silver_threshold, report.bronze_threshold)
     gold, silver, bronze = map(_threshold, marks)
     out.print(f"  {direction} is better: gold {gold}, silver {silver}, bronze {bronze}")
+    if extra and extra.leaderboard:
+        out.print(f"  leaderboard: {clean_line(extra.leaderboard, 300)}")
     if extra and extra.environment:
         out.print(f"  graded with {extra.environment}")
     for warning in extra.warnings if extra else ():
@@ -272,27 +277,59 @@ def task_row(entry: TaskEntry) -> dict[str, Any]:
         "awards_medals": task.awards_medals,
         "prepared": task.is_prepared,
         "self_trained": task.self_trained,
+        "leaderboard": _origin(task),
         "warnings": list(task.warnings),
     }
+
+
+def _board_of(task: GradingTask) -> PublishedBoard | Path | None:
+    try:
+        return task.board_in_use()
+    except BioevalError:
+        return None
+
+
+def _short(task: GradingTask, board: PublishedBoard | Path | None) -> str:
+    if isinstance(board, PublishedBoard):
+        return f"published, {plural(len(board.entries), 'entry', 'entries')}"
+    origin = _origin(task)
+    return origin.removeprefix("the task's ").replace(" leaderboard.csv", "") if origin else NOTHING
+
+
+def _origin(task: GradingTask) -> str | None:
+    try:
+        return task.board_origin()
+    except BioevalError:
+        return None
 
 
 def task_table(entries: Sequence[TaskEntry]) -> None:
     """Print tasks as a table; broken ones with file and line."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("task", "domain", "type", "difficulty", "source", "prepared"):
+    for name in ("task", "domain", "type", "difficulty", "source", "prepared", "leaderboard"):
         table.add_column(name, overflow="fold")
     broken = [entry for entry in entries if entry.problem is not None]
+    sources: dict[str, Source] = {}
     for entry in entries:
         row = task_row(entry)
         if "broken" in row:
-            table.add_row(Text(entry.id), Text("broken config", style="red"), "", "", "", "")
+            table.add_row(Text(entry.id), Text("broken config", style="red"), "", "", "", "", "")
             continue
         words = (row[key] or NOTHING for key in ("domain", "task_type", "difficulty", "data_source"))
         # Not prepared yet is nothing wrong: no cross.
         prepared = Text("✓ yes", style="green") if row["prepared"] else Text(NOTHING, style="dim")
-        table.add_row(Text(entry.id), *(Text(str(word)) for word in words), prepared)
+        board = _board_of(entry.task)
+        if isinstance(board, PublishedBoard):
+            sources[board.source.title] = board.source
+        shown = Text(_short(entry.task, board))
+        table.add_row(Text(entry.id), *(Text(str(word)) for word in words), prepared, shown)
     console = plain_console()
     console.print(table)
+    for source in sources.values():
+        console.print(
+            f"{source.title}: {source.date}, commit {source.commit[:12]}, {source.url}, {source.licence}",
+            soft_wrap=True,
+        )
     for entry in broken:
         console.print(f"broken: {entry.problem}", soft_wrap=True)
     ready = sum(entry.problem is None and entry.task.is_prepared for entry in entries)
@@ -341,6 +378,7 @@ def task_details(task: GradingTask) -> dict[str, Any]:
         "bronze_threshold": ranking.bronze_threshold,
         "median_threshold": ranking.median_threshold,
         "self_trained": board.self_trained,
+        "origin": board.origin,
     }
     details["warnings"] += board.warnings
     return details
@@ -356,8 +394,9 @@ def task_card(task: GradingTask) -> None:
     board = details["leaderboard"]
     if board is not None:
         direction = "lower" if board["is_lower_better"] else "higher"
+        out.print(f"  leaderboard: {board['origin']}")
         out.print(
-            f"  leaderboard: {plural(board['size'], 'entry', 'entries')} from {_threshold(board['best'])} to {_threshold(board['worst'])}, {direction} is better"
+            f"  scores from {_threshold(board['best'])} to {_threshold(board['worst'])}, {direction} is better"
         )
         thresholds = ", ".join(
             f"{name} {_threshold(board[f'{name}_threshold'])}"
@@ -373,6 +412,31 @@ def task_card(task: GradingTask) -> None:
             console.print(Markdown(task.description, hyperlinks=False))
         else:  # a file or a pipe gets the text as it was written
             console.print(clean(task.description))
+
+
+def board_csv(task: GradingTask) -> None:
+    """Print the leaderboard in use as CSV, in the columns of `leaderboard.csv`; scores are the source's text."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["teamName", "score", "submissionDate"])
+    writer.writerows((entry.team, entry.score, entry.date) for entry in task.board_entries())
+    _out().print(text.getvalue(), end="")
+
+
+def board_table(task: GradingTask) -> None:
+    """Print the leaderboard in use, with where it comes from."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("team", overflow="fold")
+    table.add_column("score", justify="right")
+    table.add_column("date")
+    for entry in task.board_entries():
+        table.add_row(Text(entry.team), Text(entry.score), Text(entry.date or NOTHING))
+    out = _out()
+    out.print(f"{task.id}: {clean_line(task.board_origin(), 300)}")
+    board = task.board_in_use()
+    if isinstance(board, PublishedBoard):
+        out.print(f"{board.source.url}, {board.source.licence}")
+    plain_console().print(table)
 
 
 def check_lines(rows: Sequence[Checked]) -> None:

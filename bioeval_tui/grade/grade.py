@@ -246,6 +246,7 @@ class TaskGrading:
             warnings=tuple(self.warnings),
             self_trained_leaderboard=self.board.self_trained or None,
             environment=self.environment,
+            leaderboard=self.board.origin,
         )
         return TaskReport(
             task_id=self.task.id,

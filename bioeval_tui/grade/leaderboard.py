@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,12 +114,16 @@ def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: b
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaderboard:
-    """A board ready to rank scores: `ascending` has shape (entries,); `warnings` go into every report."""
+    """A board ready to rank scores: `ascending` has shape (entries,); `warnings` go into every report.
+
+    `origin` says in one line where it comes from, and how many entries it has.
+    """
 
     ascending: NDArray[np.float64]
     is_lower_better: bool
     warnings: tuple[str, ...] = ()
     self_trained: bool = False
+    origin: str = ""
 
     def rank(self, score: float | None) -> Ranking:
         """Rank `score`; see `rank`."""
@@ -173,6 +177,11 @@ def build_leaderboard(
         warnings.append("the leaderboard was worst first and has been turned round")
     if len(known) < SMALL_BOARD:
         warnings.append(f"the leaderboard has only {plural(len(known), 'entry', 'entries')}")
+    places = medal_places(len(known))
+    if places.gold == places.bronze:
+        warnings.append("gold, silver and bronze are all first place on a leaderboard this small")
+    elif places.gold == places.silver:
+        warnings.append("gold and silver are both first place on a leaderboard this small")
     if self_trained:
         warnings.append(
             "the leaderboard is self-trained: made by models trained for this program, not by competitors"
@@ -208,14 +217,24 @@ def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]
 
 
 def leaderboard_of(task: Task) -> Leaderboard:
-    """Return a task's leaderboard. Raises as `load_leaderboard` does."""
-    return load_leaderboard(
-        task.leaderboard,
-        task.id,
-        task.grader.lower_is_better,
-        self_trained=task.self_trained,
-        partial=task.partial_leaderboard,
-    )
+    """Return the leaderboard that ranks a task's scores: its own, or a published one.
+
+    Raises:
+        InputError: as `load_leaderboard` does; also when a published one does not fit the task.
+    """
+    chosen = task.board_in_use()
+    if isinstance(chosen, Path):
+        board = load_leaderboard(
+            chosen,
+            task.id,
+            task.grader.lower_is_better,
+            self_trained=task.self_trained,
+            partial=task.partial_leaderboard,
+        )
+    else:
+        scores = np.array([float(entry.score) for entry in chosen.entries])
+        board = build_leaderboard(scores, chosen.is_lower_better)
+    return replace(board, origin=task.board_origin())
 
 
 def load_leaderboard(

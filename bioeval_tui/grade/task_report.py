@@ -15,7 +15,7 @@ class ReportExtra:
 
     `score_needed` is the score at which the next better medal begins; `error` says why a submission
     is invalid; `leaderboard_position` is the place the score would take, counting from 1; `environment`
-    names the Python and the packages that graded.
+    names the Python and the packages that graded; `leaderboard` says where the board comes from.
     """
 
     agent: str | None = None
@@ -27,6 +27,7 @@ class ReportExtra:
     warnings: tuple[str, ...] = ()
     self_trained_leaderboard: bool | None = None
     environment: str | None = None
+    leaderboard: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, ready for JSON."""
@@ -214,6 +215,7 @@ _EXTRA_KINDS: dict[str, Callable[[str, Any], Any]] = {
     "next_medal": _text_or_none,
     "self_trained_leaderboard": _yes_or_none,
     "environment": _text_or_none,
+    "leaderboard": _text_or_none,
 }
 _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "task_id": _text,

@@ -68,7 +68,7 @@ class BenchmarkItem:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A leaderboard: scores best first, its thresholds, human baselines, and what is doubtful about it."""
+    """A leaderboard: scores best first, its thresholds, human baselines, what is doubtful about it, where it is from."""
 
     scores: tuple[float, ...]
     lower_is_better: bool
@@ -78,6 +78,7 @@ class Board:
     median: float
     humans: tuple[float, ...] = ()
     warnings: tuple[str, ...] = ()
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

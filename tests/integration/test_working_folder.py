@@ -159,7 +159,7 @@ CHECKS = (
     ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("samples",), ("guards", str(TRANSCRIPTS)),
 )  # fmt: skip
 GRADING = (
-    ("tasks", "list", "--json"), ("tasks", "show", TASK), ("tasks", "prepare", OWN, "--tasks-dir", "{tasks}"),
+    ("tasks", "list", "--json"), ("tasks", "show", TASK), ("tasks", "leaderboard", TASK), ("tasks", "prepare", OWN, "--tasks-dir", "{tasks}"),
     ("tasks", "check", OWN, TASK, "--tasks-dir", "{tasks}"), ("baseline", TASK, "--output-dir", "{out}/baselines"),
     ("validate", str(CAREFUL), TASK), ("grade-sample", str(CAREFUL), TASK),
     ("grade", str(SUBMISSIONS / "all_submissions.jsonl"), "--output-dir", "{out}/results"), ("medals", "{out}/results", "--table"),

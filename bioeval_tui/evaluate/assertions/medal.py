@@ -66,11 +66,11 @@ class Grading:
 
     def leaderboard(self, task_id: str) -> tuple[float, ...]:
         """Return the leaderboard's scores, best first; empty when it cannot be read."""
-        from bioeval_tui.grade.leaderboard import load_leaderboard
+        from bioeval_tui.grade.leaderboard import leaderboard_of
 
         try:
             task = self.registry().get_task(task_id)
-            board = load_leaderboard(task.leaderboard, task.id, task.grader.lower_is_better)
+            board = leaderboard_of(task)
         except BioevalError:
             return ()
         return tuple(float(score) for score in board.best_first())

@@ -49,6 +49,7 @@ class ClusterBackend:
         self._setup = (
             tuple(str(root.resolve()) for root in registry.tasks_dirs),
             str(registry.data_dir.resolve()),
+            registry.leaderboard,
             time_limit_s,
             memory_limit_mb,
         )
@@ -131,8 +132,8 @@ def _pool(setup: tuple[Any, ...]) -> GraderPool:
     with _pools_lock:
         pool = _pools.get(setup)
         if pool is None:
-            roots, data_dir, time_limit_s, memory_limit_mb = setup
-            registry = Registry(roots, data_dir)
+            roots, data_dir, leaderboard, time_limit_s, memory_limit_mb = setup
+            registry = Registry(roots, data_dir, leaderboard)
             pool = GraderPool(
                 registry, workers=64, time_limit_s=time_limit_s, memory_limit_mb=memory_limit_mb
             )

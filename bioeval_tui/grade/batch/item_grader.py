@@ -28,7 +28,8 @@ class ItemGrader:
     """Grades for one parent: keeps tasks ready, oldest dropped first."""
 
     def __init__(self, setup: dict[str, Any]) -> None:
-        self.registry = Registry([Path(item) for item in setup["tasks_dirs"]], Path(setup["data_dir"]))
+        roots = [Path(item) for item in setup["tasks_dirs"]]
+        self.registry = Registry(roots, Path(setup["data_dir"]), setup["leaderboard"])
         self._ready: OrderedDict[str, TaskGrading] = OrderedDict()
         self._pandas_of_program: str | None = setup.get("pandas")
         install(self.registry.tasks_dirs)

@@ -83,6 +83,7 @@ class GraderPool:
         self._setup = {
             "tasks_dirs": [str(root.resolve()) for root in registry.tasks_dirs],
             "data_dir": str(registry.data_dir.resolve()),
+            "leaderboard": registry.leaderboard,
             "memory_limit_mb": memory_limit_mb,
             "pandas": version("pandas") if python else None,
         }

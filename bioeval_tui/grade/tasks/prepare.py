@@ -187,7 +187,7 @@ def _verify(task: Task, checksums: dict[str, object], prepared: Path) -> None:
 
 
 def _get_leaderboard(task: Task, source: DataSource) -> None:
-    if task.leaderboard.is_file():
+    if task.leaderboard.is_file() or task.published_board is not None:
         return
     rows = source.leaderboard(task.data_source or {})
     if not rows:

@@ -75,18 +75,22 @@ class Registry:
         tasks_dirs: roots in the layout above, or checkouts of BioML-bench; the first one that has a
             task wins. None: the folders of `BIOEVAL_TASKS_DIR`.
         data_dir: where prepared data lives. None: `default_data_dir()`.
+        leaderboard: what ranks on: `own`, the task's file; `published`, what ships with this program; or the path of
+            another file. None: the task's own if it has entries, else the published one.
     """
 
     def __init__(
         self,
         tasks_dirs: Iterable[Path | str] | Path | str | None = None,
         data_dir: Path | str | None = None,
+        leaderboard: str | None = None,
     ) -> None:
         if tasks_dirs is None:
             tasks_dirs = default_tasks_dirs()
         elif isinstance(tasks_dirs, (str, Path)):
             tasks_dirs = (tasks_dirs,)
         self._roots = tuple(tasks_root(Path(item).expanduser()) for item in tasks_dirs)
+        self.leaderboard = leaderboard
         self._chosen_data_dir = None if data_dir is None else Path(data_dir).expanduser()
 
     @property
@@ -105,7 +109,7 @@ class Registry:
 
     def set_data_dir(self, new_data_dir: Path) -> Registry:
         """Return a registry of the same tasks with another `data_dir`, as published."""
-        return Registry(self._roots, new_data_dir)
+        return Registry(self._roots, new_data_dir, self.leaderboard)
 
     def get_tasks_dir(self) -> Path:
         """Return the first root, under its published name."""
@@ -117,7 +121,7 @@ class Registry:
         for root in self.tasks_dirs:
             for folder, name, config in _configs(root):
                 task_id = f"{folder}/{name}" if folder else name
-                found.setdefault(task_id, TaskEntry(task_id, config, root, self.data_dir))
+                found.setdefault(task_id, TaskEntry(task_id, config, root, self.data_dir, self.leaderboard))
         return dict(sorted(found.items()))
 
     def entries(self) -> list[TaskEntry]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import InputError, Problem
+from bioeval_tui.grade.published.boards import Entry, PublishedBoard, published_board
 from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS, default_data_dir, default_tasks_dirs, tasks_root
-from bioeval_tui.text import clean, clean_line, clean_value
+from bioeval_tui.text import clean, clean_line, clean_value, plural
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.grader import Grader
@@ -53,6 +56,7 @@ class Task:
     awards_medals: bool = False
     self_trained: bool = False
     partial_leaderboard: bool = False
+    board_choice: str | None = None
     preparer: str | None = None
     config: Mapping[str, Any] = field(default_factory=dict, repr=False)
     warnings: tuple[str, ...] = ()
@@ -109,9 +113,59 @@ class Task:
                 f"task {self.id} is not prepared: its answers are missing ({self.answers}); "
                 f"run `{self.prepare_command}`"
             )
-        if not self.leaderboard.is_file():
-            return f"the leaderboard of {self.id} is missing: {self.leaderboard}"
+        try:
+            self.board_in_use()
+        except InputError as error:
+            return str(error)
         return None
+
+    @property
+    def published_board(self) -> PublishedBoard | None:
+        """The published leaderboard of this task that ships with the program."""
+        return published_board(self.id, self.data_source or {})
+
+    def board_in_use(self) -> PublishedBoard | Path:
+        """Return the leaderboard that ranks: the task's own file if it has entries, else the published one.
+
+        `board_choice`, `own` or `published`, forces one of the two.
+
+        Raises:
+            InputError: there is none, or the published one does not fit the task.
+        """
+        published = None if self.board_choice == "own" else self.published_board
+        if self.board_choice != "published" and (published is None or _has_entries(self.leaderboard)):
+            if not self.leaderboard.is_file():
+                raise InputError(f"the leaderboard of {self.id} is missing: {self.leaderboard}")
+            return self.leaderboard
+        if published is None:
+            raise InputError(f"no published leaderboard of {self.id} ships with this program")
+        metric = self.grader.spec.metric.name if self.grader.spec else None
+        graders = tuple(filter(None, (self.grader.name, metric)))
+        if reason := published.why_unfit(graders, self.grader.lower_is_better):
+            raise InputError(f"the published leaderboard does not fit {self.id}: {clean_line(reason, 300)}")
+        return published
+
+    def board_entries(self) -> list[Entry]:
+        """Return the entries of the leaderboard in use: as in the task's file, or the published ones, best first.
+
+        Raises:
+            InputError: there is none, or it cannot be read.
+        """
+        board = self.board_in_use()
+        return _read_entries(board) if isinstance(board, Path) else list(board.entries)
+
+    def board_origin(self) -> str:
+        """Return in one line where the leaderboard in use comes from, and how many entries it has.
+
+        Raises:
+            InputError: as `board_entries`.
+        """
+        board = self.board_in_use()
+        if not isinstance(board, Path):
+            return f"published: {board.origin}"
+        count = plural(len(_read_entries(board)), "entry", "entries")
+        whose = "the task's own" if board.parent == self.folder else "the given file"
+        return f"{whose} {clean_line(board.name, 100)}, {count}"
 
 
 @dataclass(eq=False)
@@ -122,6 +176,7 @@ class TaskEntry:
     config_path: Path
     root: Path
     data_dir: Path
+    leaderboard: str | None = None
 
     @cached_property
     def _loaded(self) -> Task | TaskConfigError:
@@ -153,6 +208,29 @@ class TaskEntry:
         if isinstance(self._loaded, Task):
             return self._loaded
         raise self._loaded
+
+
+def _read_entries(path: Path) -> list[Entry]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return [
+                Entry(
+                    clean_line(row.get("teamName") or "", 200),
+                    clean_line(row.get("score") or "", 60),
+                    clean_line(row.get("submissionDate") or "", 60),
+                )
+                for row in csv.DictReader(file)
+            ]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"the leaderboard {path} cannot be read: {clean_line(str(error), 200)}") from None
+
+
+def _has_entries(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return sum(bool(line.strip()) for line in islice(file, 20)) > 1
+    except OSError:
+        return False
 
 
 def _fail(entry: TaskEntry, message: str, line: int = 0, column: int = 0, key: str = "") -> TaskConfigError:
@@ -216,6 +294,8 @@ def _build(entry: TaskEntry) -> Task:
     except InputError as error:
         raise _fail(entry, str(error), key="grader") from None
     data = entry.data_dir / entry.id
+    choice = entry.leaderboard
+    file = None if choice in (None, "own", "published") else Path(str(choice))
     return Task(
         id=entry.id,
         name=clean_line(str(config.get("name") or entry.id), 200),
@@ -229,7 +309,7 @@ def _build(entry: TaskEntry) -> Task:
         private_dir=data / "prepared" / "private",
         public_dir=data / "prepared" / "public",
         checksums=folder / "checksums.yaml",
-        leaderboard=folder / "leaderboard.csv",
+        leaderboard=file or folder / "leaderboard.csv",
         biomedical_metadata=config.get("biomedical_metadata"),
         human_baselines=config.get("human_baselines"),
         compute_requirements=config.get("compute_requirements"),
@@ -239,8 +319,9 @@ def _build(entry: TaskEntry) -> Task:
         difficulty=_word(config.get("difficulty")),
         time_limit=config.get("time_limit"),
         awards_medals=bool(config.get("awards_medals", False)),
-        self_trained=bool(board.get("self_trained", False)),
-        partial_leaderboard=bool(board.get("partial", False)),
+        self_trained=file is None and bool(board.get("self_trained", False)),
+        partial_leaderboard=file is None and bool(board.get("partial", False)),
+        board_choice="own" if file else choice,
         preparer=config.get("preparer"),
         config=config,
         warnings=tuple(warnings),

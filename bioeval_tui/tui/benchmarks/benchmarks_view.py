@@ -144,6 +144,8 @@ def _board_lines(board: Board, width: int) -> list[Line]:
         )
     else:
         lines.append([Cell("no human baseline", "quiet")])
+    if board.origin:
+        lines.append([Cell(board.origin, "quiet")])
     lines += [[Cell(f"! {warning}", "warn")] for warning in board.warnings]
     return [*lines, []]
 

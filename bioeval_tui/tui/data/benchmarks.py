@@ -69,6 +69,7 @@ class Benchmarks:
                 median=marks.median_threshold,
                 humans=humans,
                 warnings=board.warnings,
+                origin=clean_line(board.origin, 300),
             ),
         )
 

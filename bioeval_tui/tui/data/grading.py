@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError, InputError
 from bioeval_tui.evaluate.assertions.medal import Grading
+from bioeval_tui.grade.paths import extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.report_reviews import reports_folder
 from bioeval_tui.text import clean_line
@@ -119,8 +120,6 @@ def _load(path: Path) -> Loaded:
 
 
 def _not_graded_row(item: NotGraded, domain: str, folder: Path) -> MedalRow:
-    from bioeval_tui.grade import extract_agent_from_submission_path
-
     agent = item.agent or extract_agent_from_submission_path(item.submission_path)
     return MedalRow(
         clean_line(item.task_id, 200),
@@ -134,8 +133,6 @@ def _not_graded_row(item: NotGraded, domain: str, folder: Path) -> MedalRow:
 
 
 def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folder: Path) -> MedalRow:
-    from bioeval_tui.grade import extract_agent_from_submission_path
-
     agent = report.extra.agent if report.extra and report.extra.agent else None
     agent = agent or extract_agent_from_submission_path(report.submission_path)
     return MedalRow(
@@ -152,7 +149,6 @@ def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folde
 
 def grade_row(grading: Grading, task_id: str, path: Path | None) -> MedalRow:
     """Grade one file; whatever goes wrong is in the row."""
-    from bioeval_tui.grade import extract_agent_from_submission_path
     from bioeval_tui.grade.outcomes import Invalid, NotGraded
 
     agent = clean_line(extract_agent_from_submission_path(str(path)), 80)

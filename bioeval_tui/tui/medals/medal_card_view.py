@@ -100,6 +100,8 @@ def _warning_lines(report: TaskReport) -> list[Line]:
             [Cell("! self-trained leaderboard: models trained for this program, not people", "warn")]
         )
     lines += [[Cell(f"! {warning}", "warn")] for warning in extra.warnings]
+    if extra.leaderboard:
+        lines.append([Cell(f"leaderboard: {extra.leaderboard}", "quiet")])
     return [*lines, []] if lines else []
 
 

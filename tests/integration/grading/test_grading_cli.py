@@ -129,6 +129,42 @@ def test_a_time_limit_is_obeyed(tasks, run: Any) -> None:
     assert "stopped after 0.5 s, the time limit" in result.stderr
 
 
+def test_the_leaderboard_that_ranks_is_printed_and_chosen(tasks, run: Any, tmp_path: Path) -> None:
+    assay = "A4_HUMAN_Seuma_2022_indels"
+    source = {"type": "proteingym-dms", "benchmark_id": assay}
+    task = tasks.add(
+        f"proteingym-dms/{assay}",
+        code="def grade(s, a):\n    return 0.81\n",
+        grader={"name": "proteingym-metric", "grade_fn": "grade:grade"},
+        config={"data_source": source},
+    )
+    file = tasks.submit("id,y\na,1\nb,2\nc,3\n")
+    assert (
+        run("tasks", "leaderboard", task, "--csv").stdout
+        == (tasks.root / task / "leaderboard.csv").read_text()
+    )
+    published = run("tasks", "leaderboard", task, "--csv", "--leaderboard", "published")
+    assert published.stdout == (
+        "teamName,score,submissionDate\n"
+        "Tranception Embeddings,0.814,\nESM-1v Embeddings,0.806,\nMSA Transformer Embeddings,0.785,\n"
+    )
+    card = run("grade-sample", file, task, "--leaderboard", "published").stdout
+    assert "would place 2 of 4" in card
+    assert (
+        "leaderboard: published: ProteinGym, supervised (Spearman), 2025-07-21, commit bb685245f8f4, 3 entries"
+        in card
+    )
+    assert "gold, silver and bronze are all first place" in card
+    (tmp_path / "board.csv").write_text("teamName,score,submissionDate\nx,0.5,\n")
+    given = run("grade-sample", file, task, "--leaderboard", tmp_path / "board.csv")
+    assert "would place 1 of 2" in given.stdout
+    assert "leaderboard: the given file board.csv, 1 entry" in given.stdout
+    with pytest.raises(UsageError, match=r"there is no file .*none\.csv; give own, published, or a CSV file"):
+        run("grade-sample", file, task, "--leaderboard", tmp_path / "none.csv")
+    (listed,) = [row for row in json.loads(run("tasks", "list", "--json").stdout) if row["task_id"] == task]
+    assert listed["leaderboard"] == "the task's own leaderboard.csv, 11 entries"
+
+
 def test_tasks_are_listed_shown_and_checked(tasks, run: Any) -> None:
     task = tasks.add(config={"domain": "oncology"})
     broken = tasks.root / "lab" / "broken"
@@ -141,7 +177,8 @@ def test_tasks_are_listed_shown_and_checked(tasks, run: Any) -> None:
     table = run("tasks", "list").stdout
     assert f"broken: {broken.resolve()}/config.yaml:1:5: not valid YAML" in table
     shown = run("tasks", "show", task)
-    assert "leaderboard: 11 entries from 0 to 1, lower is better" in shown.stdout
+    assert "leaderboard: the task's own leaderboard.csv, 11 entries" in shown.stdout
+    assert "scores from 0 to 1, lower is better" in shown.stdout
     assert "\x1b" not in shown.stdout
     checked = run("tasks", "check", task, "lab/broken", "--json")
     assert checked.return_value == 1

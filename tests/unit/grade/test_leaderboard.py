@@ -20,7 +20,22 @@ RISING = [n / 10 for n in range(12)]
     ("scores", "options", "warnings"),
     [
         (RISING, {}, ()),
-        (RISING[:3], {}, ("the leaderboard has only 3 entries",)),
+        (
+            RISING[:3],
+            {},
+            (
+                "the leaderboard has only 3 entries",
+                "gold, silver and bronze are all first place on a leaderboard this small",
+            ),
+        ),
+        (
+            RISING[:5],
+            {},
+            (
+                "the leaderboard has only 5 entries",
+                "gold and silver are both first place on a leaderboard this small",
+            ),
+        ),
         ([*RISING, float("nan")], {}, ("1 leaderboard row without a score left out",)),
         (RISING, {"is_lower_better": False}, ("the leaderboard was worst first and has been turned round",)),
         (

@@ -1,0 +1,1 @@
+"""Leaderboards of others that ship with this program, and where they come from."""
