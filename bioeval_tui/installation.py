@@ -28,9 +28,8 @@ _MODULES = {
     "python-dotenv": "dotenv",
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",
-    "textual-serve": "textual_serve",
 }
-"""Modules that are not named as their package is."""
+"""Modules that are not named as their package is, with `_` for `-`."""
 
 
 def kind() -> Kind:
@@ -55,7 +54,11 @@ def clone() -> Path | None:
 
 def missing(packages: Sequence[str]) -> list[str]:
     """Return those of the packages that cannot be imported here."""
-    return [name for name in packages if importlib.util.find_spec(_MODULES.get(name, name)) is None]
+    return [
+        name
+        for name in packages
+        if importlib.util.find_spec(_MODULES.get(name, name.replace("-", "_"))) is None
+    ]
 
 
 def required() -> list[str]:
@@ -67,7 +70,7 @@ def required() -> list[str]:
 def package_of(module: str) -> str | None:
     """Return which of this program's requirements brings a module; None for a module of anybody else."""
     top = module.partition(".")[0]
-    name = next((package for package, found in _MODULES.items() if found == top), top)
+    name = next((package for package, found in _MODULES.items() if found == top), top.replace("_", "-"))
     return name if name in _requirements() else None
 
 
