@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.css.query import NoMatches
 from textual.filter import LineFilter
+from textual.worker import WorkerFailed
 
 from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.record.masking.proxy import masked
@@ -20,7 +24,6 @@ from bioeval_tui.tui import screens
 from bioeval_tui.tui.keys import bindings, places
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.keymap import resolve, use_keys
-from bioeval_tui.tui.shared.leaving import LeavingApp, OnQuit
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
 from bioeval_tui.tui.shared.themes import DEFAULT_VARIABLES, THEMES
 
@@ -48,7 +51,12 @@ def _commands() -> type[Provider]:
     return Actions
 
 
-class BioevalApp(LeavingApp):
+OnQuit = Literal["cancel", "ask", "leave"]
+CANCEL_WAIT_S = 3.0
+"""How long quitting waits for a cancelled run to say that it has ended."""
+
+
+class BioevalApp(App[None]):
     """The terminal application.
 
     `start` is what to open first: a request to run, a function that opens a run (a replay, an attached run),
@@ -91,6 +99,7 @@ class BioevalApp(LeavingApp):
         """The keys that were changed, by name."""
         self.clock = clock
         self._on_quit = on_quit
+        self._leaving = False
         self._start = start
         self._pictures = pictures
         for screen in screens.SCREENS:
@@ -295,6 +304,70 @@ class BioevalApp(LeavingApp):
             self.copy_text(selected, "what is selected")
         else:
             await self.action_leave_app()
+
+    # Leaving
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the program is on its way out."""
+        return self._leaving
+
+    @property
+    def crash(self) -> BaseException | None:
+        """What ended the program, when that was an error in a screen."""
+        error = self._exception
+        return error.error if isinstance(error, WorkerFailed) else error
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Close without Textual's traceback on the terminal: the front end reports `crash` in one sentence."""
+        if isinstance(error, NoMatches) and not self._running:
+            return  # a screen that was still being mounted when the program ended looks for children it never got
+        super()._handle_exception(error)
+        self._exit_renderables.clear()
+
+    async def action_leave_app(self) -> None:
+        """Quit; a run that goes on is cancelled, left or asked about. A second time, quit at once."""
+        if self._leaving or not self._goes_on or self._on_quit == "leave":
+            self.exit()
+        elif self._on_quit == "cancel":
+            self._cancel_and_exit(True)
+        else:
+            from bioeval_tui.tui.live.quit import QuitScreen
+
+            view = self.live.link.view
+            self.push_screen(QuitScreen(view.run_id if view else "RUN"), self._cancel_and_exit)
+
+    @property
+    def _goes_on(self) -> bool:
+        if not self.has_live:
+            return False
+        batch_id = self.live.batch_id
+        return self.live.link.goes_on or (batch_id is not None and self.services.batch_goes_on(batch_id))
+
+    def _cancel_and_exit(self, cancel: bool | None) -> None:
+        """Exit, after cancelling the run if so decided; None means to stay."""
+        if cancel is None:
+            return
+        if not cancel:
+            self.exit()
+            return
+        self._leaving = True
+        self.run_worker(self._cancel_run(), group="leaving", exit_on_error=False)
+
+    async def _cancel_run(self) -> None:
+        try:
+            async with asyncio.timeout(CANCEL_WAIT_S):
+                if self.live.batch_id is not None:
+                    await self.services.stop_batch(self.live.batch_id)
+                else:
+                    await self.live.link.send("cancel")
+                    await self.live.link.wait_for_end()
+        except TimeoutError:
+            pass
+        finally:
+            self.exit()
+
+    # Colours
 
     def get_css_variables(self) -> dict[str, str]:
         """Return the theme's variables; with 16 colours, lines in a grey that is not the background's black."""
