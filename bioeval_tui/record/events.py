@@ -281,6 +281,16 @@ class TaskScored(BaseModel):
     passed: bool = False
     spread: Number = 0.0
 
+    @property
+    def fabricated(self) -> tuple[str, ...]:
+        """The quotations that are not in the transcript."""
+        return tuple(item.quote for item in self.evidence if item.message is None)
+
+    @property
+    def unproved(self) -> bool:
+        """Whether the judge rests its score on words that are not in the transcript."""
+        return any(item.message is None for item in self.evidence)
+
 
 class TranscriptScored(EventBase):
     """The judge's verdict: the median per task over `verdicts`, each kept whole. `error` when not measured."""
@@ -295,6 +305,11 @@ class TranscriptScored(EventBase):
     tokens_out: int | None = None
     prompts: dict[str, str] = Field(default_factory=dict)
     """Hashes of the prompts, where they are not those of `RunStarted`: a later judging."""
+
+    @property
+    def unproved(self) -> int:
+        """How many tasks' verdicts are unproved."""
+        return sum(task.unproved for task in self.tasks)
 
 
 class SubmissionGraded(EventBase):

@@ -247,7 +247,7 @@ def apply_all(state: RunState, many: Iterable[RunEvent]) -> RunState:
 def lighten(talk: ConversationState) -> None:
     """Drop what only a reader of the transcript needs: words, states, checks by turn, evidence.
 
-    What remains is what scores, gates and statistics ask for.
+    What remains is what scores, gates and statistics ask for, and the quotations that are not in the transcript.
     """
     for message in talk.messages:
         message.replace("")
@@ -255,7 +255,10 @@ def lighten(talk: ConversationState) -> None:
     for held in (talk.observations, talk.setups, talk.seeds, talk.checks):
         held.clear()
     if talk.verdict is not None:
-        tasks = tuple(task.model_copy(update={"evidence": ()}) for task in talk.verdict.tasks)
+        tasks = tuple(
+            task.model_copy(update={"evidence": tuple(e for e in task.evidence if e.message is None)})
+            for task in talk.verdict.tasks
+        )
         talk.verdict = talk.verdict.model_copy(update={"tasks": tasks, "verdicts": ()})
 
 

@@ -34,6 +34,15 @@ class RunSummary:
     batch_id: str | None = None
     """The command that it was started with, where that started several."""
 
+    clean: bool = True
+    """Whether both conditions began from the same state: otherwise there is no uplift."""
+
+    @property
+    def uplift(self) -> float | None:
+        """Supplied − withheld of a clean run."""
+        withheld, supplied = self.scores.get("withheld"), self.scores.get("supplied")
+        return None if withheld is None or supplied is None or not self.clean else supplied - withheld
+
     @property
     def only_condition(self) -> str | None:
         """The one condition that it holds; None where it holds both, or never began."""

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from bioeval_tui.record.events import CONDITIONS, ConditionName
 from bioeval_tui.record.state import ConversationState, MessageState
-from bioeval_tui.report import judged_again, samples
+from bioeval_tui.report import judged_again, rows, samples
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate, proportion
@@ -226,8 +226,8 @@ def _average(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
 
 
 def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> list[TaskComparison]:
-    numbers_a = {title: number for number, title in samples.task_titles(a).items()}
-    numbers_b = {title: number for number, title in samples.task_titles(b).items()}
+    numbers_a = {title: number for number, title in rows.task_titles(a.state).items()}
+    numbers_b = {title: number for number, title in rows.task_titles(b.state).items()}
 
     def of(number: int) -> Value:
         return lambda run, talk: samples.task_sample(run, talk, number)
@@ -253,7 +253,7 @@ def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: ConditionName) ->
     weights: dict[str, float] = {}
     for run in (a, b):
         side: dict[str, Proportion] = {}
-        for index, (title, weight) in samples.assertion_titles(run).items():
+        for index, (title, weight) in rows.assertion_titles(run.state).items():
             weights[title] = weight
             finals = [talk.final_checks.get(index) for _, talk in samples.talks([run], condition)]
             known = [check.status == "passed" for check in finals if check and check.status != "not_measured"]

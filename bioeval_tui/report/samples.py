@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bioeval_tui.record.events import RESULT_REASONS, ConditionName, TaskScored, job_number
+from bioeval_tui.record.events import ConditionName
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.rows import task_of, task_titles
 from bioeval_tui.report.statistics.passk import Tries
 from bioeval_tui.report.statistics.samples import Sample
 
@@ -42,15 +43,6 @@ def score_sample(run: LoadedRun, talk: ConversationState | None) -> Sample | Non
     return Sample(run.started.job_name, value, why_excluded(talk))
 
 
-def task_of(talk: ConversationState | None, number: int) -> TaskScored | None:
-    """Return a task's verdict in a conversation that counts as a result."""
-    if talk is None or talk.verdict is None or talk.verdict.error:
-        return None
-    if talk.ended is None or talk.ended.reason not in RESULT_REASONS:
-        return None
-    return next((task for task in talk.verdict.tasks if task.task == number), None)
-
-
 def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> Sample | None:
     """Return a task's score in a conversation; None when it was not held."""
     if talk is None:
@@ -61,30 +53,6 @@ def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> 
     return Sample(run.started.job_name, None, why_excluded(talk) or "judge")
 
 
-def task_titles(run: LoadedRun) -> dict[int, str]:
-    """Return the job's tasks by number, counting from 1."""
-    listed = run.state.job.get("tasks") or []
-    return {
-        number: str(item.get("task", f"task {number}")) if isinstance(item, dict) else str(item)
-        for number, item in enumerate(listed, start=1)
-    }
-
-
-def assertion_titles(run: LoadedRun) -> dict[int, tuple[str, float]]:
-    """Return the job's assertions by index (from 0): title and weight, as checked or as the job says."""
-    found: dict[int, tuple[str, float]] = {}
-    for index, item in enumerate(run.state.job.get("assertions") or []):
-        if isinstance(item, dict):
-            named = next(
-                (item[key] for key in ("name", "expression", "cypher", "medal") if item.get(key)), ""
-            )
-            found[index] = (str(named or f"assertion {index + 1}"), job_number(item, "weight", 1.0))
-    for talk in run.state.conversations.values():
-        for check in talk.latest_checks():
-            found.setdefault(check.index, (check.title, check.weight))
-    return dict(sorted(found.items()))
-
-
 def task_tries(runs: Sequence[LoadedRun], condition: ConditionName) -> list[Tries]:
     """Return how often each task of each job was passed (score > `passAbove`) in trials that count.
 
@@ -93,7 +61,7 @@ def task_tries(runs: Sequence[LoadedRun], condition: ConditionName) -> list[Trie
     counts: dict[tuple[str, str], list[bool]] = {}
     for run, talk in talks(runs, condition):
         lost = bool(why_excluded(talk))
-        for number, title in task_titles(run).items():
+        for number, title in task_titles(run.state).items():
             tries = counts.setdefault((run.started.job_name, title), [])
             task = task_of(talk, number)
             if task is not None and not lost:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bioeval_tui.record.events import CONDITIONS, ConditionName
-from bioeval_tui.report import samples
+from bioeval_tui.report import rows, samples
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate, proportion
@@ -150,12 +150,12 @@ def _jobs(runs: Sequence[LoadedRun]) -> dict[str, list[LoadedRun]]:
 def _tasks(runs: Sequence[LoadedRun], condition: ConditionName) -> list[TaskSummary]:
     found = []
     for job, same in _jobs(runs).items():
-        for number, title in samples.task_titles(same[-1]).items():
+        for number, title in rows.task_titles(same[-1].state).items():
             scored: list[Sample] = []
             passed: list[bool] = []
             for run, talk in samples.talks(same, condition):
                 sample = samples.task_sample(run, talk, number)
-                task = samples.task_of(talk, number)
+                task = rows.task_of(talk, number)
                 if sample is not None:
                     scored.append(sample)
                 if task is not None:
@@ -169,7 +169,7 @@ def _tasks(runs: Sequence[LoadedRun], condition: ConditionName) -> list[TaskSumm
 def _assertions(runs: Sequence[LoadedRun], condition: ConditionName) -> list[AssertionSummary]:
     found = []
     for job, same in _jobs(runs).items():
-        for index, (title, weight) in samples.assertion_titles(same[-1]).items():
+        for index, (title, weight) in rows.assertion_titles(same[-1].state).items():
             finals = [talk.final_checks.get(index) for _, talk in samples.talks(same, condition)]
             known = [check.status for check in finals if check is not None]
             passed = sum(1 for status in known if status == "passed")
@@ -189,7 +189,7 @@ def _score_pairs(run: LoadedRun) -> list[tuple[Sample | None, Sample | None]]:
 def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
     found = []
     for job, same in _jobs(runs).items():
-        for number, title in samples.task_titles(same[-1]).items():
+        for number, title in rows.task_titles(same[-1].state).items():
             pairs = [
                 _clean_pair(
                     run,

@@ -34,7 +34,7 @@ def latency_words(found: LatencySummary) -> str:
     """Return response times on one line, with the concurrency under which they were measured."""
     times = (
         ("median", found.p50_ms), ("p90", found.p90_ms), ("p95", found.p95_ms), ("longest", found.max_ms),
-        ("first token", found.first_token_ms),
+        ("median first token", found.first_token_ms),
     )  # fmt: skip
     listed = ", ".join(f"{name} {words.seconds(value)}" for name, value in times)
     return f"response time {listed} ({found.concurrency_words})"

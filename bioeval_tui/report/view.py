@@ -8,15 +8,9 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.events import (
-    CONDITIONS,
-    AssertionChecked,
-    ConditionName,
-    SubmissionGraded,
-    TaskScored,
-)
+from bioeval_tui.record.events import ConditionName, SubmissionGraded
 from bioeval_tui.record.state import ConversationState, MessageState
-from bioeval_tui.report import judged_again, samples
+from bioeval_tui.report import judged_again, rows
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.explained import Needed, needed
 from bioeval_tui.text import clean_line, plural
@@ -60,28 +54,6 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskRow:
-    """One task: its verdict under each condition, and supplied − withheld when the run is clean."""
-
-    number: int
-    title: str
-    criteria: str
-    verdicts: tuple[TaskScored | None, ...]
-    uplift: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class AssertionRow:
-    """One assertion: its checks turn by turn and at the end, under each condition."""
-
-    index: int
-    title: str
-    weight: float
-    timelines: tuple[tuple[AssertionChecked, ...], ...]
-    finals: tuple[AssertionChecked | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class FactRow:
     """One fact of the job, and how it came out under each condition."""
 
@@ -91,7 +63,7 @@ class FactRow:
 
 
 @dataclass(frozen=True, slots=True)
-class MedalCard:
+class Graded:
     """A graded submission of one condition; `error` when it could not be graded."""
 
     condition: ConditionName
@@ -107,12 +79,12 @@ class TrialView:
     conditions: tuple[ConditionName, ...]
     talks: tuple[ConversationState | None, ...]
     uplift: float | None
-    tasks: tuple[TaskRow, ...]
+    tasks: tuple[rows.TaskRow, ...]
     tones: tuple[float | None, ...]
     """How the judge found the agent's tone, 0 to 1; it counts in no score. Empty where no judge said."""
-    assertions: tuple[AssertionRow, ...]
+    assertions: tuple[rows.AssertionRow, ...]
     facts: tuple[FactRow, ...]
-    medals: tuple[MedalCard, ...]
+    medals: tuple[Graded, ...]
     turns: tuple[Turn, ...]
     needed: tuple[tuple[Needed, ...], ...]
 
@@ -124,32 +96,21 @@ class TrialView:
 
 def trial_view(run: LoadedRun, trial: int, target: float = TARGET) -> TrialView:
     """Lay out one trial of a run."""
-    conditions = tuple(name for name in CONDITIONS if name in run.started.conditions)
-    talks = tuple(run.state.conversation(condition, trial) for condition in conditions)
-    scores = [talk.score.score if talk and talk.score else None for talk in talks]
+    conditions = rows.conditions(run.state)
+    talks = tuple(rows.talks(run.state, trial).values())
     return TrialView(
         trial=trial,
         conditions=conditions,
         talks=talks,
-        uplift=_uplift(run, conditions, scores),
-        tasks=tuple(_task_rows(run, conditions, talks)),
+        uplift=rows.composite_uplift(run.state, trial),
+        tasks=tuple(rows.task_rows(run.state, trial)),
         tones=_tones(talks),
-        assertions=tuple(_assertion_rows(run, talks)),
+        assertions=tuple(rows.assertion_rows(run.state, trial)),
         facts=tuple(_fact_rows(run, talks)),
         medals=tuple(_medals(talks)),
         turns=tuple(_turns(run, trial, conditions, talks)),
         needed=tuple(_needed(talk, target) for talk in talks),
     )
-
-
-def _uplift(
-    run: LoadedRun, conditions: Sequence[ConditionName], values: Sequence[float | None]
-) -> float | None:
-    found = dict(zip(conditions, values, strict=True))
-    withheld, supplied = found.get("withheld"), found.get("supplied")
-    if not run.state.clean or withheld is None or supplied is None:
-        return None
-    return supplied - withheld
 
 
 def _needed(talk: ConversationState | None, target: float) -> tuple[Needed, ...]:
@@ -161,49 +122,24 @@ def _needed(talk: ConversationState | None, target: float) -> tuple[Needed, ...]
 Talks = Sequence[ConversationState | None]
 
 
-def _task_rows(run: LoadedRun, conditions: Sequence[ConditionName], talks: Talks) -> list[TaskRow]:
-    listed = run.state.job.get("tasks") or []
-    rows = []
-    for number, title in samples.task_titles(run).items():
-        verdicts = tuple(samples.task_of(talk, number) for talk in talks)
-        item = listed[number - 1] if number <= len(listed) else {}
-        criteria = str(item.get("acceptanceCriteria") or "") if isinstance(item, dict) else ""
-        uplift = _uplift(run, conditions, [verdict.score if verdict else None for verdict in verdicts])
-        rows.append(TaskRow(number, title, criteria, verdicts, uplift))
-    return rows
-
-
 def _tones(talks: Talks) -> tuple[float | None, ...]:
     found = tuple(talk.verdict.tone if talk and talk.verdict else None for talk in talks)
     return found if any(tone is not None for tone in found) else ()
 
 
-def _assertion_rows(run: LoadedRun, talks: Talks) -> list[AssertionRow]:
-    return [
-        AssertionRow(
-            index,
-            title,
-            weight,
-            tuple(tuple(talk.checks.get(index, ())) if talk else () for talk in talks),
-            tuple(talk.final_checks.get(index) if talk else None for talk in talks),
-        )
-        for index, (title, weight) in samples.assertion_titles(run).items()
-    ]
-
-
 def _fact_rows(run: LoadedRun, talks: Talks) -> list[FactRow]:
-    rows = []
+    found_rows = []
     for number, text in enumerate(run.state.job.get("facts") or [], start=1):
         given = []
         for talk in talks:
             found = [fact for fact in talk.facts if fact.fact == number] if talk else []
             words = [f"turn {fact.turn}, {'asked' if fact.asked else 'not asked'}" for fact in found]
             given.append("; ".join(words) or "–")
-        rows.append(FactRow(number, str(text), tuple(given)))
-    return rows
+        found_rows.append(FactRow(number, str(text), tuple(given)))
+    return found_rows
 
 
-def _medals(talks: Talks) -> list[MedalCard]:
+def _medals(talks: Talks) -> list[Graded]:
     cards = []
     for talk in talks:
         for graded in talk.submissions if talk else ():
@@ -211,13 +147,13 @@ def _medals(talks: Talks) -> list[MedalCard]:
     return [card for card in cards if card is not None]
 
 
-def _medal(condition: ConditionName, graded: SubmissionGraded) -> MedalCard:
+def _medal(condition: ConditionName, graded: SubmissionGraded) -> Graded:
     if graded.report is None:
-        return MedalCard(condition, None, graded.error or "not graded")
+        return Graded(condition, None, graded.error or "not graded")
     try:
-        return MedalCard(condition, TaskReport.from_dict(graded.report), graded.error or "")
+        return Graded(condition, TaskReport.from_dict(graded.report), graded.error or "")
     except (ValueError, TypeError) as error:
-        return MedalCard(condition, None, f"the report cannot be read: {error}")
+        return Graded(condition, None, f"the report cannot be read: {error}")
 
 
 def _turns(run: LoadedRun, trial: int, conditions: Sequence[ConditionName], talks: Talks) -> list[Turn]:
@@ -296,7 +232,7 @@ def _pieces(talk: ConversationState, message: MessageState) -> tuple[Piece, ...]
 def versions(run: LoadedRun) -> list[tuple[str, str]]:
     """Return what is needed to understand and repeat the run, as label and value."""
     started = run.started
-    rows: list[tuple[str, Any]] = [
+    listed: list[tuple[str, Any]] = [
         ("run", started.run_id),
         ("batch", started.batch_id),
         ("recorded", f"{started.at:%Y-%m-%d %H:%M:%S} UTC"),
@@ -314,7 +250,7 @@ def versions(run: LoadedRun) -> list[tuple[str, str]]:
         ("git revision", started.git_revision),
         *((f"prompt {name}", digest) for name, digest in sorted(started.prompts.items())),
     ]
-    return [(label, str(value)) for label, value in rows if value not in (None, "")]
+    return [(label, str(value)) for label, value in listed if value not in (None, "")]
 
 
 def warnings(run: LoadedRun) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui import score
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.events import AssertionChecked, ConversationEnded
+from bioeval_tui.record.events import AssertionChecked, ConversationEnded, TaskScored
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report.costs import PeerCost, Spent
 from bioeval_tui.report.numbers import DASH as DASH
@@ -64,6 +64,11 @@ def why_no_mean(state: RunState) -> str:
     if state.ended is None:
         return "The run has not ended, so there is no mean."
     return "A conversation could not be used, so there is no mean."
+
+
+def verdict(task: TaskScored) -> str:
+    """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`."""
+    return f"{'✓' if task.passed else '✗'} {task.score:.2f}" + (" unproved" if task.unproved else "")
 
 
 def signed(value: float | None) -> str:

@@ -326,38 +326,11 @@ class _Conversation:
             self.emitter.emit(events.TranscriptScored, judge="no judge needed", tasks=tasks)
             return tasks, "", "none"
         view = JudgeView(job, self.transcript.condition, tuple(self.transcript.messages))
-        try:
-            async with asyncio.timeout(self.plan.limits.judge_s):
-                found = await judge.score(view)
-        except TimeoutError:
-            return self._not_judged(
-                f"the judge gave no verdict within {self.plan.limits.judge_s:g} s", "infrastructure"
-            )
-        except PeerError as error:
-            return self._not_judged(clean_line(str(error)), "infrastructure")
-        except NotMeasuredError as error:
-            return self._not_judged(clean_line(str(error)), "judge")
-        for message in scoring.missing(found):
-            self.emitter.emit(events.Warned, code="verdict_missing", message=message)
-        verdicts = scoring.given(found)
-        if (wrong := scoring.unusable(job, verdicts)) is not None:
-            return self._not_judged(wrong, "judge")
-        tasks = scoring.combine_verdicts(job, verdicts)
-        tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
-        self.emitter.emit(
-            events.TranscriptScored,
-            judge=judge.identity,
-            tone=sum(tones) / len(tones) if tones else None,
-            tasks=tasks,
-            verdicts=tuple(scoring.verdict_dict(verdict) for verdict in verdicts),
-            tokens_in=sum(verdict.tokens_in or 0 for verdict in found) or None,
-            tokens_out=sum(verdict.tokens_out or 0 for verdict in found) or None,
-        )
-        return tasks, "", "none"
-
-    def _not_judged(self, reason: str, fault: Fault) -> tuple[None, str, Fault]:
-        self.emitter.emit(events.TranscriptScored, judge=self.parts.judge.identity, error=reason)
-        return None, reason, fault
+        judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s)
+        for code, message in judged.warnings:
+            self.emitter.emit(events.Warned, code=code, message=message)
+        self.emitter.emit(events.TranscriptScored, **judged.fields)
+        return judged.tasks, judged.error, judged.fault
 
 
 async def _close(aclose: Callable[[], Awaitable[None]]) -> None:

@@ -2,15 +2,87 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean, median
+from typing import Any
 
 from bioeval_tui import score
+from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluate.conversation.transcript import Transcript
 from bioeval_tui.evaluate.job.models import EvaluationJob
-from bioeval_tui.evaluate.seams import CheckResult, TaskVerdict, Verdict
+from bioeval_tui.evaluate.judges.verdicts import locate
+from bioeval_tui.evaluate.seams import (
+    CheckResult,
+    Evidence,
+    Judge,
+    JudgeView,
+    PeerError,
+    TaskVerdict,
+    TranscriptMessage,
+    Verdict,
+)
 from bioeval_tui.record.events import EvidenceQuoted, Fault, TaskScored
-from bioeval_tui.text import clean, clean_line
+from bioeval_tui.text import clean, clean_line, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came of asking a judge: the fields of `TranscriptScored`, the tasks' scores, and what to warn of.
+
+    `tasks` is None where there is no verdict; `error` and `fault` say why. `warnings` are codes with a sentence.
+    """
+
+    fields: Mapping[str, Any]
+    tasks: tuple[TaskScored, ...] | None
+    error: str = ""
+    fault: Fault = "none"
+    warnings: tuple[tuple[str, str], ...] = ()
+
+
+async def judge_transcript(judge: Judge, view: JudgeView, limit_s: float) -> Judged:
+    """Ask the judge within `limit_s` seconds, and check its verdicts and their evidence."""
+    job = view.job
+    try:
+        async with asyncio.timeout(limit_s):
+            found = await judge.score(view)
+    except TimeoutError:
+        return _not_judged(judge, f"the judge gave no verdict within {limit_s:g} s", "infrastructure")
+    except PeerError as error:
+        return _not_judged(judge, clean_line(str(error)), "infrastructure")
+    except NotMeasuredError as error:
+        return _not_judged(judge, clean_line(str(error)), "judge")
+    verdicts = given(found)
+    if (wrong := unusable(job, verdicts)) is not None:
+        return _not_judged(judge, wrong, "judge")
+    tasks = combine_verdicts(job, verdicts, view.transcript)
+    tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
+    fields: dict[str, Any] = {
+        "judge": judge.identity,
+        "tone": sum(tones) / len(tones) if tones else None,
+        "tasks": tasks,
+        "verdicts": tuple(verdict_dict(verdict) for verdict in verdicts),
+        "tokens_in": sum(verdict.tokens_in or 0 for verdict in found) or None,
+        "tokens_out": sum(verdict.tokens_out or 0 for verdict in found) or None,
+    }
+    warnings = [("verdict_missing", message) for message in missing(found)]
+    unproved = [
+        f"the verdict on task {task.task} is unproved: the judge quotes words that are not in the transcript: "
+        f"“{shorten(clean_line(task.fabricated[0]), 120)}”"
+        for task in tasks
+        if task.unproved
+    ]
+    if unproved and job.scorer.evidence == "require":
+        why = f"{'; '.join(unproved)} (scorer.evidence: require)"
+        refused = {**fields, "tone": None, "tasks": (), "error": why}
+        return Judged(refused, None, why, "judge", tuple(warnings))
+    warnings += [("unproved", message) for message in unproved]
+    return Judged(fields, tasks, warnings=tuple(warnings))
+
+
+def _not_judged(judge: Judge, reason: str, fault: Fault) -> Judged:
+    return Judged({"judge": judge.identity, "error": reason}, None, reason, fault)
 
 
 def given(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -41,8 +113,13 @@ def unusable(job: EvaluationJob, verdicts: Sequence[Verdict]) -> str | None:
     return None
 
 
-def combine_verdicts(job: EvaluationJob, verdicts: Sequence[Verdict]) -> tuple[TaskScored, ...]:
-    """Return the median per task over the verdicts, with the reason and evidence nearest to it."""
+def combine_verdicts(
+    job: EvaluationJob, verdicts: Sequence[Verdict], transcript: Sequence[TranscriptMessage]
+) -> tuple[TaskScored, ...]:
+    """Return the median per task over the verdicts, with the reason and evidence nearest to it.
+
+    Where a quotation stands is looked up in the transcript, whatever the judge said of it.
+    """
     combined = []
     for number, task in enumerate(job.tasks, start=1):
         given = [verdict for found in verdicts for verdict in found.tasks if verdict.task == number]
@@ -55,7 +132,7 @@ def combine_verdicts(job: EvaluationJob, verdicts: Sequence[Verdict]) -> tuple[T
                 title=task.task,
                 score=middle,
                 reason=clean(nearest.reason),
-                evidence=_evidence(nearest),
+                evidence=_evidence(nearest, transcript),
                 passed=middle > task.pass_above,
                 spread=max(scores) - min(scores),
             )
@@ -128,7 +205,14 @@ def verdict_dict(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _evidence(verdict: TaskVerdict) -> tuple[EvidenceQuoted, ...]:
+def _evidence(verdict: TaskVerdict, transcript: Sequence[TranscriptMessage]) -> tuple[EvidenceQuoted, ...]:
     return tuple(
-        EvidenceQuoted(quote=clean(item.quote, 2_000), message=item.message) for item in verdict.evidence
+        EvidenceQuoted(quote=clean(item.quote, 2_000), message=_place(item, transcript))
+        for item in verdict.evidence
     )
+
+
+def _place(item: Evidence, transcript: Sequence[TranscriptMessage]) -> int | None:
+    """Return the message in which a quotation stands: the one that was named if it does, else the first."""
+    named = [message for message in transcript if message.message == item.message]
+    return locate(item.quote, named) or locate(item.quote, transcript)

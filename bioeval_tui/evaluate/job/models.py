@@ -86,6 +86,8 @@ class ScorerConfig(JobPart):
     kind: Literal["llm", "rules"] | Text = "llm"
     model: Text | tuple[Text, ...] | None = None
     repeats: Annotated[int, Field(ge=1, le=25)] = 1
+    evidence: Literal["mark", "require"] = "mark"
+    """What becomes of a verdict whose quotation is not in the transcript: marked, or not measured."""
 
 
 class SeedMessage(JobPart):

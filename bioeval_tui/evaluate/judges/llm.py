@@ -13,11 +13,16 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from bioeval_tui.errors import NotMeasuredError, UsageError
 from bioeval_tui.evaluate.http.exchange import Timeouts
 from bioeval_tui.evaluate.judges.panel import enough
-from bioeval_tui.evaluate.judges.verdicts import MalformedAnswerError, answer_schema, read_verdict
+from bioeval_tui.evaluate.judges.verdicts import (
+    MalformedAnswerError,
+    answer_schema,
+    quoted_from_nowhere,
+    read_verdict,
+)
 from bioeval_tui.evaluate.models.answer import ChatAnswer, text_of
 from bioeval_tui.evaluate.models.model import MODEL_TIMEOUTS, ChatModel, ChatRequest
 from bioeval_tui.evaluate.models.prompting import find_prompt, judge_prompt
-from bioeval_tui.evaluate.seams import JudgeView, PeerError, Verdict
+from bioeval_tui.evaluate.seams import JudgeView, PeerError, TaskVerdict, Verdict
 from bioeval_tui.text import clean_line, shorten
 
 LONGEST_WAIT_S = 30.0
@@ -92,23 +97,30 @@ class LLMJudge:
             {"role": "user", "content": "Score the conversation. Answer with the JSON object alone."},
         ]
         tokens = _Tokens()
+        unproved: tuple[tuple[TaskVerdict, ...], float | None] | None = None
+        why = ""
         try:
             async with self._slots:
-                for last in (False, True):
+                for _ in range(2):
                     answer = await self._ask(model, messages, view.job.scorer.temperature)
                     tokens.add(answer)
                     try:
                         text = _usable(answer)
-                        tasks, tone = read_verdict(text, view.job.tasks, view.transcript)
-                        return Verdict(label, tasks, tone, tokens.sent, tokens.received), None
+                        found = read_verdict(text, view.job.tasks, view.transcript)
                     except MalformedAnswerError as problem:
-                        if last:
-                            why = f"{label} gave no usable verdict, twice; the last time: {problem}"
-                            return _missing(label, why, tokens), NotMeasuredError(why)
-                        messages = [*messages[:2], *_again(answer, problem)]
+                        why = str(problem)
+                    else:
+                        if not (why := quoted_from_nowhere(found[0])):
+                            return Verdict(label, *found, tokens.sent, tokens.received), None
+                        unproved = found
+                    messages = [*messages[:2], *_again(answer, why)]
         except PeerError as error:
-            return _missing(label, f"{label}: {error}", tokens), error
-        raise AssertionError("unreachable")
+            if unproved is None:
+                return _missing(label, f"{label}: {error}", tokens), error
+        if unproved is not None:  # the caller marks it
+            return Verdict(label, *unproved, tokens.sent, tokens.received), None
+        why = f"{label} gave no usable verdict, twice; the last time: {why}"
+        return _missing(label, why, tokens), NotMeasuredError(why)
 
     async def _ask(self, model: str, messages: Sequence[dict[str, Any]], temperature: float) -> ChatAnswer:
         request = ChatRequest(model, messages, temperature, answer_schema())
@@ -145,7 +157,7 @@ def _usable(answer: ChatAnswer) -> str:
         raise MalformedAnswerError(str(problem)) from problem
 
 
-def _again(answer: ChatAnswer, problem: MalformedAnswerError) -> list[dict[str, Any]]:
+def _again(answer: ChatAnswer, problem: str) -> list[dict[str, Any]]:
     """Return what to add to the messages: the answer (cut), and what was wrong with it."""
     said = [{"role": "assistant", "content": answer.content[:4000]}] if answer.content.strip() else []
     note = f"That could not be used: {problem}. Score every task exactly once, and answer with the JSON object alone."

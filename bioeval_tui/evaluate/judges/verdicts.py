@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,13 @@ MAX_EVIDENCE = 10
 MAX_REASON = 2000
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
 _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…|\[\s*(?:\.{3}|…)\s*\])\s*")
-_QUOTES = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u00a0": " ", "–": "-", "—": "-"})
+_QUOTES = str.maketrans(
+    dict.fromkeys("“”„«»", '"')
+    | dict.fromkeys("‘’‚`´", "'")
+    | dict.fromkeys("–—‑−", "-")
+    | dict.fromkeys("*_\u200b\u200c\u200d\u2060\ufeff\u00ad", None)  # emphasis, and what nobody sees
+)
+_SPEAKER = re.compile(r"^(?:user|assistant|agent|chatbot): ")
 
 
 class MalformedAnswerError(Exception):
@@ -65,9 +72,21 @@ def read_verdict(
     return tuple(verdicts[n] for n in sorted(verdicts)), None if tone is None else _unit("tone", tone)
 
 
+def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> str:
+    """Return which quotations are not in the transcript, in a sentence for the judge; empty when all are."""
+    missing = [
+        f"the evidence of task {verdict.task} is not in the conversation: {shorten(clean_line(item.quote), 200)!r}"
+        for verdict in verdicts
+        for item in verdict.evidence
+        if item.message is None
+    ]
+    return f"{'; '.join(missing)}. Quote word for word" if missing else ""
+
+
 def locate(quote: str, transcript: Sequence[TranscriptMessage]) -> int | None:
     """Return the message in which a quotation stands (the agent's first), whatever its case, spaces and dashes."""
-    parts = [part for part in map(_plain, _ELLIPSIS.split(quote)) if part]
+    whole = _SPEAKER.sub("", _plain(" ".join(quote.split())))
+    parts = [part for part in (_plain(part).rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole)) if part]
     if not parts:
         return None
     for role in ("assistant", "user"):
@@ -89,7 +108,8 @@ def _stands_in(parts: Sequence[str], text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.translate(_QUOTES).casefold().split()).strip("\"' ")
+    """Return a text without what a quotation may change: case, spaces, kinds of quotes and dashes, emphasis."""
+    return " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold().split()).strip("\"' ")
 
 
 def _json_object(text: str) -> Mapping[str, Any]:

@@ -10,21 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui import score as composite
-from bioeval_tui.errors import NotMeasuredError, RecordingError, UsageError
+from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.evaluate.conversation.plan import Limits
 from bioeval_tui.evaluate.conversation.transcript import sent_messages
-from bioeval_tui.evaluate.conversation.verdicts import (
-    combine_verdicts,
-    given,
-    missing,
-    unusable,
-    verdict_dict,
-)
+from bioeval_tui.evaluate.conversation.verdicts import judge_transcript
 from bioeval_tui.evaluate.engine.resume import is_finished
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.job.loading import job_from_data
 from bioeval_tui.evaluate.job.models import EvaluationJob
-from bioeval_tui.evaluate.seams import Judge, JudgeView, PeerError
+from bioeval_tui.evaluate.seams import Judge, JudgeView
 from bioeval_tui.evaluate.wiring.hosts import is_loopback
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record import events
@@ -32,7 +26,6 @@ from bioeval_tui.record.overlay import append_overlay, last_seq, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean_line
 
 AT_ONCE = 4
 
@@ -101,29 +94,13 @@ class Rescorer:
 
     async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> JudgedAgain:
         messages = sent_messages(talk, self.job.evaluator.signoff)
-        try:
-            async with asyncio.timeout(Limits().judge_s):
-                found = await judge.score(JudgeView(self.job, talk.key.condition, messages))
-        except TimeoutError:
-            return JudgedAgain(talk.key, error=f"no verdict within {Limits().judge_s:g} s")
-        except (PeerError, NotMeasuredError) as error:
-            return JudgedAgain(talk.key, error=clean_line(str(error)))
-        verdicts = given(found)
-        if (wrong := unusable(self.job, verdicts)) is not None:
-            return JudgedAgain(talk.key, error=wrong)
-        tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
-        verdict = events.TranscriptScored(
-            **self._where(talk, author),
-            judge=judge.identity,
-            tone=sum(tones) / len(tones) if tones else None,
-            tasks=combine_verdicts(self.job, verdicts),
-            verdicts=tuple(verdict_dict(verdict) for verdict in verdicts),
-            tokens_in=sum(verdict.tokens_in or 0 for verdict in found) or None,
-            tokens_out=sum(verdict.tokens_out or 0 for verdict in found) or None,
-            prompts=self._prompt(),
-        )
-        score = self._score(talk, verdict, author)
-        return JudgedAgain(talk.key, verdict, score, warnings=tuple(missing(found)))
+        view = JudgeView(self.job, talk.key.condition, messages)
+        found = await judge_transcript(judge, view, Limits().judge_s)
+        warnings = tuple(message for _, message in found.warnings)
+        if found.tasks is None:
+            return JudgedAgain(talk.key, error=found.error, warnings=warnings)
+        verdict = events.TranscriptScored(**self._where(talk, author), **found.fields, prompts=self._prompt())
+        return JudgedAgain(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
 
     def _prompt(self) -> dict[str, str]:
         """Return the hash of the judge's prompt, by name; none where rules judge."""

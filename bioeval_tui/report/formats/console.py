@@ -10,7 +10,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.evaluate.prices import Prices
 from bioeval_tui.record import events
 from bioeval_tui.record.state import Change, ConversationState, RunState
-from bioeval_tui.report.words import TONE, number, why_no_score
+from bioeval_tui.report.words import TONE, number, verdict, why_no_score
 from bioeval_tui.text import clean, shorten
 
 CONDITION_TITLES = {"withheld": "facts withheld", "supplied": "facts supplied"}
@@ -149,7 +149,7 @@ def _print_tasks(talks: list[ConversationState], console: Console) -> None:
     for place, talk in enumerate(talks):
         for task in talk.verdict.tasks if talk.verdict else ():
             row = rows.setdefault(f"{task.task} {task.title}", ["–"] * len(talks))
-            row[place] = f"{'✓' if task.passed else '✗'} {task.score:.2f}"
+            row[place] = verdict(task)
     tones = [talk.verdict.tone if talk.verdict else None for talk in talks]
     if any(tone is not None for tone in tones):
         rows[TONE] = [number(tone) for tone in tones]

@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 
 from bioeval_tui.record.events import RESULT_REASONS, ConditionName, job_number
 from bioeval_tui.record.state import ConversationState
-from bioeval_tui.report import samples
+from bioeval_tui.report import rows, samples
 from bioeval_tui.report.gate import GateRules, evaluate
 from bioeval_tui.report.loading import LoadedRun
 
@@ -180,11 +180,11 @@ def _cases(
     missing = _not_executed(talk)
     cases = [
         _assertion_case(f"assertion: {title}", talk, index, missing)
-        for index, (title, _) in samples.assertion_titles(run).items()
+        for index, (title, _) in rows.assertion_titles(run.state).items()
     ]
     cases += [
         _task_case(f"task: {title}", talk, number, missing)
-        for number, title in samples.task_titles(run).items()
+        for number, title in rows.task_titles(run.state).items()
     ]
     cases.append(_latency_case(run, talk, missing))
     cases.append(_score_case(talk, missing, rules.under.get(condition)))
@@ -219,9 +219,10 @@ def _assertion_case(name: str, talk: ConversationState | None, index: int, missi
 
 
 def _task_case(name: str, talk: ConversationState | None, number: int, missing: Case | None) -> Case:
-    task = samples.task_of(talk, number)
+    task = rows.task_of(talk, number)
     if task is not None:
-        words = f"score {task.score:.2f}" + (f": {task.reason}" if task.reason else "")
+        quoted = "unproved, the judge quotes words that are not in the transcript; " if task.unproved else ""
+        words = f"{quoted}score {task.score:.2f}" + (f": {task.reason}" if task.reason else "")
         return Case(name, "passed" if task.passed else "failure", words)
     if missing is not None:
         return Case(name, missing.outcome, missing.words)

@@ -148,7 +148,7 @@ def _trial(run: LoadedRun, trial: TrialView, level: str) -> list[str]:
         for task in trial.tasks:
             cells = [
                 f"{_verdict(v)}{_people(run, condition, trial.trial, task.number, v)}"
-                for v, condition in zip(task.verdicts, trial.conditions, strict=True)
+                for condition, v in task.verdicts.items()
             ]
             rows.append([escape(task.title), *cells, words.signed(task.uplift)])
         if trial.tones:
@@ -161,7 +161,8 @@ def _trial(run: LoadedRun, trial: TrialView, level: str) -> list[str]:
         rows = []
         for assertion in trial.assertions:
             cells = []
-            for checks, final in zip(assertion.timelines, assertion.finals, strict=True):
+            for condition, checks in assertion.timelines.items():
+                final = assertion.finals[condition]
                 turns = "".join({"passed": "●", "failed": "○"}.get(check.status, "?") for check in checks)
                 cells.append(f"{turns} {words.FINAL[final.status if final else '']}".strip())
             rows.append([escape(assertion.title), f"{assertion.weight:g}×", *cells])
@@ -184,7 +185,7 @@ def _trial(run: LoadedRun, trial: TrialView, level: str) -> list[str]:
 def _verdict(verdict: TaskScored | None) -> str:
     if verdict is None:
         return words.DASH
-    return f"{'✓' if verdict.passed else '✗'} {verdict.score:.2f} {escape(verdict.reason)}"
+    return f"{words.verdict(verdict)} {escape(verdict.reason)}"
 
 
 def _people(
@@ -225,7 +226,7 @@ def _times(page: Page) -> list[str]:
             times.first_token_ms,
         )
         rows.append([f"facts {condition.condition}", *map(words.seconds, values), str(condition.failures)])
-    head = ["", "average", "median", "p90", "p95", "longest", "first token", "failures"]
+    head = ["", "average", "median", "p90", "p95", "longest", "median first token", "failures"]
     return ["## Response times", "", f"{page.concurrency}.", "", *table(head, rows), ""]
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bioeval_tui import score
-from bioeval_tui.record.events import job_number
 from bioeval_tui.report import view
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.rows import target_ms
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import number, signed, why_no_mean
 from bioeval_tui.text import plural
@@ -56,7 +56,7 @@ def page_of(run: LoadedRun, target: float = view.TARGET) -> Page:
         status=ended.status if ended else "interrupted",
         duration_s=max(0.0, (until - started.at).total_seconds()),
         target=target,
-        target_ms=job_number(run.state.job, "aspirationalAverage", 0.0),
+        target_ms=target_ms(run.state),
         concurrency=summary.conditions[0].latency.concurrency_words if summary.conditions else "",
         warnings=tuple(view.warnings(run)),
         versions=tuple(view.versions(run)),

@@ -10,8 +10,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bioeval_tui.report import rows
 from bioeval_tui.text import clean, plural, shorten
-from bioeval_tui.tui.live import heads_view, panels_view
+from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score
 from bioeval_tui.tui.shared.sparks_view import spark
 
@@ -152,7 +153,7 @@ def _glance(state: RunState, talk: ConversationState, key: GlanceKey, gone: bool
     assert started is not None
     head = heads_view.head(state, key.condition, key.trial, None)
     latencies = talk.latencies_ms
-    target = panels_view.target_ms(state)
+    target = rows.target_ms(state)
     slow = 2 * target if target > 0 else 60_000.0
     rank = _rank(state, talk, gone)
     if rank is Rank.GOES_ON and latencies and latencies[-1] > slow:

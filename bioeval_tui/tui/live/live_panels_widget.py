@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 
+from bioeval_tui.report import rows
 from bioeval_tui.tui.live import heads_view, panels_view
 from bioeval_tui.tui.live.panel_widget import Panel
 from bioeval_tui.tui.shared import bars_view
@@ -39,17 +40,18 @@ class TasksPanel(Panel):
 
     def show(self, state: RunState, look: Look) -> None:
         """Draw from the run."""
-        rows = panels_view.task_rows(state, look.trial)
+        tasks = rows.task_rows(state, look.trial)
+        talks = rows.talks(state, look.trial)
         both = look._replace(conditions=heads_view.conditions(state))
 
         def paint_row(index: int, width: int) -> Content:
-            row = rows[index]
-            cells = [right(cell, NAME_WIDTH) for cell in row.cells.values()]
+            row = tasks[index]
+            cells = [right(panels_view.task_cell(row, c, talk), NAME_WIDTH) for c, talk in talks.items()]
             title = left(row.title, width - NAME_WIDTH * len(cells) - 3)
             return Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ", title, *cells)
 
-        nothing = Content("" if rows else "the job has no tasks")
-        self.set_panel(lambda _: _names(both, NAME_WIDTH), len(rows), paint_row, lambda _: nothing)
+        nothing = Content("" if tasks else "the job has no tasks")
+        self.set_panel(lambda _: _names(both, NAME_WIDTH), len(tasks), paint_row, lambda _: nothing)
 
 
 class LatencyPanel(Panel):
@@ -58,12 +60,12 @@ class LatencyPanel(Panel):
     def show(self, state: RunState, look: Look) -> None:
         """Draw from the run."""
         self.rows.tail = True
-        rows = panels_view.latency_rows(state, look.trial, look.now)
-        target = panels_view.target_ms(state)
-        scale = bars_view.scale_of([bar for row in rows for bar in row.bars.values()], target)
+        turns = panels_view.latency_rows(state, look.trial, look.now)
+        target = rows.target_ms(state)
+        scale = bars_view.scale_of([bar for row in turns for bar in row.bars.values()], target)
 
         def paint_row(index: int, width: int) -> Content:
-            row = rows[index]
+            row = turns[index]
             share = (width - 2) // len(look.conditions)
             pieces: list[Content] = [right(Cell(str(row.turn), "quiet"), 2)]
             for condition in look.conditions:
@@ -77,25 +79,26 @@ class LatencyPanel(Panel):
                 pieces += [Content(" "), *(paint(cell) for cell in drawn), right(time, 5), Content(" ")]
             return Content.assemble(*pieces)
 
-        summaries = [(c, panels_view.latency_summary(state, c, look.trial)) for c in look.conditions]
+        summaries = [(c, rows.latency(state, c, look.trial)) for c in look.conditions]
         goal = paint(Cell(f"s per turn   target {bars_view.TARGET} {target / 1000:.1f}", "quiet"))
 
         def foot(width: int) -> Content:
             column = max(6, min(7, (width - NAME_WIDTH) // len(FIGURES)))
             titles = " " * NAME_WIDTH + "".join(f"{name:>{column}}" for name in FIGURES)
-            token = " token" if len(titles) + 6 <= width else ""
+            token = next((word for word in (" token (median)", " token") if len(titles + word) <= width), "")
             lines = [paint(Cell(titles + token, "quiet")).truncate(width)]
-            for name, summary in summaries:
-                figures = (_second(ms, column) for ms in summary)
+            for name, times in summaries:
+                shown = (times.average_ms, times.p90_ms, times.max_ms, times.first_token_ms)
+                figures = (_second(ms, column) for ms in shown)
                 lines.append(paint(Cell(f"{name:<{NAME_WIDTH}}", "quiet"), *figures).truncate(width))
             return Content("\n").join(lines)
 
-        self.set_panel(lambda _: goal, len(rows), paint_row, foot, 1 + len(summaries))
+        self.set_panel(lambda _: goal, len(turns), paint_row, foot, 1 + len(summaries))
 
     def message_at(self, state: RunState, look: Look, index: int) -> int | None:
         """Return the number of the message that row `index` is about."""
-        rows = panels_view.latency_rows(state, look.trial, look.now)
-        found = rows[index].bars.values() if index < len(rows) else ()
+        turns = panels_view.latency_rows(state, look.trial, look.now)
+        found = turns[index].bars.values() if index < len(turns) else ()
         return next((bar.message for bar in found), None)
 
 
@@ -112,10 +115,11 @@ class AssertionsPanel(Panel):
 
     def show(self, state: RunState, look: Look) -> None:
         """Draw from the run."""
-        rows = panels_view.assertion_rows(state, look.trial)
-        turns = max([turn for row in rows for marks in row.marks.values() for turn in marks], default=0)
-
-        longest = max([len(row.title) for row in rows], default=0)
+        checked = rows.assertion_rows(state, look.trial)
+        turns = max(
+            [c.after_turn for row in checked for line in row.timelines.values() for c in line], default=0
+        )
+        longest = max([len(row.title) for row in checked], default=0)
 
         def shown(width: int) -> tuple[int, str]:
             """Return how many turns there is room for, and what stands between them."""
@@ -128,7 +132,7 @@ class AssertionsPanel(Panel):
             return max(NAME_WIDTH, count * (1 + len(between)) + 2)
 
         def paint_row(index: int, width: int) -> Content:
-            row = rows[index]
+            row = checked[index]
             marks = [right(_marks(row, c, turns, *shown(width)), column(width)) for c in look.conditions]
             title = left(row.title, width - column(width) * len(marks) - 4)
             return Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ", title, *marks)
@@ -140,17 +144,19 @@ class AssertionsPanel(Panel):
             left_out = f"turns {newest}" if newest and fits else newest
             return spread(summary, paint(Cell(left_out, "quiet")), width)
 
-        uplift = panels_view.uplift_so_far(state, look.trial) if rows else Cell("the job has no assertions")
-        summary = paint(Cell("uplift by facts  " if rows else "", "quiet"), uplift) if uplift else Content("")
-        self.set_panel(lambda width: _names(look, column(width)), len(rows), paint_row, foot)
+        uplift = (
+            panels_view.uplift_so_far(state, look.trial) if checked else Cell("the job has no assertions")
+        )
+        summary = (
+            paint(Cell("uplift by facts  " if checked else "", "quiet"), uplift) if uplift else Content("")
+        )
+        self.set_panel(lambda width: _names(look, column(width)), len(checked), paint_row, foot)
 
 
-def _marks(
-    row: panels_view.AssertionRow, condition: ConditionName, turns: int, shown: int, between: str
-) -> Content:
+def _marks(row: rows.AssertionRow, condition: ConditionName, turns: int, shown: int, between: str) -> Content:
     """Return the marks of the newest turns, the final check in place of the last one."""
-    marks = dict(row.marks[condition])
-    final = row.final[condition]
+    marks = panels_view.marks(row.timelines[condition])
+    final = panels_view.final_mark(row.finals[condition])
     if final is not None:
         marks[max(marks, default=1)] = final
     first = max(1, turns - shown + 1)

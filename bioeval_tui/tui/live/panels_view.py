@@ -1,52 +1,32 @@
-"""What the live screen's lower panels say: tasks, latencies, assertions. Reads a RunState only."""
+"""How the live screen's lower panels show tasks, latencies and assertions; what they show comes from `report.rows`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from bioeval_tui.report import rows
 from bioeval_tui.tui.live.heads_view import CONDITIONS, conditions
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, percentile, signed
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, signed
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, ConditionName
     from bioeval_tui.record.state import ConversationState, RunState
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRow:
-    """One task of the job, with one cell a condition."""
-
-    number: int
-    title: str
-    cells: dict[ConditionName, Cell]
-
-
-def task_rows(state: RunState, trial: int) -> list[TaskRow]:
-    """Return the checklist of tasks: what the judge said, or how far it is."""
-    tasks = state.job.get("tasks") or []
-    return [
-        TaskRow(
-            number,
-            str(task.get("task", "")) if isinstance(task, dict) else str(task),
-            {c: _task_cell(state.conversation(c, trial), number) for c in conditions(state)},
-        )
-        for number, task in enumerate(tasks, start=1)
-    ]
-
-
-def _task_cell(talk: ConversationState | None, number: int) -> Cell:
+def task_cell(row: rows.TaskRow, condition: ConditionName, talk: ConversationState | None) -> Cell:
+    """Return what the judge said of a task, or how far it is."""
     if talk is None:
         return Cell("·", "quiet")
+    found = row.verdicts[condition]
+    if found is not None:
+        tone: Tone = "warn" if found.unproved else "good" if found.passed else "bad"
+        sign = "?" if found.unproved else "✓" if found.passed else "✗"
+        return Cell(f"{sign} {found.score:.2f}", tone)
     if talk.verdict is not None:
-        if talk.verdict.error:
-            return Cell("? –", "warn")
-        found = next((task for task in talk.verdict.tasks if task.task == number), None)
-        if found is None:
-            return Cell("? –", "warn")
-        return Cell(f"{'✓' if found.passed else '✗'} {found.score:.1f}", "good" if found.passed else "bad")
+        return Cell("? –", "warn")
     if talk.ended is not None and talk.ended.reason == "cancelled":
         return Cell("–", "quiet")
     return Cell("◐", "busy") if talk.phase == "judging" else Cell("·", "quiet")
@@ -70,15 +50,6 @@ class LatencyRow:
     bars: dict[ConditionName, Bar]
 
 
-class LatencySummary(NamedTuple):
-    """A condition's response times in ms; None where nothing was answered yet."""
-
-    average: float | None
-    p90: float | None
-    longest: float | None
-    first: float | None
-
-
 def latency_rows(state: RunState, trial: int, now: datetime | None) -> list[LatencyRow]:
     """Return one row a turn, oldest first."""
     turns: dict[int, dict[ConditionName, Bar]] = {}
@@ -98,63 +69,8 @@ def latency_rows(state: RunState, trial: int, now: datetime | None) -> list[Late
     return [LatencyRow(turn, turns[turn]) for turn in sorted(turns)]
 
 
-def latency_summary(state: RunState, condition: ConditionName, trial: int) -> LatencySummary:
-    """Return average, p90, longest and average first token of one condition."""
-    talk = state.conversation(condition, trial)
-    values = talk.latencies_ms if talk else []
-    firsts = [m.first_token_ms for m in talk.messages if m.first_token_ms is not None] if talk else []
-    if not values:
-        return LatencySummary(None, None, None, None)
-    return LatencySummary(
-        fmean(values), percentile(values, 0.9), max(values), fmean(firsts) if firsts else None
-    )
-
-
-def target_ms(state: RunState) -> float:
-    """Return the aspirational average in ms; 0 when the job is not known yet."""
-    value = state.job.get("aspirationalAverage", 0)
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class AssertionRow:
-    """One assertion: its weight and title, and a mark per turn and condition."""
-
-    index: int
-    title: str
-    weight: float
-    marks: dict[ConditionName, dict[int, Cell]]
-    final: dict[ConditionName, Cell | None]
-
-
-def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
-    """Return the assertions as a timeline. `·` is not true yet, `✗` no longer true or false at the end."""
-    rows = []
-    for index, (title, weight) in enumerate(_assertion_names(state)):
-        marks: dict[ConditionName, dict[int, Cell]] = {}
-        final: dict[ConditionName, Cell | None] = {}
-        for condition in conditions(state):
-            talk = state.conversation(condition, trial)
-            checks = talk.checks.get(index, []) if talk else []
-            last = talk.final_checks.get(index) if talk else None
-            marks[condition] = _marks(checks)
-            final[condition] = _final_mark(last)
-        rows.append(AssertionRow(index, title, weight, marks, final))
-    return rows
-
-
-def _assertion_names(state: RunState) -> list[tuple[str, float]]:
-    names = []
-    for index, item in enumerate(state.job.get("assertions") or []):
-        item = item if isinstance(item, dict) else {}
-        fallback = (
-            item.get("expression") or item.get("cypher") or item.get("medal") or f"assertion {index + 1}"
-        )
-        names.append((str(item.get("name") or fallback), float(item.get("weight", 1.0))))
-    return names
-
-
-def _marks(checks: list[AssertionChecked]) -> dict[int, Cell]:
+def marks(checks: Sequence[AssertionChecked]) -> dict[int, Cell]:
+    """Return a mark a turn. `·` is not true yet, `✗` no longer true or false at the end."""
     marks: dict[int, Cell] = {}
     held = False
     for check in checks:
@@ -170,7 +86,8 @@ def _marks(checks: list[AssertionChecked]) -> dict[int, Cell]:
     return marks
 
 
-def _final_mark(check: AssertionChecked | None) -> Cell | None:
+def final_mark(check: AssertionChecked | None) -> Cell | None:
+    """Return the mark of the check at the end; None before it."""
     if check is None:
         return None
     if check.status == "not_measured":

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Digits, Static
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.report import rows
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.live import heads_view, score_card_view, score_parts_view
 from bioeval_tui.tui.live.panel_widget import Drawn
@@ -100,7 +101,7 @@ class ScoreCard(Dialog[Evidence]):
         super().__init__()
         self._state = state
         self._trial = trial
-        self._both = score_card_view.talks(state, trial)
+        self._both = rows.talks(state, trial)
         self._rows = score_card_view.rows(state, trial)
         # The second one, unless it was not held: there the facts could be given.
         self._condition: ConditionName = "supplied" if self._both.get("supplied") else next(iter(self._both))

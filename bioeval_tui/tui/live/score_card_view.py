@@ -1,4 +1,4 @@
-"""The score card's rows and sentences. Reads a RunState only."""
+"""How the score card shows what `report.rows` found, and its sentences. Reads a RunState only."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui import score as composite
+from bioeval_tui.report import rows as report_rows
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import heads_view, panels_view
 from bioeval_tui.tui.live.score_parts_view import score_words
-from bioeval_tui.tui.shared.cells_view import Cell, duration, score, uplift
+from bioeval_tui.tui.shared.cells_view import Cell, duration, score, seconds, uplift
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ConditionName, TaskScored
@@ -75,14 +76,9 @@ def notes(state: RunState) -> list[Cell]:
     return found
 
 
-def talks(state: RunState, trial: int) -> dict[ConditionName, ConversationState | None]:
-    """Return the conversations of a trial by condition."""
-    return {condition: state.conversation(condition, trial) for condition in heads_view.conditions(state)}
-
-
 def headline(state: RunState, trial: int) -> list[tuple[str, str]]:
     """Return the conditions' scores, by name, as text."""
-    return [(condition, score_words(talk)) for condition, talk in talks(state, trial).items()]
+    return [(condition, score_words(talk)) for condition, talk in report_rows.talks(state, trial).items()]
 
 
 def mean(state: RunState, trial: int) -> str:
@@ -92,7 +88,10 @@ def mean(state: RunState, trial: int) -> str:
     """
     if state.only_condition:
         return composite.NEEDS_BOTH
-    found = {c: talk.score.score if talk and talk.score else None for c, talk in talks(state, trial).items()}
+    found = {
+        c: talk.score.score if talk and talk.score else None
+        for c, talk in report_rows.talks(state, trial).items()
+    }
     return score(composite.published_mean(found))
 
 
@@ -116,16 +115,14 @@ def total_uplift(state: RunState, trial: int) -> Cell:
         return Cell(composite.NEEDS_BOTH, "quiet")
     if not state.clean:
         return Cell("not shown: not clean", "warn")
-    pair = [state.conversation(condition, trial) for condition in heads_view.CONDITIONS]
-    values = [talk.score.score if talk and talk.score else None for talk in pair]
-    return uplift(values[1], values[0])
+    return uplift(report_rows.composite_uplift(state, trial))
 
 
 def rows(state: RunState, trial: int) -> list[Row]:
     """Return the lines of the card: tasks, tone, assertions, response times, failures, facts."""
-    both = talks(state, trial)
+    both = report_rows.talks(state, trial)
     return [
-        *_task_rows(state, both),
+        *_task_rows(state, trial, both),
         _tone_row(both),
         *_assertion_rows(state, trial, both),
         _time_row(state, trial, both),
@@ -134,32 +131,19 @@ def rows(state: RunState, trial: int) -> list[Row]:
     ]
 
 
-def _task_rows(state: RunState, both: dict[ConditionName, ConversationState | None]) -> list[Row]:
+def _task_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row]:
     found = []
-    for row in panels_view.task_rows(state, next((t.key.trial for t in both.values() if t), 1)):
-        scored = {c: _scored(talk, row.number) for c, talk in both.items()}
-        details = {c: _task_detail(talk, scored[c]) for c, talk in both.items()}
+    for row in report_rows.task_rows(state, trial):
+        cells = {c: panels_view.task_cell(row, c, talk) for c, talk in both.items()}
+        details = {c: _task_detail(talk, row.verdicts[c]) for c, talk in both.items()}
         evidence: dict[ConditionName, Evidence] = {}
-        for condition, task in scored.items():
+        for condition, task in row.verdicts.items():
             quoted = [item for item in task.evidence if item.message is not None] if task else []
             if quoted and quoted[0].message is not None:
                 evidence[condition] = Evidence(condition, quoted[0].message, quoted[0].quote)
         label = Cell(f"{row.number} {row.title}")
-        found.append(Row(label, row.cells, _difference(state, scored), details, evidence))
+        found.append(Row(label, cells, uplift(row.uplift), details, evidence))
     return found
-
-
-def _difference(state: RunState, scored: dict[ConditionName, TaskScored | None]) -> Cell:
-    if not state.clean:
-        return Cell("–", "quiet")
-    pair = [scored.get(condition) for condition in heads_view.CONDITIONS]
-    return uplift(pair[1].score if pair[1] else None, pair[0].score if pair[0] else None, 1)
-
-
-def _scored(talk: ConversationState | None, number: int) -> TaskScored | None:
-    if talk is None or talk.verdict is None or talk.verdict.error:
-        return None
-    return next((task for task in talk.verdict.tasks if task.task == number), None)
 
 
 def _task_detail(talk: ConversationState | None, task: TaskScored | None) -> list[Cell]:
@@ -167,6 +151,8 @@ def _task_detail(talk: ConversationState | None, task: TaskScored | None) -> lis
         why = talk.verdict.error if talk and talk.verdict else None
         return [Cell(f"could not be measured: {why}" if why else "not judged", "warn")]
     lines = [Cell(task.reason or "the judge gave no reason")]
+    if task.unproved:
+        lines.insert(0, Cell("unproved: the judge quotes words that are not in the transcript", "warn"))
     if task.spread:
         lines.append(Cell(f"the judges' verdicts lie {task.spread:.2f} apart", "quiet"))
     missing = [warned for warned in talk.warnings if warned.code == "verdict_missing"] if talk else []
@@ -177,23 +163,21 @@ def _task_detail(talk: ConversationState | None, task: TaskScored | None) -> lis
     return lines
 
 
-def _tone_row(both: dict[ConditionName, ConversationState | None]) -> Row:
+def _tone_row(both: report_rows.Talks) -> Row:
     values = {c: talk.verdict.tone if talk and talk.verdict else None for c, talk in both.items()}
-    cells = {c: Cell("–" if tone is None else f"{tone:.1f}", "quiet") for c, tone in values.items()}
+    cells = {c: Cell(score(tone), "quiet") for c, tone in values.items()}
     about = [Cell("How the agent spoke, by the judge. It is shown, and not in the score.", "quiet")]
     return Row(Cell("  tone (not in score)", "quiet"), cells, details=dict.fromkeys(both, about))
 
 
-def _assertion_rows(
-    state: RunState, trial: int, both: dict[ConditionName, ConversationState | None]
-) -> list[Row]:
+def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row]:
     found = []
-    for row in panels_view.assertion_rows(state, trial):
+    for row in report_rows.assertion_rows(state, trial):
         cells: dict[ConditionName, Cell] = {}
         details: dict[ConditionName, list[Cell]] = {}
-        for condition, talk in both.items():
-            check = {c.index: c for c in talk.latest_checks()}.get(row.index) if talk else None
-            cells[condition] = row.final[condition] or Cell("–", "quiet")
+        for condition in both:
+            check = row.finals[condition] or next(reversed(row.timelines[condition]), None)
+            cells[condition] = panels_view.final_mark(row.finals[condition]) or Cell("–", "quiet")
             said = Cell("not checked", "quiet")
             if check is not None:
                 said = Cell(check.error, "bad") if check.error else _since(row, condition, check.status)
@@ -202,38 +186,38 @@ def _assertion_rows(
     return found
 
 
-def _since(row: panels_view.AssertionRow, condition: ConditionName, status: str) -> Cell:
+def _since(row: report_rows.AssertionRow, condition: ConditionName, status: str) -> Cell:
     if status == "not_measured":
         return Cell("could not be measured", "warn")
     if status == "failed":
         return Cell("not true at the end", "bad")
-    turns = sorted(row.marks[condition].items(), reverse=True)
     since = None
-    for turn, mark in turns:
-        if mark.text != "✓":
+    for check in reversed(row.timelines[condition]):
+        if check.status != "passed":
             break
-        since = turn
+        since = check.after_turn
     return Cell(f"true since turn {since}" if since else "true at the end", "good")
 
 
-def _time_row(state: RunState, trial: int, both: dict[ConditionName, ConversationState | None]) -> Row:
-    target = panels_view.target_ms(state)
+def _time_row(state: RunState, trial: int, both: report_rows.Talks) -> Row:
+    target = report_rows.target_ms(state)
     cells: dict[ConditionName, Cell] = {}
     details: dict[ConditionName, list[Cell]] = {}
     for condition in both:
-        times = panels_view.latency_summary(state, condition, trial)
-        if times.average is None:
+        times = report_rows.latency(state, condition, trial)
+        if times.average_ms is None:
             cells[condition] = Cell("–", "quiet")
             continue
-        late = bool(target) and times.average > target
-        cells[condition] = Cell(f"{times.average / 1000:.1f} s", "warn" if late else "plain")
-        words = f"p90 {(times.p90 or 0) / 1000:.1f} s, longest {(times.longest or 0) / 1000:.1f} s"
-        first = "" if times.first is None else f", first token after {times.first / 1000:.1f} s on average"
-        details[condition] = [Cell(f"{words}{first}; target {target / 1000:.1f} s on average")]
+        late = 0 < target < times.average_ms
+        cells[condition] = Cell(seconds(times.average_ms), "warn" if late else "plain")
+        words = f"p90 {seconds(times.p90_ms)}, longest {seconds(times.max_ms)}"
+        first = times.first_token_ms
+        token = "" if first is None else f", median first token {seconds(first)}"
+        details[condition] = [Cell(f"{words}{token}; target {target / 1000:.1f} s on average")]
     return Row(Cell("  average answer", "quiet"), cells, details=details)
 
 
-def _failure_row(both: dict[ConditionName, ConversationState | None]) -> Row:
+def _failure_row(both: report_rows.Talks) -> Row:
     cells = {
         c: Cell(str(talk.failures) if talk else "–", "bad" if talk and talk.failures else "quiet")
         for c, talk in both.items()
@@ -249,7 +233,7 @@ def _failure_row(both: dict[ConditionName, ConversationState | None]) -> Row:
     return Row(Cell("  failures of the agent", "quiet"), cells, details=details)
 
 
-def _fact_row(both: dict[ConditionName, ConversationState | None]) -> Row:
+def _fact_row(both: report_rows.Talks) -> Row:
     cells = {c: Cell(str(len(talk.facts)) if talk else "–", "quiet") for c, talk in both.items()}
     details = {
         c: [
@@ -278,7 +262,7 @@ def faults(state: RunState) -> str:
 
 def as_text(state: RunState, trial: int) -> str:
     """Return the card as plain lines, values separated by tabs."""
-    both = list(talks(state, trial))
+    both = list(report_rows.talks(state, trial))
     compared = len(both) > 1
     lines = [subject(state), *(note.text for note in notes(state))]
     lines += [f"{name}\t{value}" for name, value in headline(state, trial)]

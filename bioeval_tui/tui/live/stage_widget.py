@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Digits
 
+from bioeval_tui.report.rows import target_ms
 from bioeval_tui.tui.live import heads_view, panels_view
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -114,7 +115,7 @@ class StageChart(Widget):
         """Draw from the run."""
         rows = panels_view.latency_rows(state, trial, now)
         shown = [(row.turn, row.bars[condition]) for row in rows if condition in row.bars]
-        target = panels_view.target_ms(state)
+        target = target_ms(state)
         if (shown, target) != (self._rows, self._target):
             self._rows, self._target = shown, target
             self.refresh()

@@ -94,7 +94,7 @@ def row(run: RunSummary, now: datetime, *, marked: bool, exact: bool) -> dict[st
         "withheld": _score(run.scores.get("withheld")),
         "supplied": _score(run.scores.get("supplied")),
         "mean": Cell(score(run.score), "strong" if run.score is not None else "quiet"),
-        "uplift": uplift(run.scores.get("supplied"), run.scores.get("withheld")),
+        "uplift": uplift(run.uplift),
         "messages": Cell(f"{run.messages:,}", "quiet"),
         "fault": Cell("–", "quiet") if run.fault == "none" else Cell(run.fault, "warn"),
         "model": Cell("rehearsal", "warn") if run.rehearsal else Cell(run.model or "–", "quiet"),
@@ -151,7 +151,11 @@ def _score_lines(run: RunSummary) -> list[Line]:
             Cell("  published formula", "quiet"),
         ],
         *_reviewed_line(run),
-        [Cell(f"{'uplift':<10}", "quiet"), uplift(supplied, withheld), Cell("  by facts", "quiet")],
+        [
+            Cell(f"{'uplift':<10}", "quiet"),
+            uplift(run.uplift),
+            Cell("  by facts" if run.clean else "  not shown: not clean", "quiet"),
+        ],
     ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from bioeval_tui.tui.live.panels_view import Bar
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined
 
@@ -41,26 +39,3 @@ def latency_bar(bar: Bar | None, scale_ms: float, target_ms: float, width: int) 
         else:
             cells.append((" ", "quiet"))
     return joined(cells)
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a stacked bar: how much of the whole it is, in [0, 1]."""
-
-    share: float
-    tone: Tone
-    sign: str = "█"
-
-
-def stacked(pieces: list[Piece], width: int) -> list[Cell]:
-    """Return pieces one after another over `width`; ends are rounded on the running sum, so that lengths add up."""
-    cells: list[Cell] = []
-    total = 0.0
-    at = 0
-    for piece in pieces:
-        total += piece.share
-        end = min(width, round(total * width))
-        if end > at:
-            cells.append(Cell(piece.sign * (end - at), piece.tone))
-        at = max(at, end)
-    return cells

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from math import ceil
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 Tone = Literal["plain", "strong", "quiet", "good", "bad", "warn", "busy", "gold", "silver", "bronze"]
@@ -63,21 +62,13 @@ def signed(value: float, decimals: int = 2) -> str:
     return ("+" if value > 0 else "−") + text
 
 
-def uplift(supplied: float | None, withheld: float | None, decimals: int = 2) -> Cell:
-    """Return supplied − withheld as a cell; a dash when either is missing."""
-    if supplied is None or withheld is None:
+def uplift(difference: float | None) -> Cell:
+    """Return supplied − withheld as a cell; a dash when it is not known."""
+    if difference is None:
         return Cell("–", "quiet")
-    difference = round(supplied - withheld, decimals)
+    difference = round(difference, 2)
     tone: Tone = "good" if difference > 0 else "bad" if difference < 0 else "quiet"
-    return Cell(signed(difference, decimals), tone)
-
-
-def percentile(values: Sequence[float], share: float) -> float | None:
-    """Return the smallest value that `share` of the values do not exceed (nearest rank); None without values."""
-    if not values:
-        return None
-    ordered = sorted(values)
-    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+    return Cell(signed(difference), tone)
 
 
 def ordinal_range(numbers: Iterable[int]) -> str:

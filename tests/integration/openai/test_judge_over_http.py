@@ -78,6 +78,29 @@ async def test_a_malformed_answer_is_asked_for_again_with_what_was_wrong(make, s
     assert "the score of task 1 is 8; it must be from 0 to 1" in server.received[1].text
 
 
+def fabricated():
+    found = verdict()
+    found["tasks"][1]["evidence"] = ["costs 3 euros", "I have booked a flight to Mars"]
+    return found
+
+
+async def test_a_quotation_that_is_not_in_the_transcript_is_asked_for_once_more(make, server, view):
+    server.will(srv.say_json(fabricated()), srv.say_json(verdict()))
+    (found,) = await make().score(view)
+    assert all(item.message for task in found.tasks for item in task.evidence)
+    assert "the evidence of task 2 is not in the conversation: 'I have booked a flight to Mars'" in (
+        server.received[1].text
+    )
+
+
+@pytest.mark.parametrize("second", [srv.say_json(fabricated()), srv.say("I said so."), srv.status(401, "no")])
+async def test_a_verdict_that_quotes_what_nobody_said_twice_stands_unproved(make, server, view, second):
+    server.will(srv.say_json(fabricated()), second)
+    (found,) = await make().score(view)
+    assert [[item.message for item in task.evidence] for task in found.tasks] == [[4], [4, None]]
+    assert len(server.received) == 2
+
+
 @pytest.mark.parametrize(
     ("answer", "says"),
     [

@@ -8,7 +8,7 @@ from bioeval_tui.evaluate.conversation.verdicts import combine_verdicts
 from bioeval_tui.evaluate.job.models import JobTask
 from bioeval_tui.evaluate.judges.panel import enough
 from bioeval_tui.evaluate.judges.verdicts import MalformedAnswerError, answer_schema, locate, read_verdict
-from bioeval_tui.evaluate.seams import TaskVerdict, TranscriptMessage, Verdict
+from bioeval_tui.evaluate.seams import Evidence, TaskVerdict, TranscriptMessage, Verdict
 from tests.unit.evaluate.conversation.fakes import job
 
 TASKS = (JobTask(task="Ask for a reminder"), JobTask(task="Ask the price"))
@@ -86,6 +86,10 @@ def test_json_is_found_within_other_words():
         ("Remind me", 1),
         ("It costs 4 euros", None),
         ("…", None),
+        ("Assistant: I've set the reminder — at 8:15!", 2),
+        ("**I've set** the reminder", 2),
+        ("«it costs 3 euros»", 2),
+        ("I have booked a flight to Mars", None),
     ],
 )
 def test_quotations_are_located(quote, message):
@@ -106,7 +110,7 @@ def test_the_median_per_task_with_its_spread():
         for n, (a, b) in enumerate([(0, 1), (1, 1), (0.4, 0)])
     ]
     two = job(tasks=[{"task": "a"}, {"task": "b"}])
-    found = [(task.task, task.score, task.spread) for task in combine_verdicts(two, verdicts)]
+    found = [(task.task, task.score, task.spread) for task in combine_verdicts(two, verdicts, SAID)]
     assert found == [(1, 0.4, 1), (2, 1, 1)]
 
 
@@ -116,3 +120,12 @@ def test_the_median_per_task_with_its_spread():
 )
 def test_two_thirds_are_enough(given, wanted, is_enough):
     assert enough(given, wanted) is is_enough
+
+
+def test_where_a_quotation_stands_is_looked_up_whatever_the_judge_said() -> None:
+    job_ = job(tasks=[{"task": "a"}])
+    quotes = (Evidence("It costs 3 euros", 1), Evidence("Remind me", None), Evidence("a flight to Mars", 2))
+    (task,) = combine_verdicts(job_, [Verdict("j", (TaskVerdict(1, 1.0, "r", quotes),))], SAID)
+    assert [item.message for item in task.evidence] == [2, 1, None]
+    assert task.fabricated == ("a flight to Mars",)
+    assert task.unproved

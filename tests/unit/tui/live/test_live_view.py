@@ -7,6 +7,7 @@ from run_script import BEGAN, RUN_ID, scripted_run
 
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report import rows
 from bioeval_tui.tui.live import control_view, heads_view, notices_view, panels_view
 from bioeval_tui.tui.shared import bars_view
 
@@ -64,11 +65,14 @@ def test_rehearsal_and_not_clean_stand_in_the_title() -> None:
 
 
 def test_tasks_fill_in_when_the_judge_has_spoken() -> None:
-    before = panels_view.task_rows(upto("message_completed", 3), 1)
-    assert [row.cells["withheld"].text for row in before] == ["·", "·"]
-    judged = panels_view.task_rows(upto("transcript_scored"), 1)
-    assert [row.cells["withheld"].text for row in judged] == ["✗ 0.2", "✓ 0.9"]
-    assert judged[0].cells["supplied"].text == "·"
+    assert task_cells(upto("message_completed", 3), "withheld") == ["·", "·"]
+    assert task_cells(upto("transcript_scored"), "withheld") == ["✗ 0.20", "✓ 0.90"]
+    assert task_cells(upto("transcript_scored"), "supplied")[0] == "·"
+
+
+def task_cells(state: RunState, condition: events.ConditionName) -> list[str]:
+    talk = state.conversation(condition)
+    return [panels_view.task_cell(row, condition, talk).text for row in rows.task_rows(state, 1)]
 
 
 def test_a_judge_that_failed_is_not_a_score_of_zero() -> None:
@@ -84,16 +88,17 @@ def test_a_judge_that_failed_is_not_a_score_of_zero() -> None:
         error="timed out",
     )
     apply_all(state, [failed])
-    assert panels_view.task_rows(state, 1)[0].cells["withheld"].text == "? –"
+    assert task_cells(state, "withheld")[0] == "? –"
 
 
 def test_an_assertion_turns_true_at_its_turn_and_is_false_only_at_the_end() -> None:
-    rows = panels_view.assertion_rows(after(), 1)
-    reminder = rows[0]
+    reminder = rows.assertion_rows(after(), 1)[0]
     assert reminder.title == "reminder exists"
-    assert "".join(reminder.marks["supplied"][turn].text for turn in range(1, 6)) == "···✓✓"
-    assert reminder.final["withheld"] is not None
-    assert reminder.final["withheld"].text == "✗"
+    marks = panels_view.marks(reminder.timelines["supplied"])
+    assert "".join(marks[turn].text for turn in range(1, 6)) == "···✓✓"
+    final = panels_view.final_mark(reminder.finals["withheld"])
+    assert final is not None
+    assert final.text == "✗"
 
 
 def test_an_assertion_that_held_and_no_longer_does_is_marked_at_once() -> None:
@@ -115,16 +120,16 @@ def test_an_assertion_that_held_and_no_longer_does_is_marked_at_once() -> None:
     state = apply_all(
         after(5), [check(1, "failed"), check(2, "passed"), check(3, "failed"), check(4, "not_measured")]
     )
-    marks = panels_view.assertion_rows(state, 1)[0].marks["withheld"]
+    marks = panels_view.marks(rows.assertion_rows(state, 1)[0].timelines["withheld"])
     assert "".join(marks[turn].text for turn in (1, 2, 3, 4)) == "·✓✗?"
 
 
 def test_latencies_are_those_of_successful_attempts() -> None:
-    rows = panels_view.latency_rows(after(), 1, None)
-    assert rows[2].bars["withheld"].ms == 3420.0
-    summary = panels_view.latency_summary(after(), "withheld", 1)
-    assert summary.average == pytest.approx((420 + 910 + 3420 + 1280) / 4)
-    assert summary.longest == 3420.0
+    turns = panels_view.latency_rows(after(), 1, None)
+    assert turns[2].bars["withheld"].ms == 3420.0
+    summary = rows.latency(after(), "withheld", 1)
+    assert summary.average_ms == pytest.approx((420 + 910 + 3420 + 1280) / 4)
+    assert summary.max_ms == 3420.0
 
 
 def test_the_awaited_answer_has_a_growing_bar() -> None:

@@ -68,7 +68,7 @@ def test_no_uplift_anywhere_when_not_clean() -> None:
 
 def test_rows_carry_reason_evidence_and_uplift(state: RunState) -> None:
     row = score_card_view.rows(state, 1)[0]
-    assert row.uplift.text == "+0.7"
+    assert row.uplift.text == "+0.70"
     assert row.details["supplied"][0].text == "the reminder has date, dose and zone"
     assert row.evidence["supplied"].message == 8
     assert row.evidence["supplied"].quote.startswith("Done: warfarin")

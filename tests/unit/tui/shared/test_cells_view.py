@@ -2,7 +2,7 @@
 
 import pytest
 
-from bioeval_tui.tui.shared.cells_view import Cell, clock, duration, percentile, score, signed, uplift
+from bioeval_tui.tui.shared.cells_view import Cell, clock, duration, score, signed, uplift
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,5 @@ def test_differences_carry_their_sign(value: float, text: str) -> None:
 
 
 def test_uplift_needs_both_conditions() -> None:
-    assert uplift(0.9, 0.2, 1) == Cell("+0.7", "good")
-    assert uplift(None, 0.2).text == "–"
-    assert uplift(0.2, None).text == "–"
-
-
-def test_percentile_is_a_value_that_was_measured() -> None:
-    assert percentile([], 0.9) is None
-    assert percentile([3.0, 1.0, 2.0], 0.9) == 3.0
-    assert percentile([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0], 0.9) == 9.0
+    assert uplift(0.7) == Cell("+0.70", "good")
+    assert uplift(None).text == "–"

@@ -1,0 +1,144 @@
+"""What every view of a trial shows, screens and reports alike: tasks, assertions and response times, condition by condition.
+
+Screens and formats only lay out what is here, so that their figures cannot differ. Reads a RunState only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bioeval_tui.record.events import (
+    CONDITIONS,
+    RESULT_REASONS,
+    AssertionChecked,
+    ConditionName,
+    TaskScored,
+    job_number,
+)
+from bioeval_tui.record.state import ConversationState, RunState
+from bioeval_tui.report.statistics.latency import LatencySummary, summarise
+
+Talks = dict[ConditionName, ConversationState | None]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One task: its verdict under each condition, and supplied − withheld when the run is clean."""
+
+    number: int
+    title: str
+    criteria: str
+    verdicts: dict[ConditionName, TaskScored | None]
+    uplift: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionRow:
+    """One assertion: its checks turn by turn and at the end, under each condition."""
+
+    index: int
+    title: str
+    weight: float
+    timelines: dict[ConditionName, tuple[AssertionChecked, ...]]
+    finals: dict[ConditionName, AssertionChecked | None]
+
+
+def conditions(state: RunState) -> tuple[ConditionName, ...]:
+    """Return what the run holds, withheld before supplied; both before it is known."""
+    held = state.started.conditions if state.started else CONDITIONS
+    return tuple(name for name in CONDITIONS if name in held)
+
+
+def talks(state: RunState, trial: int) -> Talks:
+    """Return the conversations of a trial by condition; None for one that has not begun."""
+    return {condition: state.conversation(condition, trial) for condition in conditions(state)}
+
+
+def uplift(state: RunState, withheld: float | None, supplied: float | None) -> float | None:
+    """Return supplied − withheld; None when a value is missing or the run is not clean."""
+    if not state.clean or withheld is None or supplied is None:
+        return None
+    return supplied - withheld
+
+
+def composite_uplift(state: RunState, trial: int) -> float | None:
+    """Return the uplift of the composite."""
+    both = talks(state, trial)
+    values = {c: talk.score.score if talk and talk.score else None for c, talk in both.items()}
+    return uplift(state, values.get("withheld"), values.get("supplied"))
+
+
+def task_of(talk: ConversationState | None, number: int) -> TaskScored | None:
+    """Return a task's verdict in a conversation that counts as a result."""
+    if talk is None or talk.verdict is None or talk.verdict.error:
+        return None
+    if talk.ended is None or talk.ended.reason not in RESULT_REASONS:
+        return None
+    return next((task for task in talk.verdict.tasks if task.task == number), None)
+
+
+def task_titles(state: RunState) -> dict[int, str]:
+    """Return the job's tasks by number, counting from 1."""
+    listed = state.job.get("tasks") or []
+    return {
+        number: str(item.get("task", "")) if isinstance(item, dict) else str(item)
+        for number, item in enumerate(listed, start=1)
+    }
+
+
+def task_rows(state: RunState, trial: int) -> list[TaskRow]:
+    """Return the tasks of a trial, with their verdicts as far as there are any."""
+    listed, both = state.job.get("tasks") or [], talks(state, trial)
+    found = []
+    for number, title in task_titles(state).items():
+        verdicts = {condition: task_of(talk, number) for condition, talk in both.items()}
+        item = listed[number - 1]
+        criteria = str(item.get("acceptanceCriteria") or "") if isinstance(item, dict) else ""
+        scores = {condition: task.score if task else None for condition, task in verdicts.items()}
+        gain = uplift(state, scores.get("withheld"), scores.get("supplied"))
+        found.append(TaskRow(number, title, criteria, verdicts, gain))
+    return found
+
+
+def assertion_titles(state: RunState) -> dict[int, tuple[str, float]]:
+    """Return the job's assertions by index (from 0): title and weight, as checked or as the job says."""
+    found: dict[int, tuple[str, float]] = {}
+    for index, item in enumerate(state.job.get("assertions") or []):
+        item = item if isinstance(item, dict) else {}
+        named = next((item[key] for key in ("name", "expression", "cypher", "medal") if item.get(key)), "")
+        found[index] = (str(named or f"assertion {index + 1}"), job_number(item, "weight", 1.0))
+    for talk in state.conversations.values():
+        for check in talk.latest_checks():
+            found.setdefault(check.index, (check.title, check.weight))
+    return dict(sorted(found.items()))
+
+
+def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
+    """Return the assertions of a trial with every check of them so far."""
+    both = talks(state, trial)
+    return [
+        AssertionRow(
+            index,
+            title,
+            weight,
+            {c: tuple(talk.checks.get(index, ())) if talk else () for c, talk in both.items()},
+            {c: talk.final_checks.get(index) if talk else None for c, talk in both.items()},
+        )
+        for index, (title, weight) in assertion_titles(state).items()
+    ]
+
+
+def latency(state: RunState, condition: ConditionName, trial: int) -> LatencySummary:
+    """Return the response times of one conversation so far."""
+    talk = state.conversation(condition, trial)
+    answers = [m for m in talk.messages if m.role == "assistant"] if talk else []
+    return summarise(
+        [m.latency_ms for m in answers if m.latency_ms is not None],
+        [m.first_token_ms for m in answers if m.first_token_ms is not None],
+        [state.started.concurrency] if state.started else [],
+    )
+
+
+def target_ms(state: RunState) -> float:
+    """Return the average response time that the job aspires to, in ms; 0 when it names none."""
+    return job_number(state.job, "aspirationalAverage", 0.0)
