@@ -25,10 +25,9 @@ from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import CHUNK, LineReader, follow
 from bioeval_tui.record.state import RunState, apply, lighten
 from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.gate import from_state
 from bioeval_tui.report.gate_run import Gate, print_checks
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.result import result_with_cost
+from bioeval_tui.report.loading import LoadedRun, from_state
+from bioeval_tui.report.result import result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
 from bioeval_tui.settings import Settings
@@ -120,7 +119,7 @@ def _fold_all(
 
 
 def _result_text(state: RunState, prices: Prices) -> str:
-    return json.dumps(result_with_cost(state, prices), indent=2, ensure_ascii=False)
+    return json.dumps(result_of(state, from_state(state, prices=prices)), indent=2, ensure_ascii=False)
 
 
 def _one_or_list(results: Sequence[str]) -> str:

@@ -50,12 +50,17 @@ def check(jobs: tuple[Path, ...], as_json: bool) -> int:
     return ExitCode.BAD_INPUT if any(job.errors for job in checked) else ExitCode.OK
 
 
-@click.command(epilog="\b\nExample:\n  bioeval-tui schema > job.schema.json")
-def schema() -> int:
-    """Print the JSON Schema of job files, for editors that complete and check them."""
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui schema > job.schema.json\n  bioeval-tui schema result > result.schema.json"
+)
+@click.argument("what", type=click.Choice(["job", "result"]), default="job")
+def schema(what: str) -> int:
+    """Print a JSON Schema: of job files, for editors that complete and check them, or of a run's result (`--json`)."""
     from bioeval_tui.evaluate.job.schema import job_schema
+    from bioeval_tui.report.result import result_schema
 
-    click.echo(json.dumps(job_schema(), indent=2, ensure_ascii=False))
+    made = result_schema() if what == "result" else job_schema()
+    click.echo(json.dumps(made, indent=2, ensure_ascii=False))
     return ExitCode.OK
 
 

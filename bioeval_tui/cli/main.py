@@ -24,7 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("runs", "List, show and replay recorded runs."),
     "new": ("jobs_new", "Write a commented job file from a few questions."),
     "check": ("jobs", "Check job files before anything runs."),
-    "schema": ("jobs", "Print the JSON Schema of job files."),
+    "schema": ("jobs", "Print the JSON Schema of job files or of results."),
     "guards": ("guards", "Check what a simulated user says in recorded conversations."),
     "assert": ("jobs", "Evaluate one assertion against a saved state or the graph."),
     "agent": ("agent", "Serve the sample agent alone."),

@@ -64,51 +64,40 @@ def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any
 
 @runs.command(epilog="\b\nExample:\n  bioeval-tui runs show 7f3a --json")
 @click.argument("run_id", shell_complete=complete_run)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def show(run_id: str, as_json: bool) -> int:
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object (see `bioeval-tui schema result`)."
+)
+@click.option(
+    "--as-recorded", is_flag=True, help="Count the recorded verdicts where transcripts were judged again."
+)
+def show(run_id: str, as_json: bool, as_recorded: bool) -> int:
     """Show a run's score card. RUN_ID is the id, or the beginning or end of it."""
     from bioeval_tui.consoles import plain_console
     from bioeval_tui.evaluate.engine.resume import excluded_trials
     from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
+    from bioeval_tui.evaluate.wiring.resume import rerun_offer
     from bioeval_tui.record.catalogue import Catalogue
-    from bioeval_tui.record.overlay import in_force, judgings, read_overlay
-    from bioeval_tui.record.reading import read_recording
-    from bioeval_tui.record.reviews import fold_reviews, reviewed_scores
-    from bioeval_tui.record.state import RunState, apply_all
-    from bioeval_tui.report.formats.console import print_score_card
-    from bioeval_tui.report.formats.rescored import print_rescored, rescored_dicts
-    from bioeval_tui.report.result import result_with_cost
-    from bioeval_tui.score import published_mean
+    from bioeval_tui.report.formats.console import print_judged_again, print_score_card
+    from bioeval_tui.report.loading import load_run
+    from bioeval_tui.report.result import run_result
+    from bioeval_tui.report.words import reviewed_words
     from bioeval_tui.settings import Settings
 
     settings = Settings.from_environment()
     path = Catalogue(settings.runs_dir).find(run_id)
-    recording, overlay = read_recording(path), read_overlay(path)
-    later = judgings(overlay)
-    state = apply_all(RunState(), recording.events)
-    now = in_force(state, overlay)
-    reviewed, before = reviewed_scores(now, fold_reviews(overlay.events, now)), now.scores()
-    for problem in (*recording.problems, *overlay.problems):
+    run = load_run(path, prices=load_prices(settings.data_dir / FILE_NAME), as_recorded=as_recorded)
+    for problem in run.problems:
         click.echo(f"note: {problem}", err=True)
-    if state.started is not None and excluded_trials(state):
-        from bioeval_tui.evaluate.wiring.resume import rerun_offer
-
-        if offer := rerun_offer(path):
-            click.echo(f"note: {offer}", err=True)
+    if excluded_trials(run.state) and (offer := rerun_offer(path)):
+        click.echo(f"note: {offer}", err=True)
     if as_json:
-        scores = reviewed.to_dict() if reviewed else None
-        result = {
-            **result_with_cost(state, load_prices(settings.data_dir / FILE_NAME)),
-            "rescored": rescored_dicts(state, later),
-            "reviewed": scores,
-        }
-        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
-    else:
-        print_score_card(state, plain_console(), load_prices(settings.data_dir / FILE_NAME))
-        print_rescored(state, later, plain_console())
-        if reviewed is not None:
-            told = reviewed.told(before, published_mean(before))
-            click.echo(f"\nreviewed by {', '.join(reviewed.reviewers)}: {', '.join(told)}")
+        click.echo(json.dumps(run_result(run), indent=2, ensure_ascii=False))
+        return ExitCode.OK
+    console = plain_console()
+    print_score_card(run.state, console, run.prices)
+    print_judged_again(run, console)
+    if said := reviewed_words(run):
+        click.echo(f"\nreviewed: {said}")
     return ExitCode.OK
 
 

@@ -77,12 +77,11 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
     from bioeval_tui.evaluate.engine.attach import sender_name
     from bioeval_tui.evaluate.wiring.rescore import Rescorer
     from bioeval_tui.record.masking.current import current
-    from bioeval_tui.record.overlay import judgings, read_overlay
-    from bioeval_tui.record.reading import read_recording
-    from bioeval_tui.record.state import RunState, apply_all
     from bioeval_tui.report.agreement import change, rated_tasks
     from bioeval_tui.report.formats.agreement import change_dict, change_words
-    from bioeval_tui.report.formats.rescored import print_rescored, rescored_dicts
+    from bioeval_tui.report.formats.console import print_judged_again
+    from bioeval_tui.report.judged_again import judged_again_dicts
+    from bioeval_tui.report.loading import load_run
 
     found = [_find(run_id) for run_id in run_ids]
     rescorers = [Rescorer(path, settings, judge_models=judge_models, rules=rules) for settings, path in found]
@@ -104,14 +103,17 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
             click.echo(f"{rescorer.run_id}: no conversation that could be judged", err=True)
         if not judged or any(item.error for item in judged):
             code = ExitCode.NOT_MEASURED
-        later = judgings(read_overlay(rescorer.path))
-        state = apply_all(RunState(), read_recording(rescorer.path).events)  # as it may be shown
+        run = load_run(rescorer.path)
         if as_json:
             closer = change_dict(change(rated_tasks([rescorer.path])[0]))
-            shown = rescored_dicts(state, later)
-            printed.append({"run_id": rescorer.run_id, "rescored": shown, "agreement": closer})
+            shown = judged_again_dicts(run.judged_again)
+            scores = {
+                "scores": run.state.scores(),
+                "score": run.state.ended.mean if run.state.ended else None,
+            }
+            printed.append({"run_id": rescorer.run_id, **scores, "judged_again": shown, "agreement": closer})
         else:
-            print_rescored(state, later, plain_console())
+            print_judged_again(run, plain_console())
     if as_json:
         click.echo(json.dumps(printed, indent=2, ensure_ascii=False))
     elif (found_closer := change(rated_tasks(paths)[0])) is not None:

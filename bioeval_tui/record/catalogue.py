@@ -31,29 +31,36 @@ STATUSES: tuple[Status, ...] = ("running", "completed", "cancelled", "failed", "
 TRUSTED_AFTER_NS = 2_000_000_000
 """A folder's time of change is trusted when it is older than this: clocks of file systems tick coarsely."""
 
-_VERSION = 3
+_VERSION = 4
 _SCHEMA = """
 create table runs (
     run_id text primary key, size integer, modified integer, ended integer,
     job text, status text, started_at text, started real, score real, fault text, scores text,
-    messages integer, model text, rehearsal integer, batch_id text
+    messages integer, model text, rehearsal integer, batch_id text, clean integer
 ) without rowid;
 create index runs_started on runs (started);
 create index runs_open on runs (ended);
-create table overlays (run_id text primary key, size integer, modified integer, reviewed text) without rowid;
+create table overlays (run_id text primary key, size integer, modified integer, reviewed text, judged_again text) without rowid;
 create table folder (modified integer);
 insert into folder values (0);
 """
+_NOW = {
+    name: f"case when judged_again is null then {name} else json_extract(judged_again, '$.{name}') end"
+    for name in ("score", "scores", "fault")
+}
+"""Where transcripts were judged again, the latest verdicts count."""
 _COLUMNS = (
-    "run_id, job, status, started_at, score, fault, scores, messages, model, rehearsal, batch_id, reviewed"
+    f"run_id, job, status, started_at, {_NOW['score']}, {_NOW['fault']}, {_NOW['scores']}, messages, model, "
+    "rehearsal, batch_id, clean, reviewed, judged_again is not null"
 )
 
-_AS_JSON = """
+_AS_JSON = f"""
 json_object(
-    'run_id', run_id, 'job', job, 'status', status, 'started_at', started_at, 'score', score, 'fault', fault,
-    'scores', json(scores), 'messages', messages, 'model', model,
+    'run_id', run_id, 'job', job, 'status', status, 'started_at', started_at, 'score', {_NOW["score"]},
+    'fault', {_NOW["fault"]}, 'scores', json({_NOW["scores"]}), 'messages', messages, 'model', model,
     'rehearsal', json(case rehearsal when 1 then 'true' else 'false' end), 'batch_id', batch_id,
-    'reviewed', json(reviewed), 'path', ? || run_id || ?
+    'clean', json(case clean when 1 then 'true' else 'false' end), 'reviewed', json(reviewed),
+    'judged_again', json(case when judged_again is null then 'false' else 'true' end), 'path', ? || run_id || ?
 )
 """
 
@@ -75,6 +82,9 @@ class CataloguedRun(NamedTuple):
     folder: Path
     reviewed: dict[str, Any] | None = None
     """The scores after people's reviews, as `record.reviews.ReviewedScores.to_dict` gives them; None without any."""
+    clean: bool = True
+    judged_again: bool = False
+    """Whether later verdicts are in the scores."""
 
     @property
     def measured(self) -> bool:
@@ -100,7 +110,9 @@ class CataloguedRun(NamedTuple):
             "model": self.model,
             "rehearsal": self.rehearsal,
             "batch_id": self.batch_id,
+            "clean": self.clean,
             "reviewed": self.reviewed,
+            "judged_again": self.judged_again,
             "path": f"{self.folder}{os.sep}{self.run_id}{SUFFIX}",
         }
 
@@ -133,7 +145,7 @@ class RunFilter:
         if self.fault is not None:
             parts.append(("instr(', ' || fault || ',', ', ' || ? || ',') > 0", self.fault))
         if self.min_score is not None:
-            parts.append(("score >= ?", self.min_score))
+            parts.append((f"{_NOW['score']} >= ?", self.min_score))
         return " and ".join(part for part, _ in parts) or "1", [value for _, value in parts]
 
 
@@ -236,8 +248,10 @@ class Catalogue:
                 batch,
                 folder,
                 loads(said) if said else None,
+                clean == 1,
+                again == 1,
             )
-            for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch, said in rows
+            for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch, clean, said, again in rows
         ]
 
     def _open(self) -> sqlite3.Connection:
@@ -295,7 +309,7 @@ class Catalogue:
                 self._take_overlay(database, run_id)
 
     def _take_overlay(self, database: sqlite3.Connection, run_id: str, *, anew: bool = False) -> None:
-        """Read what people said of a run, when its overlay has changed or, with `anew`, the recording has."""
+        """Read what people and later judges said of a run, when its overlay has changed or, with `anew`, the recording has."""
         path = recording_path(self.runs_dir, run_id)
         try:
             stat = overlay_path(path).stat()
@@ -305,8 +319,8 @@ class Catalogue:
         found = (stat.st_size, stat.st_mtime_ns)
         seen = database.execute("select size, modified from overlays where run_id = ?", (run_id,)).fetchone()
         if anew or seen != found:
-            row = (run_id, *found, _reviewed(path))
-            database.execute("insert or replace into overlays values (?, ?, ?, ?)", row)
+            row = (run_id, *found, *_overlaid(path))
+            database.execute("insert or replace into overlays values (?, ?, ?, ?, ?)", row)
 
     def _refresh_open(self, database: sqlite3.Connection) -> None:
         still_open = database.execute("select run_id, size, modified from runs where not ended").fetchall()
@@ -335,7 +349,7 @@ class Catalogue:
             state = RunState()
         run = summarise(run_id, file.path, state)
         database.execute(
-            f"insert or replace into runs values ({', '.join('?' * 15)})",  # noqa: S608
+            f"insert or replace into runs values ({', '.join('?' * 16)})",  # noqa: S608
             (
                 run_id,
                 file.size,
@@ -352,28 +366,31 @@ class Catalogue:
                 run.model,
                 run.rehearsal,
                 run.batch_id,
+                run.clean,
             ),
         )
         self._take_overlay(database, run_id, anew=True)
 
 
-def _reviewed(path: Path) -> str | None:
-    """Return a run's reviewed scores as JSON; None when nobody reviewed it or nothing can be read."""
-    from bioeval_tui.record.events import Reviewed
-    from bioeval_tui.record.overlay import in_force, read_overlay
+def _overlaid(path: Path) -> tuple[str | None, str | None]:
+    """Return a run's reviewed scores and the scores by later judges as JSON; None where there are none."""
+    from bioeval_tui.record.overlay import in_force, judgings, read_overlay
     from bioeval_tui.record.reading import read_recording
     from bioeval_tui.record.reviews import fold_reviews, reviewed_scores
     from bioeval_tui.record.state import RunState, apply_all
 
     try:
         overlay = read_overlay(path, as_written=True)
-        if not any(isinstance(event, Reviewed) for event in overlay.events):
-            return None
-        state = in_force(apply_all(RunState(), read_recording(path, as_written=True).events), overlay)
+        state = apply_all(RunState(), read_recording(path, as_written=True).events)
     except RecordingError:
-        return None
-    found = reviewed_scores(state, fold_reviews(overlay.events, state))
-    return json.dumps(found.to_dict()) if found else None
+        return None, None
+    now = in_force(state, overlay)
+    found = reviewed_scores(now, fold_reviews(overlay.events, now))
+    again = None
+    if judgings(state, overlay):
+        run = summarise(path.stem, path, now)
+        again = json.dumps({"score": run.score, "scores": run.scores, "fault": run.fault})
+    return json.dumps(found.to_dict()) if found else None, again
 
 
 def summarise(run_id: str, path: Path, state: RunState) -> CataloguedRun:
@@ -397,6 +414,7 @@ def summarise(run_id: str, path: Path, state: RunState) -> CataloguedRun:
         rehearsal=started.rehearsal if started else False,
         batch_id=started.batch_id if started else None,
         folder=path.parent,
+        clean=state.clean,
     )
 
 

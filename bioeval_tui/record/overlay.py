@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
@@ -18,7 +19,7 @@ from bioeval_tui.record.locks import lock
 from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.record.reading import LineReader
-from bioeval_tui.record.state import ConversationKey, RunState, apply
+from bioeval_tui.record.state import ConversationKey, RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,6 @@ class Judging:
     at: str
     verdict: events.TranscriptScored
     score: events.ConversationScored | None = None
-
-
-@dataclass(slots=True)
-class Rescored:
-    """Every later judging of a run, in order, by conversation."""
-
-    by_conversation: dict[ConversationKey, list[Judging]] = field(default_factory=dict)
 
 
 def append_overlay(recording: Path, new: Sequence[RunEvent]) -> None:
@@ -115,41 +109,39 @@ def last_seq(overlay: Overlay) -> int:
     return max((event.seq for event in overlay.events), default=0)
 
 
-def fold_overlay(state: RunState, overlay: Overlay) -> RunState:
-    """Fold an overlay's events over a run that was folded before: later scores take the place of earlier ones."""
-    last = state.last_seq
-    for event in overlay.events:
-        apply(state, event)
-    state.last_seq = last
-    return state
+def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Judging]]:
+    """Return every later judging of a run's conversations, in order.
 
-
-def in_force(state: RunState, overlay: Overlay) -> RunState:
-    """Return the state with the latest verdicts and scores in it; `state` itself does not change."""
-    found = replace(state, conversations={key: replace(talk) for key, talk in state.conversations.items()})
-    later = tuple(
-        event
-        for event in overlay.events
-        if isinstance(event, events.TranscriptScored | events.ConversationScored)
-        and event.condition is not None
-        and event.trial is not None
-        and ConversationKey(event.condition, event.trial) in state.conversations
-    )
-    return fold_overlay(found, Overlay(later))
-
-
-def judgings(overlay: Overlay) -> Rescored:
-    """Return every later judging, so that old and new can stand side by side."""
-    found = Rescored()
+    A verdict on an attempt that was abandoned since says nothing about the one that took its place.
+    """
+    found: dict[ConversationKey, list[Judging]] = {}
     for event in overlay.events:
         if event.condition is None or event.trial is None:
             continue
-        same = found.by_conversation.setdefault(ConversationKey(event.condition, event.trial), [])
+        key = ConversationKey(event.condition, event.trial)
+        talk = state.conversations.get(key)
+        if talk is None or talk.attempt != (event.attempt or 1):
+            continue
         if isinstance(event, events.TranscriptScored):
-            key = ConversationKey(event.condition, event.trial)
-            same.append(Judging(key, event.author or "unknown", event.at.isoformat(), event))
-        elif isinstance(event, events.ConversationScored) and same:
-            judging = same.pop()
-            same.append(Judging(judging.key, judging.author, judging.at, judging.verdict, event))
-    found.by_conversation = {key: same for key, same in found.by_conversation.items() if same}
+            author = event.author or "unknown"
+            found.setdefault(key, []).append(Judging(key, author, event.at.isoformat(), event))
+        elif isinstance(event, events.ConversationScored) and key in found:
+            found[key][-1] = replace(found[key][-1], score=event)
+    return found
+
+
+def in_force(state: RunState, overlay: Overlay) -> RunState:
+    """Return the state with the latest verdicts, scores and mean in it; `state` itself does not change."""
+    latest = {key: same[-1] for key, same in judgings(state, overlay).items()}
+    talks = {
+        key: replace(talk, verdict=latest[key].verdict, score=latest[key].score or talk.score)
+        if key in latest
+        else replace(talk)
+        for key, talk in state.conversations.items()
+    }
+    found = replace(state, conversations=talks)
+    if latest and found.ended is not None:
+        scores = found.scores()
+        mean = composite.published_mean(scores)
+        found.ended = found.ended.model_copy(update={"scores": scores, "mean": mean})
     return found

@@ -208,7 +208,7 @@ def change(items: Sequence[RatedTask]) -> Change | None:
 
 def _of_run(run_id: str, state: RunState, overlay: Overlay, *, blind: bool) -> list[RatedTask]:
     folded = reviews.fold_reviews(overlay.events, state)
-    later = judgings(overlay).by_conversation
+    later = judgings(state, overlay)
     found = []
     for (key, task), opinions in sorted(folded.tasks.items()):
         people = {name: entry for name, entry in opinions.items() if entry.blind or not blind}
@@ -216,11 +216,7 @@ def _of_run(run_id: str, state: RunState, overlay: Overlay, *, blind: bool) -> l
         if talk is None or not people:
             continue
         verdicts = [(talk.verdict, _recorded_prompts(state))] if talk.verdict else []
-        verdicts += [
-            (judging.verdict, judging.verdict.prompts)
-            for judging in later.get(key, [])
-            if (judging.verdict.attempt or 1) == talk.attempt
-        ]
+        verdicts += [(judging.verdict, judging.verdict.prompts) for judging in later.get(key, [])]
         judges: dict[JudgeId, float] = {}
         latest = None
         for verdict, prompts in verdicts:

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from bioeval_tui import score
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluate.prices import Prices, shipped_prices
 from bioeval_tui.record.events import CONDITIONS, ConditionName
-from bioeval_tui.record.state import RunState
 from bioeval_tui.report import samples
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.estimates import estimate
@@ -127,13 +124,6 @@ class GateResult:
                 for check in self.checks
             ],
         }
-
-
-def from_state(state: RunState, path: Path | None = None, prices: Prices | None = None) -> LoadedRun | None:
-    """Return a folded run as the gate and the reports take it; None when it never started."""
-    if state.started is None:
-        return None
-    return LoadedRun(path or Path(), state, state.started, prices=prices or shipped_prices())
 
 
 def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval_tui import score as composite
-from bioeval_tui.record.events import ConversationScored, RunEvent, TranscriptScored
+from bioeval_tui.record.events import ConversationScored, TaskScored, TranscriptScored
 from bioeval_tui.record.overlay import Overlay, judgings
-from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
+from bioeval_tui.record.state import ConversationKey, RunState
 from bioeval_tui.text import clean_line, plural
 
 KINDS = frozenset({"transcript_scored", "conversation_scored"})
@@ -24,7 +23,7 @@ class JudgingRow:
     prompts: tuple[tuple[str, str], ...]
     author: str
     at: str
-    tasks: tuple[tuple[int, float], ...]
+    tasks: tuple[TaskScored, ...]
     tone: float | None
     score: float | None
     counts: bool
@@ -37,7 +36,7 @@ class JudgingRow:
     @property
     def task_words(self) -> str:
         """Such as `1: 0.20, 2: 0.90`."""
-        return ", ".join(f"{number}: {score:.2f}" for number, score in self.tasks) or "no verdict"
+        return ", ".join(f"{task.task}: {task.score:.2f}" for task in self.tasks) or "no verdict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +53,10 @@ class JudgedAgain:
         return f"facts {self.key.condition}, trial {self.key.trial}"
 
 
-def judge_again(
-    state: RunState, overlay: Iterable[RunEvent], *, counts: bool
-) -> Mapping[ConversationKey, JudgedAgain]:
-    """Return what was judged again; when it `counts`, put the latest verdicts and scores into `state`."""
-    attempts = {key: talk.attempt for key, talk in state.conversations.items()}
-
-    def fits(event: RunEvent) -> bool:
-        if event.kind not in KINDS or event.condition is None or event.trial is None:
-            return False
-        # A verdict on an attempt that was abandoned since says nothing about the one that took its place.
-        return attempts.get(ConversationKey(event.condition, event.trial)) == (event.attempt or 1)
-
+def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[ConversationKey, JudgedAgain]:
+    """Return what was judged again; when it `counts`, the latest verdict of each conversation does."""
     found: dict[ConversationKey, JudgedAgain] = {}
-    for key, same in judgings(Overlay(tuple(filter(fits, overlay)))).by_conversation.items():
+    for key, same in judgings(state, overlay).items():
         talk = state.conversations[key]
         rows = (
             [_row(talk.verdict, talk.score, _prompts(state), "", "", counts=not counts)]
@@ -79,19 +68,7 @@ def judge_again(
             for one in same
         ]  # fmt: skip
         found[key] = JudgedAgain(key, talk.verdict, tuple(rows))
-        if counts:
-            _take(talk, same[-1].verdict, same[-1].score)
-    if found and counts and state.ended is not None:
-        scores = state.scores()
-        mean = composite.published_mean(scores)
-        state.ended = state.ended.model_copy(update={"scores": scores, "mean": mean})
     return found
-
-
-def _take(talk: ConversationState, verdict: TranscriptScored, score: ConversationScored | None) -> None:
-    talk.verdict = verdict
-    if score is not None:
-        talk.score = score
 
 
 def _row(
@@ -108,7 +85,7 @@ def _row(
         prompts=tuple(sorted(prompts.items())),
         author=clean_line(author, 100),
         at=at,
-        tasks=tuple((task.task, task.score) for task in verdict.tasks),
+        tasks=verdict.tasks,
         tone=verdict.tone,
         score=score.score if score else None,
         counts=counts,
@@ -146,7 +123,7 @@ def judged_again_dicts(found: Mapping[ConversationKey, JudgedAgain]) -> list[dic
             "author": row.author or None,
             "at": row.at or None,
             "recorded": not row.at,
-            "tasks": {str(number): score for number, score in row.tasks},
+            "tasks": [{**task.model_dump(mode="json"), "unproved": task.unproved} for task in row.tasks],
             "tone": row.tone,
             "score": row.score,
             "counts": row.counts,

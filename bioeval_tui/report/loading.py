@@ -12,7 +12,7 @@ from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import ConditionName, RunStarted, TranscriptScored
 from bioeval_tui.record.masking.current import current
 from bioeval_tui.record.masking.mask import Mask
-from bioeval_tui.record.overlay import read_overlay
+from bioeval_tui.record.overlay import Overlay, in_force, read_overlay
 from bioeval_tui.record.paths import SUFFIX
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.reviews import (
@@ -25,7 +25,7 @@ from bioeval_tui.record.reviews import (
     with_reviews,
 )
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
-from bioeval_tui.report.judged_again import KINDS, JudgedAgain, judge_again
+from bioeval_tui.report.judged_again import KINDS, JudgedAgain, judged_again
 from bioeval_tui.report.reviews import Review, read_reviews
 
 
@@ -115,15 +115,23 @@ def load_run(
             f"{path.name}: the first event is missing; a report needs it to know the job", recording.problems
         )
     overlay = read_overlay(path)
-    again = judge_again(state, mask.events(overlay.events), counts=not as_recorded)
+    later = Overlay(tuple(mask.events(overlay.events)))
+    again = judged_again(state, later, counts=not as_recorded)
     reviews, damaged = read_reviews(path, mask)
     return LoadedRun(
         path,
-        state,
+        state if as_recorded else in_force(state, later),
         state.started,
         (*recording.problems, *damaged),
         tuple(review for review in reviews if review.kind.replace(" ", "_") not in KINDS),
         again,
         prices or shipped_prices(),
-        fold_reviews(mask.events(overlay.events), state),
+        fold_reviews(later.events, state),
     )
+
+
+def from_state(state: RunState, path: Path | None = None, prices: Prices | None = None) -> LoadedRun | None:
+    """Return a folded run as the gate and the reports take it; None when it never started."""
+    if state.started is None:
+        return None
+    return LoadedRun(path or Path(), state, state.started, prices=prices or shipped_prices())

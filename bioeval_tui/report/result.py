@@ -1,114 +1,342 @@
-"""A run's result as one JSON object: what `--json` prints and what gates read."""
+"""A run's result as one JSON object: what `--json` prints, reports hold and gates read.
+
+The models are its documented schema (`bioeval-tui schema result`). Times are milliseconds, scores lie in [0, 1].
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Literal
 
-from bioeval_tui.evaluate.prices import Prices
+from pydantic import BaseModel, ConfigDict
+
+from bioeval_tui import score
+from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus
 from bioeval_tui.record.state import ConversationState, RunState
+from bioeval_tui.report import rows
+from bioeval_tui.report.costs import cost_dict, spent
+from bioeval_tui.report.judged_again import judged_again_dicts
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.view import versions
 from bioeval_tui.report.words import why_no_mean, why_no_score
 
+Score = float | None
 
-def result_of(state: RunState) -> dict[str, Any]:
-    """Return the run's result.
 
-    Keys: run_id, job, status, score (the published mean of both conditions; None, with why_no_score, where it
-    could not be measured or one was not held), clean, rehearsal, warnings, and under `conditions` one object per condition (its first trial), with all trials under
-    `trials` where there are several. Times are milliseconds.
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class PartResult(_Part):
+    """One part of a composite."""
+
+    weight: float
+    value: Score
+    left_out: bool
+    """Nothing of this part was asked for: it has no weight."""
+    reason: str
+    """Why it could not be measured; empty otherwise."""
+
+
+class MessageResult(_Part):
+    """One message. The evaluator is the `user`, the agent the `assistant`."""
+
+    message: int
+    """Counts from 1 over the conversation."""
+    role: Literal["user", "assistant"]
+    speaker: str
+    content: str
+    operator: bool
+    """A person typed it."""
+    sent: bool
+    """Whether it reached the other side. The sign-off does not, nor does what a guard held back."""
+
+
+class LatencyResult(_Part):
+    """The response time of one of the agent's messages, in ms."""
+
+    message: int
+    latency_ms: float | None
+    """From the request to the last byte of the answer, of the attempt that succeeded."""
+    first_token_ms: float | None
+    """To the first text; null where the answer was not streamed."""
+    waited_ms: float
+    """Failed attempts and the waits between them, in no latency."""
+
+
+class FactResult(_Part):
+    """A fact that the evaluator gave away."""
+
+    fact: int
+    """Its number in the job, from 1."""
+    text: str
+    message: int
+    asked: bool
+    """Whether the agent had asked for it."""
+
+
+class GuardResult(_Part):
+    """What a guard found in a message of the evaluator."""
+
+    message: int
+    rule: str
+    effect: Literal["mark", "void"]
+    """`mark`: the message was sent as it is. `void`: it was not."""
+    mended: bool
+    """After `void`: whether the evaluator's second try was sent."""
+    detail: str
+
+
+class QuoteResult(_Part):
+    """A quotation of the judge's."""
+
+    quote: str
+    message: int | None
+    """Where it stands; null when it is nowhere in the transcript."""
+
+
+class TaskResult(_Part):
+    """The judge's verdict on one task: the median where there are several."""
+
+    task: int
+    """Its number in the job, from 1."""
+    title: str
+    score: float
+    passed: bool
+    """Whether the score is above the task's `passAbove`."""
+    reason: str
+    evidence: list[QuoteResult]
+    unproved: bool
+    """The judge quoted words that are not in the transcript, even after it was asked again."""
+    spread: float
+    """The largest score minus the smallest, where there are several verdicts."""
+
+
+class AssertionResult(_Part):
+    """The last check of one assertion."""
+
+    title: str
+    weight: float
+    status: CheckStatus
+    observed: Any
+    expected: Any
+    error: str | None
+    warning: str | None
+
+
+class ConversationResult(_Part):
+    """One conversation: one trial under one condition."""
+
+    trial: int
+    score: Score
+    """The composite of this conversation alone; null when it could not be measured."""
+    reason: str
+    """Why there is no score, or a note on it."""
+    parts: dict[Literal["timing", "task", "assertion"], PartResult]
+    penalty: float | None
+    failures: int
+    """Requests to the agent that failed and count against it."""
+    end_reason: EndReason | None
+    end_detail: str
+    fault: Fault | None
+    messages: list[MessageResult]
+    latencies: list[LatencyResult]
+    average_latency_ms: float | None
+    facts: list[FactResult]
+    guards: list[GuardResult]
+    tone: Score
+    """How the judge found the agent's tone. It is in no score."""
+    tasks: list[TaskResult]
+    unproved: int
+    """How many of `tasks` are unproved."""
+    judge_error: str | None
+    assertions: list[AssertionResult]
+
+
+class ConditionResult(BaseModel):
+    """All trials of one condition.
+
+    Where there is one trial, its fields (see ConversationResult) stand here, too.
     """
+
+    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+
+    score: Score
+    """The mean over all trials; null when one of them could not be measured."""
+    trials_held: int
+    trials_used: int
+    """How many of them have a score."""
+    mean_of_used: Score
+    """The mean over the trials that have a score."""
+    trials: list[ConversationResult]
+    """Each trial by itself, in order."""
+
+
+class RunResult(_Part):
+    """One run: one job, held with one agent and model."""
+
+    run_id: str | None
+    batch_id: str | None
+    """The first run of the command that started several at once."""
+    job: str | None
+    agent: str | None
+    model: str | None
+    """The agent's model, as it was asked for; null where none was named."""
+    evaluator: str | None
+    judge: str | None
+    started_at: str | None
+    status: RunStatus | Literal["interrupted"]
+    detail: str
+    score: Score
+    """The mean of both conditions (the published formula); null where `why_no_score` says why."""
+    why_no_score: str | None
+    clean: bool
+    """Whether both conditions began from the same state."""
+    rehearsal: bool
+    """A script played the user and rules judged."""
+    warnings: list[str]
+    unproved: int
+    """How many verdicts rest on words that are not in the transcript."""
+    conditions: dict[Literal["withheld", "supplied"], ConditionResult | None]
+    """Null for a condition of which no conversation was begun."""
+    versions: dict[str, str]
+    """What is needed to repeat the run."""
+    cost: dict[str, Any] | None
+    """What each peer's models read, wrote and cost."""
+    judged_again: list[dict[str, Any]]
+    """Each verdict on a conversation that was judged again, the recorded one first; `counts` marks the one that does."""
+    reviewed: dict[str, Any] | None
+    """The scores after people's reviews."""
+    reviews: list[dict[str, Any]]
+    problems: list[str]
+    """Damaged lines of the recording."""
+
+
+def result_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a run's result."""
+    found = RunResult.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+def result_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
+    """Return the run's result; `run` is None only for one that never started, or whose cost nobody asks for."""
     started, ended = state.started, state.ended
-    conditions: dict[str, Any] = {}
-    for condition in started.conditions if started else ():
-        held = sorted(
-            (talk for key, talk in state.conversations.items() if key.condition == condition),
-            key=lambda talk: talk.key.trial,
-        )
-        conditions[condition] = _conversation(held[0]) if held else None
-        if len(held) > 1:
-            conditions[condition]["trials"] = [_conversation(talk) for talk in held]
-    return {
-        "run_id": started.run_id if started else None,
-        "job": started.job_name if started else None,
-        "status": ended.status if ended else "interrupted",
-        "detail": ended.detail if ended else "",
-        "score": ended.mean if ended else None,
-        "why_no_score": None if ended and ended.mean is not None else why_no_mean(state),
-        "clean": state.clean,
-        "rehearsal": started.rehearsal if started else False,
-        "evaluator": started.evaluator if started else None,
-        "judge": started.judge if started else None,
-        "warnings": [warning.message for warning in _warnings(state)],
-        "conditions": conditions,
-    }
+    scores = state.scores()
+    talks = list(state.conversations.values())
+    result = RunResult(
+        run_id=started.run_id if started else None,
+        batch_id=started.batch_id if started else None,
+        job=started.job_name if started else None,
+        agent=started.agent if started else None,
+        model=started.model if started else None,
+        evaluator=started.evaluator if started else None,
+        judge=", ".join(run.judges) if run else started.judge if started else None,
+        started_at=started.at.isoformat() if started else None,
+        status=ended.status if ended else "interrupted",
+        detail=ended.detail if ended else "",
+        score=ended.mean if ended else None,
+        why_no_score=None if ended and ended.mean is not None else why_no_mean(state),
+        clean=state.clean,
+        rehearsal=started.rehearsal if started else False,
+        warnings=[
+            warned.message for warned in (*state.warnings, *(w for talk in talks for w in talk.warnings))
+        ],
+        unproved=sum(talk.verdict.unproved for talk in talks if talk.verdict),
+        conditions={
+            condition: _condition(state, condition, scores[condition])
+            for condition in (rows.conditions(state) if started else ())
+        },
+        versions=dict(versions(run)) if run else {},
+        cost=cost_dict(spent((run, talk) for talk in talks)) if run else None,
+        judged_again=judged_again_dicts(run.judged_again) if run else [],
+        reviewed=run.reviewed.to_dict() if run and run.reviewed else None,
+        reviews=[asdict(review) for review in run.reviews] if run else [],
+        problems=[str(problem) for problem in run.problems] if run else [],
+    )
+    return result.model_dump(mode="json")
 
 
-def result_with_cost(state: RunState, prices: Prices) -> dict[str, Any]:
-    """Return the run's result and, under `cost`, what its models took; None when the run never started."""
-    from bioeval_tui.report.costs import cost_dict, spent
-    from bioeval_tui.report.gate import from_state
-
-    run = from_state(state, prices=prices)
-    talks = state.conversations.values()
-    return {**result_of(state), "cost": cost_dict(spent((run, talk) for talk in talks)) if run else None}
+def run_result(run: LoadedRun) -> dict[str, Any]:
+    """Return the result of a run that was loaded: with its cost, its versions, later verdicts and reviews."""
+    return result_of(run.state, run)
 
 
-def _warnings(state: RunState) -> list[Any]:
-    return [*state.warnings, *(warning for talk in state.conversations.values() for warning in talk.warnings)]
+def _condition(state: RunState, condition: str, mean: float | None) -> ConditionResult | None:
+    held = sorted((t for key, t in state.conversations.items() if key.condition == condition), key=_trial)
+    if not held:
+        return None
+    trials = [_conversation(talk) for talk in held]
+    used = [trial.score for trial in trials if trial.score is not None]
+    alone = dict(trials[0]) if len(trials) == 1 else {}
+    return ConditionResult.model_validate(
+        {
+            **alone,
+            "score": mean,
+            "trials_held": len(trials),
+            "trials_used": len(used),
+            "mean_of_used": score.mean_of(used) if used else None,
+            "trials": trials,
+        }
+    )
 
 
-def _conversation(talk: ConversationState) -> dict[str, Any]:
-    score, ended, verdict = talk.score, talk.ended, talk.verdict
-    return {
-        "score": score.score if score else None,
-        "reason": score.reason if score and score.score is not None else why_no_score(talk),
-        "parts": {part.name: part.model_dump(exclude={"name"}) for part in score.parts} if score else {},
-        "penalty": score.penalty if score else None,
-        "failures": talk.failures,
-        "end_reason": ended.reason if ended else None,
-        "end_detail": ended.detail if ended else "",
-        "fault": ended.fault if ended else None,
-        "messages": [
-            {
-                "message": m.message,
-                "role": m.role,
-                "speaker": m.speaker,
-                "content": m.text,
-                "operator": m.operator,
-                "sent": talk.sent(m),
-            }
+def _trial(talk: ConversationState) -> int:
+    return talk.key.trial
+
+
+def _conversation(talk: ConversationState) -> ConversationResult:
+    scored, ended, verdict = talk.score, talk.ended, talk.verdict
+    tasks = verdict.tasks if verdict else ()
+    return ConversationResult(
+        trial=talk.key.trial,
+        score=scored.score if scored else None,
+        reason=scored.reason if scored and scored.score is not None else why_no_score(talk),
+        parts={
+            part.name: PartResult(**part.model_dump(exclude={"name"}))
+            for part in (scored.parts if scored else ())
+        },
+        penalty=scored.penalty if scored else None,
+        failures=talk.failures,
+        end_reason=ended.reason if ended else None,
+        end_detail=ended.detail if ended else "",
+        fault=ended.fault if ended else None,
+        messages=[
+            MessageResult(
+                message=m.message,
+                role=m.role,
+                speaker=m.speaker,
+                content=m.text,
+                operator=m.operator,
+                sent=talk.sent(m),
+            )
             for m in talk.messages
         ],
-        "latencies": [
-            {
-                "message": m.message,
-                "latency_ms": m.latency_ms,
-                "first_token_ms": m.first_token_ms,
-                "waited_ms": m.waited_ms,
-            }
+        latencies=[
+            LatencyResult(
+                message=m.message,
+                latency_ms=m.latency_ms,
+                first_token_ms=m.first_token_ms,
+                waited_ms=m.waited_ms,
+            )
             for m in talk.messages
             if m.role == "assistant"
         ],
-        "average_latency_ms": score.average_latency_ms if score else None,
-        "facts": [
-            {"fact": f.fact, "text": f.text, "message": f.message, "asked": f.asked} for f in talk.facts
-        ],
-        "guards": [
-            {"message": v.message, "rule": v.rule, "effect": v.effect, "mended": v.mended, "detail": v.detail}
+        average_latency_ms=scored.average_latency_ms if scored else None,
+        facts=[FactResult(fact=f.fact, text=f.text, message=f.message, asked=f.asked) for f in talk.facts],
+        guards=[
+            GuardResult(message=v.message, rule=v.rule, effect=v.effect, mended=v.mended, detail=v.detail)
             for v in talk.violations
         ],
-        "tone": verdict.tone if verdict else None,
-        "tasks": [task.model_dump(mode="json") for task in verdict.tasks] if verdict else [],
-        "judge_error": verdict.error if verdict else None,
-        "assertions": [
-            {
-                "title": check.title,
-                "weight": check.weight,
-                "status": check.status,
-                "observed": check.observed,
-                "expected": check.expected,
-                "error": check.error,
-                "warning": check.warning,
-            }
+        tone=verdict.tone if verdict else None,
+        tasks=[TaskResult(**task.model_dump(), unproved=task.unproved) for task in tasks],
+        unproved=verdict.unproved if verdict else 0,
+        judge_error=verdict.error if verdict else None,
+        assertions=[
+            AssertionResult(
+                **check.model_dump(
+                    include={"title", "weight", "status", "observed", "expected", "error", "warning"}
+                )
+            )
             for check in talk.latest_checks()
         ],
-    }
+    )

@@ -127,10 +127,12 @@ def test_judging_again_by_rules_keeps_old_and_new_side_by_side(finished: tuple[P
     done = run("runs", "rescore", recording.stem, "--rules", "--json", data_dir=data_dir)
     assert done.returncode == 0, done.stderr
     (found,) = json.loads(done.stdout)
-    assert [item["condition"] for item in found["rescored"]] == ["withheld", "supplied"]
-    for item in found["rescored"]:
-        assert item["score"] == item["score_before"], "the same judge says the same"
-        assert item["author"]
+    again = found["judged_again"]
+    assert [(item["condition"], item["recorded"], item["counts"]) for item in again] == [
+        ("withheld", True, False), ("withheld", False, True), ("supplied", True, False), ("supplied", False, True),
+    ]  # fmt: skip
+    assert again[0]["score"] == again[1]["score"], "the same judge says the same"
+    assert again[1]["author"]
     assert recording.read_bytes() == before
     assert {e["kind"] for e in events_of(overlay_path(recording))} == {
         "transcript_scored",
@@ -141,7 +143,7 @@ def test_judging_again_by_rules_keeps_old_and_new_side_by_side(finished: tuple[P
     as_json: dict[str, Any] = json.loads(
         run("runs", "show", recording.stem, "--json", data_dir=data_dir).stdout
     )
-    assert len(as_json["rescored"]) == 2
+    assert len(as_json["judged_again"]) == 4
 
 
 def test_a_model_that_judges_again_needs_a_key(finished: tuple[Path, Path]) -> None:

@@ -18,6 +18,7 @@ from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.evaluate.wiring.parts import SAMPLE_AGENT, assemble
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.live import is_live
+from bioeval_tui.record.overlay import in_force, read_overlay
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
@@ -76,7 +77,9 @@ def resume_spec(
 
 
 def owed_reruns(path: Path) -> int:
-    """Return how many trials evaluator, judge or infrastructure spoilt and no further trial has made up for yet.
+    """Return how many trials evaluator, judge or infrastructure spoilt and nothing has made up for yet.
+
+    A further trial does, and so does a later verdict where only the judge had failed.
 
     Raises:
         RecordingError: the recording cannot be read, or lacks its first event.
@@ -84,14 +87,22 @@ def owed_reruns(path: Path) -> int:
     state, started = _folded(path)
     events = read_recording(path, as_written=True).events
     asked = next((event.trials for event in events if isinstance(event, RunStarted)), started.trials)
-    return max(0, len(excluded_trials(state)) - (_trials(state, started) - asked))
+    now = in_force(state, read_overlay(path, as_written=True))
+    return max(0, len(excluded_trials(now)) - (_trials(state, started) - asked))
 
 
 def rerun_offer(path: Path) -> str:
-    """Return a sentence that offers to make up for spoilt trials; empty when there is nothing to offer."""
+    """Return what makes up for trials that could not be measured, in a sentence; empty when nothing is owed."""
     owed = owed_reruns(path)
     if not owed:
         return ""
+    state = in_force(_folded(path)[0], read_overlay(path, as_written=True))
+    lost = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]
+    if all(talk.verdict is not None and talk.verdict.error for talk in lost):
+        return (
+            f"{path.stem}: {plural(len(lost), 'conversation')} could not be judged; "
+            f"`bioeval-tui runs rescore {path.stem}` asks the judge again, and nobody else"
+        )
     return (
         f"{path.stem}: {plural(owed, 'trial')} could not be measured; "
         f"`bioeval-tui runs resume {path.stem} --rerun` adds as many and replaces none"

@@ -10,7 +10,11 @@ from bioeval_tui import score as composite
 from bioeval_tui.evaluate.prices import Prices
 from bioeval_tui.record import events
 from bioeval_tui.record.state import Change, ConversationState, RunState
-from bioeval_tui.report.words import TONE, number, verdict, why_no_score
+from bioeval_tui.report.judged_again import words
+from bioeval_tui.report.loading import LoadedRun, from_state
+from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.report.summary_words import summary_lines
+from bioeval_tui.report.words import DASH, TONE, number, verdict, why_no_score
 from bioeval_tui.text import clean, shorten
 
 CONDITION_TITLES = {"withheld": "facts withheld", "supplied": "facts supplied"}
@@ -109,10 +113,6 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
 
 
 def _summary_lines(state: RunState, prices: Prices | None) -> list[tuple[str, str]]:
-    from bioeval_tui.report.gate import from_state
-    from bioeval_tui.report.summary import summarise_runs
-    from bioeval_tui.report.summary_words import summary_lines
-
     run = from_state(state, prices=prices)
     return summary_lines(summarise_runs([run])[0]) if run is not None else []
 
@@ -170,3 +170,24 @@ def _print_assertions(talks: list[ConversationState], console: Console) -> None:
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))
     if rows:
         console.print(table)
+
+
+def print_judged_again(run: LoadedRun, console: Console) -> None:
+    """Print a table for each conversation that was judged again: tasks as rows, each verdict as a column."""
+    for again in run.judged_again.values():
+        console.print(Text(f"\njudged again: {again.where}", style="bold"))
+        table = Table("task", box=None, pad_edge=False)
+        for row in again.rows:
+            when = f"{row.at[:16].replace('T', ' ')} {row.author}" if row.at else "as recorded"
+            counts = " (counts)" if row.counts else ""
+            table.add_column(Text(f"{when}{counts}\n{row.judge}\n{row.prompt_words}"), justify="right")
+        titles = {task.task: task.title for row in again.rows for task in row.tasks}
+        for task, title in titles.items():
+            found = [next((each for each in row.tasks if each.task == task), None) for row in again.rows]
+            cells = (DASH if each is None else verdict(each) for each in found)
+            table.add_row(Text(shorten(f"{task} {title}", 60)), *map(Text, cells))
+        scores = (Text(number(row.score), style="bold") for row in again.rows)
+        table.add_row(Text("score", style="bold"), *scores)
+        console.print(table)
+    if run.judged_again:
+        console.print(Text(words(run.judged_again, len(run.state.conversations))), soft_wrap=True)

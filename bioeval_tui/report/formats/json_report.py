@@ -8,15 +8,13 @@ from typing import Any
 
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.comparison import Comparison, TurnComparison
-from bioeval_tui.report.costs import cost_dict, spent
-from bioeval_tui.report.judged_again import judged_again_dicts
+from bioeval_tui.report.costs import cost_dict
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.result import result_of
+from bioeval_tui.report.result import run_result
 from bioeval_tui.report.statistics.estimates import Estimate, Interval, Proportion
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.statistics.paired import Difference
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
-from bioeval_tui.report.view import versions
 
 VERSION = 1
 
@@ -26,18 +24,7 @@ def json_report(runs: Sequence[LoadedRun]) -> dict[str, Any]:
     return {
         "format": "bioeval-tui report",
         "version": VERSION,
-        "runs": [
-            {
-                **result_of(run.state),
-                "versions": dict(versions(run)),
-                "cost": cost_dict(spent((run, talk) for talk in run.state.conversations.values())),
-                "judged_again": judged_again_dicts(run.judged_again),
-                "reviewed": run.reviewed.to_dict() if run.reviewed else None,
-                "reviews": [asdict(review) for review in run.reviews],
-                "problems": [str(problem) for problem in run.problems],
-            }
-            for run in runs
-        ],
+        "runs": [run_result(run) for run in runs],
         "summary": [summary_dict(summary) for summary in summarise_runs(runs)],
     }
 
@@ -89,6 +76,8 @@ def comparison_dict(found: Comparison) -> dict[str, Any]:
     return {
         "a": found.a.run_id,
         "b": found.b.run_id,
+        "jobs": {"a": found.a.started.job_name, "b": found.b.started.job_name},
+        "models": {"a": found.a.started.model, "b": found.b.started.model},
         "measured": found.measured,
         "timing_refused": found.timing_refused or None,
         "notes": list(found.notes),

@@ -11,8 +11,9 @@ from bioeval_tui.record.state import ConversationKey, ConversationState, Message
 from bioeval_tui.report.loading import LoadedRun
 
 COLUMNS = (
-    "run_id", "job", "model", "condition", "trial", "turn", "user", "agent", "latency_ms", "waited_ms",
-    "first_token_ms", "tokens_in", "tokens_out", "failures", "facts", "assertions_passed", "assertions_failed",
+    "run_id", "job", "model", "condition", "trial", "turn", "user", "user_sent", "agent", "latency_ms",
+    "waited_ms", "first_token_ms", "tokens_in", "tokens_out", "failures", "facts", "assertions_passed",
+    "assertions_failed", "score", "unproved",
 )  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -40,7 +41,7 @@ def openai_lines(runs: Sequence[LoadedRun]) -> str:
 
 
 def turns_csv(runs: Sequence[LoadedRun]) -> str:
-    """Return one row a turn; times in ms, facts as their numbers.
+    """Return one row a turn; times in ms, facts as their numbers. `score` and `unproved` are the conversation's.
 
     A text that a spreadsheet would take for a formula gets an apostrophe in front.
     """
@@ -69,6 +70,7 @@ def _turn(talk: ConversationState, turn: int) -> list[object]:
     checked = [check for checks in talk.checks.values() for check in checks if check.after_turn == turn]
     return [
         user.text if user else None,
+        int(talk.sent(user)) if user else None,
         agent.text if agent else None,
         agent.latency_ms if agent else None,
         agent.waited_ms if agent else None,
@@ -79,6 +81,8 @@ def _turn(talk: ConversationState, turn: int) -> list[object]:
         _facts(said),
         sum(check.status == "passed" for check in checked),
         sum(check.status == "failed" for check in checked),
+        talk.score.score if talk.score else None,
+        talk.verdict.unproved if talk.verdict else None,
     ]
 
 

@@ -11,7 +11,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.overlay import (
     append_overlay,
     append_reviews,
-    fold_overlay,
+    in_force,
     judgings,
     last_seq,
     read_overlay,
@@ -44,13 +44,14 @@ def test_later_judgings_are_kept_in_order_beside_a_recording_that_does_not_chang
     append_overlay(path, verdict(3, 0.75, "ben"))
     overlay = read_overlay(path)
     assert last_seq(overlay) == 4
-    (same,) = judgings(overlay).by_conversation.values()
+    recorded_state = apply_all(RunState(), recorded())
+    (same,) = judgings(recorded_state, overlay).values()
     assert [(item.author, item.score.score if item.score else None) for item in same] == [
         ("ada", 0.25),
         ("ben", 0.75),
     ]
     assert same[0].verdict.prompts == {"p": "abc"}
-    state = fold_overlay(apply_all(RunState(), recorded()), overlay)
+    state = in_force(recorded_state, overlay)
     assert state.conversations[KEY].score.score == 0.75  # type: ignore[union-attr]
     assert path.read_bytes() == before
     assert stat.S_IMODE(overlay_path(path).stat().st_mode) == 0o600

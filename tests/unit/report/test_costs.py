@@ -11,8 +11,8 @@ from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.json_report import comparison_dict, json_report
 from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.result import result_with_cost
+from bioeval_tui.report.loading import LoadedRun, from_state
+from bioeval_tui.report.result import result_of, run_result
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import cost_words, dollars, token_words, why_unknown
 from tests.unit.report.recorded import Recorded, Talk
@@ -98,6 +98,6 @@ def test_every_report_and_comparison_says_tokens_and_cost() -> None:
 
 
 def test_the_printed_result_has_it_too() -> None:
-    found = result_with_cost(run().state, PRICES)
+    found = run_result(from_state(run().state, prices=PRICES))
     assert found["cost"]["dollars"] == 0.042
-    assert result_with_cost(RunState(), PRICES)["cost"] is None
+    assert result_of(RunState())["cost"] is None

@@ -12,7 +12,8 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import gate_markdown
-from bioeval_tui.report.gate import GateResult, GateRules, evaluate, from_state
+from bioeval_tui.report.gate import GateResult, GateRules, evaluate
+from bioeval_tui.report.loading import from_state
 from tests.unit.report.recorded import Recorded, Talk, scoring
 
 AWAY = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)

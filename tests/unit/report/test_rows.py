@@ -2,6 +2,58 @@
 
 from __future__ import annotations
 
-from bioeval_tui.report import rows
+from io import StringIO
+
+from rich.console import Console
+
+from bioeval_tui.record import events
+from bioeval_tui.record.state import apply_all
+from bioeval_tui.report.formats.console import print_score_card
+from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.formats.tables import turns_csv
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import run_result
 from bioeval_tui.tui.live import score_card_view
+from tests.unit.report.recorded import Recorded, Talk
+
+
+def test_screen_and_report_name_the_same_median_of_first_tokens() -> None:
+    run = Recorded([Talk(latencies_ms=(100.0, 100.0, 1900.0))]).loaded()  # each first token comes at the end
+    (row,) = [row for row in score_card_view.rows(run.state, 1) if row.label.text.strip() == "average answer"]
+    assert "median first token 0.1 s" in row.details["withheld"][0].text
+    table = markdown_report([run]).partition("## Response times")[2]
+    head, figures = [
+        line.split(" | ") for line in table.splitlines() if line.startswith("|") and "---" not in line
+    ][:2]
+    assert figures[head.index("median first token")] == "0.10 s"
+
+
+def unproved() -> LoadedRun:
+    """A run whose judge rests the task's score on words that nobody said."""
+    run = Recorded([Talk(tasks=(0.25,))], [Talk(tasks=(1.0,))]).loaded()
+    talk = run.state.conversations["withheld", 1]  # type: ignore[index]
+    assert talk.verdict is not None
+    (task,) = talk.verdict.tasks
+    quoted = task.model_copy(update={"evidence": (events.EvidenceQuoted(quote="I flew to Mars"),)})
+    apply_all(run.state, [talk.verdict.model_copy(update={"tasks": (quoted,), "seq": 999})])
+    return run
+
+
+def test_a_verdict_that_quotes_what_nobody_said_is_marked_wherever_it_is_shown() -> None:
+    run = unproved()
+    (task, *_) = score_card_view.rows(run.state, 1)
+    assert (task.cells["withheld"].text, task.cells["supplied"].text) == ("? 0.25", "✓ 1.00")
+    assert task.details["withheld"][0].text.startswith("unproved: ")
+    assert "✗ 0.25 unproved" in markdown_report([run])
+    assert "unproved</span>" in html_report([run])
+    assert "unproved, the judge quotes words that are not in the transcript" in junit_xml([run])
+    card = Console(file=StringIO(), width=200)
+    print_score_card(run.state, card)
+    assert "✗ 0.25 unproved" in card.file.getvalue()  # type: ignore[attr-defined]
+    result = run_result(run)
+    assert (result["unproved"], result["conditions"]["withheld"]["unproved"]) == (1, 1)
+    assert result["conditions"]["withheld"]["tasks"][0]["unproved"]
+    assert not result["conditions"]["supplied"]["tasks"][0]["unproved"]
+    assert turns_csv([run]).splitlines()[1].endswith(",1")

@@ -12,10 +12,10 @@ import pytest
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.wiring.rescore import Rescorer
 from bioeval_tui.record.events import write_event
-from bioeval_tui.record.overlay import judgings, read_overlay
+from bioeval_tui.record.overlay import read_overlay
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.report.formats.rescored import rescored_dicts
+from bioeval_tui.report.judged_again import judged_again_dicts
+from bioeval_tui.report.loading import load_run
 from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv
 from tests.unit.record.test_versions import GOLDEN
@@ -58,16 +58,16 @@ async def test_a_model_judges_again_and_its_prompt_is_identified(recording: Path
     assert len(server.received) == 2
     assert "Sydney" in server.received[0].text, "a judge always gets the facts"
     assert read_recording(recording) == before
-    state = apply_all(RunState(), read_recording(recording).events)
-    shown = rescored_dicts(state, judgings(read_overlay(recording)))
-    assert [(item["judge_before"], item["judge"], item["author"]) for item in shown] == [
-        ("rules", "another", "ada")
+    shown = judged_again_dicts(load_run(recording).judged_again)
+    assert [(item["judge"], item["author"], item["counts"]) for item in shown] == [
+        ("rules", None, False),
+        ("another", "ada", True),
     ] * 2
-    assert all(re.fullmatch(r"[0-9a-f]{64}", item["prompts"]["eval/score"]) for item in shown)
-    supplied = next(item for item in shown if item["condition"] == "supplied")
+    assert all(re.fullmatch(r"[0-9a-f]{64}", i["prompts"]["eval/score"]) for i in shown if not i["recorded"])
+    before, after = [item for item in shown if item["condition"] == "supplied"]
     # The parts that no judge decides are as recorded: timing 1, assertions 1; (1 + 2·0.5 + 4) / 7
-    assert (supplied["score_before"], supplied["score"]) == (1.0, 0.86)
-    assert [task["score_before"] for task in supplied["tasks"]] == [1.0, 1.0, 1.0]
+    assert (before["score"], after["score"]) == (1.0, 0.86)
+    assert [task["score"] for task in before["tasks"]] == [1.0, 1.0, 1.0]
 
 
 async def test_a_judge_that_gives_no_verdict_leaves_nothing_behind(recording: Path) -> None:

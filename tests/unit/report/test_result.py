@@ -1,0 +1,99 @@
+"""The result as JSON: one documented schema, with trial and mean told apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from bioeval_tui.cli.jobs import schema
+from bioeval_tui.record.state import RunState
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import RunResult, result_of, result_schema, run_result
+from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
+
+
+def test_a_conditions_score_is_the_mean_and_each_trial_stands_by_itself() -> None:
+    run = Recorded([scoring(0.2), scoring(0.6)], [scoring(1.0), scoring(1.0)]).loaded()
+    withheld = run_result(run)["conditions"]["withheld"]
+    assert withheld["score"] == 0.4
+    assert [(trial["trial"], trial["score"]) for trial in withheld["trials"]] == [(1, 0.2), (2, 0.6)]
+    assert "messages" not in withheld, "one trial's words must not pass for all of them"
+
+
+def test_a_trial_that_was_not_measured_leaves_no_mean_but_the_mean_of_the_others() -> None:
+    run = Recorded([scoring(0.2), Talk(tasks=None)]).loaded()
+    withheld = run_result(run)["conditions"]["withheld"]
+    assert withheld["score"] is None
+    assert (withheld["trials_used"], withheld["trials_held"], withheld["mean_of_used"]) == (1, 2, 0.2)
+
+
+def test_job_agent_and_model_are_named() -> None:
+    result = run_result(Recorded([scoring(0.5)], started={"model": "small", "batch_id": "b"}).loaded())
+    assert (result["job"], result["agent"], result["model"], result["batch_id"]) == (
+        "job",
+        "agent",
+        "small",
+        "b",
+    )
+
+
+def test_what_was_never_sent_is_marked() -> None:
+    messages = run_result(Recorded([Talk(unsent="I am a model")]).loaded())["conditions"]["withheld"][
+        "messages"
+    ]
+    assert [message["sent"] for message in messages] == [True, True, False]
+
+
+@pytest.mark.parametrize("keep", ["whole", "begun", "nothing"])
+def test_every_result_keeps_to_the_schema_that_is_printed(keep: str) -> None:
+    printed = CliRunner().invoke(schema, ["result"]).output
+    assert json.loads(printed) == json.loads(json.dumps(result_schema()))
+    if keep == "nothing":
+        result = result_of(RunState())
+    elif keep == "begun":
+        result = run_result(Recorded([Talk(ends=False, unsent="x")], trials=3).loaded())
+    else:
+        result = run_result(load_run(GOLDEN))
+    RunResult.model_validate_json(json.dumps(result), strict=True)  # the model that the schema was made of
+
+
+def field_tables() -> str:
+    """Return the tables of docs/reports.md, as the schema has them."""
+    schema_ = result_schema()
+    parts = {"A run (`RunResult`)": schema_}
+    for name in ("Condition", "Conversation", "Message", "Latency", "Task", "Quote", "Assertion", "Part", "Fact", "Guard"):
+        parts[f"`{name}Result`"] = schema_["$defs"][f"{name}Result"]
+    lines = []
+    for title, part in parts.items():
+        about = " ".join(part["description"].split()) if part is not schema_ else ""
+        lines += [f"{title}{': ' if about else ''}{about}", "", "| field | type | |", "|---|---|---|"]
+        lines += [
+            f"| `{name}` | {type_words(field)} | {' '.join(field.get('description', '').split())} |"
+            for name, field in part["properties"].items()
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def type_words(field: dict[str, Any]) -> str:
+    """Return a field's type in a few words."""
+    if "anyOf" in field:
+        return " or ".join(dict.fromkeys(map(type_words, field["anyOf"])))
+    if "$ref" in field:
+        return f"`{field['$ref'].rpartition('/')[2]}`"
+    if "enum" in field or "const" in field:
+        return ", ".join(f"`{value}`" for value in field.get("enum", [field.get("const")]))
+    if field.get("type") == "array":
+        return f"list of {type_words(field['items'])}"
+    if field.get("type") == "object" and isinstance(field.get("additionalProperties"), dict):
+        return f"object of {type_words(field['additionalProperties'])}"
+    return str(field.get("type", "any"))
+
+
+def test_the_documentation_has_every_field_of_the_schema() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
+    assert field_tables() in page, f"put these tables into docs/reports.md:\n{field_tables()}"
