@@ -62,7 +62,7 @@ def run_headless(
     prices = load_prices(settings.data_dir / FILE_NAME)
     if len(spec.runs) * spec.trials > 1:  # while they went on, nothing was kept of them
         paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
-        states, results = _fold_all(paths, prices, as_json=as_json, keep_words=gate.writes)
+        states, results = _fold_all(paths, prices, as_json=as_json, keep_words=bool(gate.files))
     else:
         results = [_result_text(states[0], prices)] if as_json else []
     loaded = _loaded(spec, settings, states)

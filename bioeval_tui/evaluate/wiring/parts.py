@@ -107,8 +107,8 @@ def assemble(
         judge=judge.identity,
         graph=graphs.describe(spec, settings),
     )
-    if plan.model in makers.judge_models() and not spec.sample_agent:
-        shown = clean_line(plan.model or "")
+    if makers.agent_model in makers.judge_models() and not spec.sample_agent:
+        shown = clean_line(makers.agent_model or "")
         warnings += (
             f"the judge is the agent's own model, {shown}: models tend to favour what they wrote themselves",
         )
@@ -154,19 +154,13 @@ def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
 def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     """Return how the run was asked for, as `evaluate.wiring.resume` reads it back."""
     return {
+        **spec.recorded(),
         "job_file": str(makers.job_dir.absolute() / Path(plan.job_path).name),
         "agent_url": None if spec.sample_agent else without_credentials(makers.agent_url),
-        "sample_agent": spec.sample_agent,
         "mode": spec.mode,
         "evaluator_model": makers.evaluator_model() if makers.job.evaluator.kind == "llm" else None,
         "judge_model": list(makers.judge_models()) or None,
         "models_host": makers.models_host() if makers.uses_models() else None,
-        "order": spec.order,
-        "parallel": spec.parallel,
-        "concurrency": spec.concurrency,
-        "requests_per_minute": spec.requests_per_minute,
-        "graph": spec.graph,
-        "keep_prompts": spec.keep_prompts,
     }
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal
 
 from bioeval_tui import __version__
 from bioeval_tui.grade.task_report import TaskReport
@@ -17,7 +16,6 @@ from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.tables import cell
 from bioeval_tui.report.words import DASH, medal_word, next_words
 
-MedalFormat = Literal["html", "md", "csv", "json"]
 COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",
     "above_median", "beats_human", "next_medal", "score_needed", "valid", "error", "submission_path", "created_at",
@@ -67,19 +65,6 @@ def tally(reports: Sequence[TaskReport]) -> Tally:
     )
 
 
-def medals_text(reports: Sequence[TaskReport], kind: MedalFormat, reviews: Sequence[str] = ()) -> str:
-    """Return the reports in a format; `reviews` says for each what its reviewers do, where somebody did.
-
-    JSON holds the reports as they were published, without it.
-    """
-    if kind == "json":
-        return medals_json(reports)
-    make: dict[MedalFormat, Callable[[Sequence[TaskReport], Sequence[str]], str]] = {
-        "html": medals_html, "md": medals_markdown, "csv": medals_csv,
-    }  # fmt: skip
-    return make[kind](reports, reviews or [""] * len(reports))
-
-
 def medals_html(reports: Sequence[TaskReport], reviews: Sequence[str] = ()) -> str:
     """Return one self-contained HTML file: the tally, a table, and a card with its scale for each report."""
     return (
@@ -96,8 +81,9 @@ def medals_html(reports: Sequence[TaskReport], reviews: Sequence[str] = ()) -> s
     )
 
 
-def medals_markdown(reports: Sequence[TaskReport], reviews: Sequence[str]) -> str:
+def medals_markdown(reports: Sequence[TaskReport], reviews: Sequence[str] = ()) -> str:
     """Return a heading, the tally and a table."""
+    reviews = reviews or [""] * len(reports)
     rows = [
         [
             escape(report.task_id),
@@ -117,8 +103,9 @@ def medals_markdown(reports: Sequence[TaskReport], reviews: Sequence[str]) -> st
     return "\n".join(["# Medals", "", f"{tally(reports).words}.", "", *table(head, rows), ""])
 
 
-def medals_csv(reports: Sequence[TaskReport], reviews: Sequence[str]) -> str:
+def medals_csv(reports: Sequence[TaskReport], reviews: Sequence[str] = ()) -> str:
     """Return a row for each report; what a spreadsheet would take for a formula gets an apostrophe in front."""
+    reviews = reviews or [""] * len(reports)
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -136,8 +123,8 @@ def medals_csv(reports: Sequence[TaskReport], reviews: Sequence[str]) -> str:
     return file.getvalue()
 
 
-def medals_json(reports: Sequence[TaskReport]) -> str:
-    """Return a list of the reports as they were published."""
+def medals_json(reports: Sequence[TaskReport], reviews: Sequence[str] = ()) -> str:
+    """Return a list of the reports as they were published, without what reviewers say."""
     return json.dumps([report.to_dict() for report in reports], indent=2, ensure_ascii=False) + "\n"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
+from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medal_table_view import Entry, MedalTable
@@ -35,7 +36,7 @@ MEDAL_KEYS: list[BindingType] = [
     Binding("v", "review", "review", tooltip="Accept the grading, or mark submissions, of the rows shown"),
     Binding("d", "doctor", "doctor", tooltip="Everything that is wrong with this file"),
     Binding("c", "columns", "columns", tooltip="Choose the columns that are shown"),
-    Binding("x", "export", "export", tooltip="Write the rows that are shown as CSV or Markdown"),
+    Binding("x", "export", "export", tooltip="Write the rows that are shown"),
     Binding("y", "copy", "copy", tooltip="Copy this row"),
     Binding("escape", "back", "back", tooltip="Clear the filter, then go back"),
 ]
@@ -264,15 +265,14 @@ class MedalsKeys(BaseScreen):
         folder = self.bioeval.folder
         self.app.push_screen(ExportDialog(len(self.table.visible), folder), self._export)
 
-    def _export(self, chosen: export_view.Format | None) -> None:
+    def _export(self, chosen: Format | None) -> None:
         if chosen is None:
             return
         values = (medals_view.exported(entry.row) for entry in self.table.visible)
-        write = export_view.as_csv if chosen == "csv" else export_view.as_markdown
         folder: Path = self.bioeval.folder
         try:
-            text = write(medals_view.EXPORTED, values)
-            path = export_view.save(text, folder, "bioeval-tui-medals", chosen, datetime.now())
+            text = str(chosen.write("table", medals_view.EXPORTED, values))
+            path = export_view.save(text, folder, "bioeval-tui-medals", chosen.endings[0], datetime.now())
         except OSError as error:
             self.tell(
                 f"The table could not be written to {home_relative(folder)}: {error.strerror}", bad=True

@@ -11,9 +11,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.report.formats.registry import Format, format_of, holding
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.shared.dialog import Dialog
-from bioeval_tui.tui.shared.export_view import Format
 
 
 class ExportDialog(Dialog[Format]):
@@ -22,8 +22,10 @@ class ExportDialog(Dialog[Format]):
     NAME: ClassVar[str] = "Export"
     HEADING: ClassVar[str] = "Export the table"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "choose('csv')", "CSV", tooltip="Comma-separated values, numbers unrounded"),
-        Binding("m", "choose('md')", "Markdown", tooltip="A Markdown table"),
+        *(
+            Binding(found.name[0], f"choose('{found.name}')", found.name, tooltip=found.about)
+            for found in holding("table")
+        ),
         Binding("escape", "close", "close", tooltip="Write nothing"),
     ]
     DEFAULT_CSS = """
@@ -40,6 +42,6 @@ class ExportDialog(Dialog[Format]):
         sentence = f"{plural(self._rows, 'row')} as shown, into {home_relative(self._folder)}"
         yield Static(Content(sentence), markup=False)
 
-    def action_choose(self, chosen: Format) -> None:
+    def action_choose(self, name: str) -> None:
         """Close with the format."""
-        self.dismiss(chosen)
+        self.dismiss(format_of(name))

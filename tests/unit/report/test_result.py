@@ -65,7 +65,18 @@ def field_tables() -> str:
     """Return the tables of docs/reports.md, as the schema has them."""
     schema_ = result_schema()
     parts = {"A run (`RunResult`)": schema_}
-    for name in ("Condition", "Conversation", "Message", "Latency", "Task", "Quote", "Assertion", "Part", "Fact", "Guard"):
+    for name in (
+        "Condition",
+        "Conversation",
+        "Message",
+        "Latency",
+        "Task",
+        "Quote",
+        "Assertion",
+        "Part",
+        "Fact",
+        "Guard",
+    ):
         parts[f"`{name}Result`"] = schema_["$defs"][f"{name}Result"]
     lines = []
     for title, part in parts.items():
