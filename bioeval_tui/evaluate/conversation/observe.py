@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,9 +18,11 @@ from bioeval_tui.evaluate.conversation.transcript import Transcript
 from bioeval_tui.evaluate.job.models import Assertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.evaluate.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
 from bioeval_tui.record import events
-from bioeval_tui.text import clean_line, clean_value, compact_json, is_large
+from bioeval_tui.text import clean_line, clean_value, compact_json, is_large, shorten
 
 MAX_STATE = 1_000_000
+MOST_PLACES = 3
+"""So many places at which two states differ are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,34 @@ class Observation:
     error: str | None = None
     unseen: bool = False
     digest: str = ""
+
+
+def what_differs(one: Observation, other: Observation) -> str:
+    """Return how two starting states differ, and what makes them the same, in a sentence."""
+    found = []
+    if (one.graph.digest if one.graph else "") != (other.graph.digest if other.graph else ""):
+        found.append("the graph differs: a setup that clears it makes them the same")
+    if one.object_context != other.object_context:
+        places = list(_places(one.object_context, other.object_context, ""))
+        more = f" and {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
+        where = ", ".join(places[:MOST_PLACES]) + more
+        found.append(
+            f"the agent's object context differs at {where}: it must not hold what every session has of its own, "
+            "such as an id or a time, nor what an earlier session left"
+        )
+    return "; ".join(found)
+
+
+def _places(one: Any, other: Any, where: str) -> Iterator[str]:
+    """Yield where two values differ, as paths."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {**one, **other}:
+            yield from _places(one.get(key), other.get(key), f"{where}.{key}" if where else str(key))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, (left, right) in enumerate(zip(one, other, strict=True)):
+            yield from _places(left, right, f"{where}[{number}]")
+    elif one != other:
+        yield f"`{shorten(clean_line(where), 80)}`" if where else "its whole"
 
 
 class Observer:

@@ -15,7 +15,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluate.conversation import verdicts as scoring
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter, Emitter
-from bioeval_tui.evaluate.conversation.observe import Observation
+from bioeval_tui.evaluate.conversation.observe import Observation, what_differs
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups
 from bioeval_tui.evaluate.conversation.retry import with_retries
@@ -194,9 +194,8 @@ class _Run:
         if unseen is not None and len(self.plan.conditions) > 1:
             self.not_clean(f"a starting state could not be observed: {unseen}")
         elif len({start.digest for start in starts}) > 1:
-            self.not_clean(
-                "the conditions did not start from the same state; a setup that clears the graph makes them"
-            )
+            why = what_differs(*starts[:2])
+            self.not_clean(f"the conditions did not start from the same state{f'; {why}' if why else ''}")
 
     def not_clean(self, message: str) -> None:
         """Mark the run: the conditions cannot be compared."""
