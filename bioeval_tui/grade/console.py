@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.consoles import plain_console
+from bioeval_tui.consoles import QuietConsole, plain_console
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.text import clean, clean_line, plural, shorten
 
@@ -38,7 +38,7 @@ LISTED = 10
 
 
 def _out() -> Console:
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return QuietConsole(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class _Rate(ProgressColumn):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from rich.table import Table
 from rich.text import Text
@@ -26,3 +30,21 @@ def test_piped_lines_and_cells_stay_whole(
     assert len([line for line in out.splitlines() if LONG in line]) == 2
     plain_console(stderr=True).print(LONG)
     assert capsys.readouterr().err == f"{LONG}\n"
+
+
+def test_a_reader_that_is_gone_neither_stops_the_work_nor_changes_the_exit_code() -> None:
+    code = (
+        "import sys\n"
+        "from bioeval_tui.consoles import plain_console\n"
+        "from bioeval_tui.report.formats.console import say\n"
+        "for stderr in (False, True):\n"
+        "    console = plain_console(stderr=stderr)\n"
+        "    for number in range(5000):\n"
+        "        console.print('line'); say(console, 'line')\n"
+        "sys.exit(7)\n"
+    )
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-c", code], stdout=write, stderr=write, timeout=60, check=False)
+    os.close(write)
+    assert done.returncode == 7
