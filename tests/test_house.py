@@ -100,7 +100,7 @@ KNOWN_CIRCLES: list[set[str]] = [
 ]
 """The circles that are still to be cut. Take one off the list when it is gone; never add one."""
 
-MOST_FUNCTION_LEVEL_IMPORTS = 476
+MOST_FUNCTION_LEVEL_IMPORTS = 455
 """How many imports stand inside functions. Lower it with each one that moves to the top of its file."""
 
 

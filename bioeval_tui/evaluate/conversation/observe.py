@@ -45,8 +45,7 @@ def what_differs(one: Observation, other: Observation) -> str:
     found = []
     if (one.graph.digest if one.graph else "") != (other.graph.digest if other.graph else ""):
         found.append("the graph differs: a setup that clears it makes them the same")
-    if one.object_context != other.object_context:
-        places = list(_places(one.object_context, other.object_context, ""))
+    if places := list(_places(_compared(one.object_context), _compared(other.object_context), "")):
         more = f" and {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
         where = ", ".join(places[:MOST_PLACES]) + more
         found.append(
@@ -250,18 +249,20 @@ def _taken_in(
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None, str]:
     """Return the context cleaned, the context as it is kept (None when too large), and the state's digest."""
     cleaned: dict[str, Any] | None = None if context is None else clean_value(context, 100_000)
-    parts = {
-        "resources": sorted(compact_json(item) for item in _items((cleaned or {}).get("resources"))),
-        "functions": sorted(compact_json(item) for item in _items((cleaned or {}).get("functions"))),
-        "graph": graph.digest if graph else None,
-    }
+    compared = {name: [compact_json(item) for item in items] for name, items in _compared(cleaned).items()}
+    parts = {**compared, "graph": graph.digest if graph else None}
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     small = cleaned is None or len(compact_json(cleaned)) <= MAX_STATE
     return cleaned, cleaned if small else None, digest
 
 
-def _items(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _compared(context: dict[str, Any] | None) -> dict[str, list[Any]]:
+    """Return what of an object context tells two states apart, in an order of its own."""
+    found = {name: (context or {}).get(name) for name in ("resources", "functions")}
+    return {
+        name: sorted(items, key=compact_json) if isinstance(items, list) else []
+        for name, items in found.items()
+    }
 
 
 def _bounded_value(value: Any) -> Any:
