@@ -72,9 +72,9 @@ async def test_a_run_is_asked_for_started_and_shown(size: tuple[int, int]) -> No
     path = Path("/home/ada/jobs/variant_triage.yml")
     assert services.started == [
         RunRequest(
-            (path,),
-            "http://a:1",
-            ("m1", "m2"),
+            jobs=(path,),
+            agent_url="http://a:1",
+            models=("m1", "m2"),
             evaluator_model="big",
             judge_model=("j1", "j2"),
             trials=3,
