@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -17,8 +18,11 @@ UNBOUND = 10_000
 """Columns where the output goes to a file or another program: what reads it wants whole lines."""
 
 
-class CleanConsole(Console):
-    """A console whose text, whatever it is rendered from, cannot act on a terminal."""
+class PlainConsole(Console):
+    """A console whose text, whatever it is rendered from, cannot act on a terminal.
+
+    It falls silent when its reader is gone (`… | head -1`): the work continues, and its exit code holds.
+    """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render as Rich does, with every piece of text cleaned."""
@@ -29,6 +33,11 @@ class CleanConsole(Console):
             else:
                 yield Segment(clean(text), style)
 
+    def on_broken_pipe(self) -> None:
+        """Write no more."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
 
 def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
     """Return a console on stdout (or stderr) that takes nothing for markup, a number or an emoji, and cleans.
@@ -38,7 +47,7 @@ def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
     """
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else UNBOUND
-    return CleanConsole(
+    return PlainConsole(
         stderr=stderr, width=width, highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap
     )
 

@@ -1,4 +1,4 @@
-"""An evaluation is also a test: the fixture `bioeval`.
+"""An evaluation is also a test: the fixtures `bioeval` and `bioeval_session`.
 
     def test_agent(bioeval):
         bioeval.run("job.yml", agent_url="http://127.0.0.1:8081").assert_score(0.8)
@@ -10,15 +10,21 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import comb
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from bioeval_tui.isolation import program_command
+
+CONDITIONS = ("withheld", "supplied")
+NotMeasured = Literal["fail", "skip"]
+INI = "bioeval_not_measured"
 
 
 @dataclass(frozen=True)
@@ -28,10 +34,12 @@ class Evaluation:
     report: dict[str, Any]
     talk: str
     """What the program said while it ran."""
+    not_measured: NotMeasured = "fail"
+    """What becomes of a test whose scores could not be measured."""
 
     @property
     def runs(self) -> list[dict[str, Any]]:
-        """One result for each job and model."""
+        """One result for each job and model (`bioeval-tui schema result` describes it)."""
         found: list[dict[str, Any]] = self.report["runs"]
         return found
 
@@ -48,63 +56,87 @@ class Evaluation:
 
     def condition(self, name: str) -> dict[str, Any]:
         """Return the statistics of `withheld` or `supplied` over all trials of the first agent and model."""
-        found: dict[str, Any] = self.report["summary"][0]["conditions"][name]
-        return found
+        _known(name)
+        held: dict[str, dict[str, Any]] = self.report["summary"][0]["conditions"]
+        if name not in held:
+            raise ValueError(f"facts {name} were not held; the run holds facts {' and '.join(held)}")
+        return held[name]
 
     def assert_score(self, bar: float, *, condition: str | None = None) -> Evaluation:
-        """Fail the test when the mean of both conditions, or of one, is below `bar` or was not measured."""
+        """Fail the test unless each job, with each model, reaches `bar`: its mean of both conditions, or of one.
+
+        Raises:
+            ValueError: there is no such condition.
+        """
         __tracebackhide__ = True
-        held = {name for summary in self.report["summary"] for name in summary["conditions"]}
-        if condition is None and len(held) == 1:
-            (only,) = held
-            pytest.fail(
-                f"the mean needs both conditions, and only facts {only} are held: "
-                f"write assert_score({bar:g}, condition={only!r})",
-                pytrace=False,
-            )
-        means = [
-            (name, found["score"]["mean"])
-            for summary in self.report["summary"]
-            for name, found in summary["conditions"].items()
-            if condition in (None, name)
-        ]
-        if not means or any(mean is None for _, mean in means):
-            pytest.fail(f"the score could not be measured\n{self.why()}", pytrace=False)
-        values = [mean for _, mean in means] if condition else [sum(mean for _, mean in means) / len(means)]
-        if min(values) < bar - 1e-12:
-            what = f"facts {condition}" if condition else "the mean of both conditions"
-            pytest.fail(f"{what} scored {min(values):.2f}, the bar is {bar:g}\n{self.why()}", pytrace=False)
+        for run, held in self._held(condition):
+            if condition is None and len(held) == 1:
+                pytest.fail(
+                    f"the mean needs both conditions, and only facts {held[0]} are held: "
+                    f"write assert_score({bar:g}, condition={held[0]!r})",
+                    pytrace=False,
+                )
+            wanted = CONDITIONS if condition is None else (condition,)
+            means = [_mean(run, name) for name in wanted]
+            known = [mean for mean in means if mean is not None]
+            if len(known) < len(wanted):
+                self._not_measured(f"{_name(run)}: the score could not be measured")
+            single = condition is None and all(len(_trials(run, name)) == 1 for name in CONDITIONS)
+            value = run["score"] if single else fmean(known)
+            if value < bar - 1e-12:
+                what = f"facts {condition}" if condition else "the mean of both conditions"
+                pytest.fail(
+                    f"{_name(run)}: {what} scored {value:.2f}, the bar is {bar:g}\n{self.why()}",
+                    pytrace=False,
+                )
         return self
 
     def assert_assertions(self, *, condition: str | None = None) -> Evaluation:
-        """Fail the test when an assertion of the job does not hold at the end, or could not be checked.
+        """Fail the test when an assertion of a job does not hold at the end, or could not be checked.
 
         Without `condition` both are looked at.
+
+        Raises:
+            ValueError: there is no such condition.
         """
         __tracebackhide__ = True
-        missed = [
-            f"{run['job']}, facts {name}: {check['title']} ({check['error'] or check['status'].replace('_', ' ')})"
-            for run in self.runs
-            for name, held in run["conditions"].items()
-            if condition in (None, name)
-            for talk in ((held or {}).get("trials") or [held or {}])
-            for check in talk.get("assertions", ())
+        checks = [
+            (f"{_name(run)}, facts {name}: {check['title']}", check)
+            for run, held in self._held(condition)
+            for name in held
+            for talk in _trials(run, name)
+            for check in talk["assertions"]
             if check["status"] != "passed"
         ]
-        if missed:
-            pytest.fail("\n".join(["assertions that do not hold:", *missed, self.why()]), pytrace=False)
+        failed = [
+            f"{where} ({check['error'] or 'failed'})"
+            for where, check in checks
+            if check["status"] == "failed"
+        ]
+        if failed:
+            pytest.fail("\n".join(["assertions that do not hold:", *failed, self.why()]), pytrace=False)
+        if checks:
+            missed = [f"{where} ({check['error'] or 'not measured'})" for where, check in checks]
+            self._not_measured("\n".join(["assertions that could not be checked:", *missed]))
         return self
 
-    def assert_pass_k(self, k: int, bar: float) -> Evaluation:
-        """Fail the test when pass^k of a condition is below `bar`, or when there were fewer than `k` trials."""
+    def assert_pass_k(self, k: int, bar: float, *, condition: str | None = None) -> Evaluation:
+        """Fail the test unless pass^k over the tasks of each job reaches `bar`, under each condition or one.
+
+        Fewer than `k` trials that count are not a measurement.
+
+        Raises:
+            ValueError: there is no such condition.
+        """
         __tracebackhide__ = True
-        for summary in self.report["summary"]:
-            for name, found in summary["conditions"].items():
-                value = found["pass_k"].get(str(k))
-                if value is None or value < bar - 1e-12:
-                    shown = "not defined: too few trials" if value is None else f"{value:.2f}"
+        for run, held in self._held(condition):
+            for name in held:
+                value, where = _pass_k(run, name, k), f"{_name(run)}, facts {name}"
+                if value is None:
+                    self._not_measured(f"{where}: pass^{k} is not defined: too few trials")
+                elif value < bar - 1e-12:
                     pytest.fail(
-                        f"facts {name}: pass^{k} is {shown}, the bar is {bar:g}\n{self.why()}", pytrace=False
+                        f"{where}: pass^{k} is {value:.2f}, the bar is {bar:g}\n{self.why()}", pytrace=False
                     )
         return self
 
@@ -112,47 +144,95 @@ class Evaluation:
         """Return the scores with their reasons, and where to look on."""
         lines = []
         for run in self.runs:
-            for name, held in run["conditions"].items():
-                talk = held or {}
-                reason = f" ({talk['reason']})" if talk.get("reason") else ""
-                lines.append(f"  {run['job']}, facts {name}: score {talk.get('score')}{reason}")
+            for name in run["conditions"]:
+                for talk in _trials(run, name):
+                    reason = f" ({talk['reason']})" if talk["reason"] else ""
+                    lines.append(
+                        f"  {_name(run)}, facts {name}, trial {talk['trial']}: score {talk['score']}{reason}"
+                    )
             lines.append(f"  bioeval-tui runs show {run['run_id']}")
         return "\n".join(lines)
+
+    def _held(self, condition: str | None) -> Iterator[tuple[dict[str, Any], list[str]]]:
+        """Yield each run with those of its conditions that are asked for."""
+        if condition is not None:
+            _known(condition)
+        for run in self.runs:
+            held = list(run["conditions"])
+            if condition is not None and condition not in held:
+                raise ValueError(
+                    f"{_name(run)}: facts {condition} were not held, only facts {' and '.join(held)}"
+                )
+            yield run, held if condition is None else [condition]
+
+    def _not_measured(self, why: str) -> None:
+        """End the test as `bioeval_not_measured` says: what could not be measured is no verdict on the agent."""
+        __tracebackhide__ = True
+        said = f"not measured: {why}\n{self.why()}"
+        if self.not_measured == "skip":
+            pytest.skip(said)
+        pytest.fail(said, pytrace=False)
+
+
+def _known(condition: str) -> None:
+    if condition not in CONDITIONS:
+        raise ValueError(f"there is no condition {condition!r}; the conditions are 'withheld' and 'supplied'")
+
+
+def _name(run: dict[str, Any]) -> str:
+    return " · ".join(part for part in (run["job"], run["model"]) if part)
+
+
+def _trials(run: dict[str, Any], condition: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (run["conditions"].get(condition) or {}).get("trials", [])
+    return found
+
+
+def _mean(run: dict[str, Any], condition: str) -> float | None:
+    """Return the mean over the trials that have a score."""
+    scores = [talk["score"] for talk in _trials(run, condition) if talk["score"] is not None]
+    return fmean(scores) if scores else None
+
+
+def _pass_k(run: dict[str, Any], condition: str, k: int) -> float | None:
+    """Return how likely `k` trials all pass, averaged over the tasks: C(passed, k) / C(trials, k)."""
+    counted = [talk["tasks"] for talk in _trials(run, condition) if talk["score"] is not None]
+    if len(counted) < k or not counted[0]:
+        return None
+    passed = [sum(tasks[number]["passed"] for tasks in counted) for number in range(len(counted[0]))]
+    return fmean(comb(count, k) / comb(len(counted), k) for count in passed)
 
 
 class Bioeval:
     """Runs jobs with the installed program, in a process of its own."""
 
-    def __init__(self, folder: Path, timeout_s: float = 3600.0) -> None:
-        """`folder` is where job files are looked for: the test's own."""
+    def __init__(self, folder: Path, timeout_s: float = 3600.0, not_measured: NotMeasured = "fail") -> None:
+        """`folder` is where job files are looked for."""
         self.folder = folder
         self.timeout_s = timeout_s
+        self.not_measured = not_measured
 
     def run(
-        self,
-        *jobs: str | Path,
-        agent_url: str | None = None,
-        models: Sequence[str] = (),
-        repeat: int = 1,
-        concurrency: int | None = None,
-        rehearsal: bool = False,
-        seed: int | None = None,
-        options: Sequence[str] = (),
+        self, *jobs: str | Path, models: Sequence[str] = (), options: Sequence[str] = (), **asked: Any
     ) -> Evaluation:
         """Hold the conversations of the jobs and return what came out.
 
-        `options` are further options of `bioeval-tui run`. The test fails when the program could not run.
+        Every option of `bioeval-tui run` is a keyword: `agent_url="…"`, `repeat=3`, `rehearsal=True`. `options` are
+        further ones as they are written there. The test fails when the program could not run.
         """
         __tracebackhide__ = True
         arguments = [str(self.folder / job) for job in jobs]
-        for model in models:
-            arguments += ["--model", model]
-        for name, value in (("--agent-url", agent_url), ("--concurrency", concurrency), ("--seed", seed)):
-            arguments += [name, str(value)] if value is not None else []
-        arguments += ["--repeat", str(repeat), *(["--rehearsal"] if rehearsal else []), *options]
+        for name, value in {"model": models, **asked}.items():
+            option = f"--{name.replace('_', '-')}"
+            if isinstance(value, bool):
+                arguments += [option] if value else []
+            elif isinstance(value, list | tuple):
+                arguments += [part for one in value for part in (option, str(one))]
+            elif value is not None:
+                arguments += [option, str(value)]
         with TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
-            command = program_command("run", *arguments, "--headless", f"--json={report}")
+            command = program_command("run", *arguments, *options, "--headless", f"--json={report}")
             try:
                 done = subprocess.run(  # noqa: S603 - our own program, no shell
                     command, capture_output=True, text=True, timeout=self.timeout_s, check=False,
@@ -164,10 +244,30 @@ class Bioeval:
                 pytest.fail(
                     f"bioeval-tui could not run (exit {done.returncode})\n{done.stderr}", pytrace=False
                 )
-            return Evaluation(json.loads(report.read_text(encoding="utf-8")), done.stderr)
+            return Evaluation(json.loads(report.read_text(encoding="utf-8")), done.stderr, self.not_measured)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the ini option that says what becomes of a test whose scores could not be measured."""
+    parser.addini(INI, "fail or skip a test whose scores could not be measured", default="fail")
 
 
 @pytest.fixture
 def bioeval(request: pytest.FixtureRequest) -> Bioeval:
     """Run evaluation jobs: `bioeval.run("job.yml").assert_score(0.8)`. Paths are relative to the test's file."""
-    return Bioeval(request.path.parent)
+    return Bioeval(request.path.parent, not_measured=_choice(request.config))
+
+
+@pytest.fixture(scope="session")
+def bioeval_session(request: pytest.FixtureRequest) -> Bioeval:
+    """Run evaluation jobs once for many tests, from a fixture of any scope. Paths are relative to pytest's rootdir."""
+    return Bioeval(request.config.rootpath, not_measured=_choice(request.config))
+
+
+def _choice(config: pytest.Config) -> NotMeasured:
+    chosen = config.getini(INI)
+    if chosen == "skip":
+        return "skip"
+    if chosen == "fail":
+        return "fail"
+    raise pytest.UsageError(f"{INI} = {chosen}: write fail or skip")

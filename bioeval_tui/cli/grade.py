@@ -13,10 +13,10 @@ import click
 
 from bioeval_tui.consoles import print_json, say
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.report.formats.registry import choose, names
 
 if TYPE_CHECKING:
     from bioeval_tui.grade import GraderPool, Outcome, Registry
-    from bioeval_tui.report.formats.medal_pages import MedalFormat
 
 DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
@@ -447,12 +447,12 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
 @click.option("--json", "as_json", is_flag=True, help="Print a list of reports.")
 @click.option("--table", is_flag=True, help="Print a table even in a terminal.")
 @click.option(
-    "--format", "kind", type=click.Choice(["html", "md", "csv", "json"]),
+    "--format", "kind", type=click.Choice(names("medals")),
     help="What to write [by the name of --output].",
 )  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
 def medals(
-    reports: tuple[Path, ...], as_json: bool, table: bool, kind: MedalFormat | None, output: Path | None
+    reports: tuple[Path, ...], as_json: bool, table: bool, kind: str | None, output: Path | None
 ) -> int:
     """Show graded reports (of this program, BioML-bench or MLE-bench; files or folders) as a medal table.
 
@@ -463,20 +463,19 @@ def medals(
     from bioeval_tui.record.masking.current import current
     from bioeval_tui.record.report_reviews import marks_at
 
-    if output is not None and kind is None:
-        kind = _kind_by_name(output)
     found = [(path, load_outcomes(path)) for path in reports]
     reviews = [words for path, some in found for words in marks_at(path, some.reports)]
     loaded = current().value([report for _, some in found for report in some.reports])
     failed = current().value([item for _, some in found for item in some.not_graded])
-    if kind is not None or as_json:
+    if kind is not None or output is not None:
         from bioeval_tui.report.files import write_or_print
-        from bioeval_tui.report.formats.medal_pages import medals_dicts, medals_text
 
-        if as_json:
-            print_json(medals_dicts(loaded, failed))
-        elif kind is not None:
-            write_or_print(medals_text(loaded, kind, reviews, failed), output)
+        write_or_print(choose(output, kind, "medals").write("medals", loaded, reviews, failed), output)
+        return ExitCode.OK
+    if as_json:
+        from bioeval_tui.report.formats.medal_pages import medals_dicts
+
+        print_json(medals_dicts(loaded, failed))
         return ExitCode.OK
     if not table and sys.stdout.isatty() and sys.stdin.isatty():
         from bioeval_tui.cli.open_screen import show_medals
@@ -488,15 +487,6 @@ def medals(
 
     medal_table(loaded, reviews, failed)
     return ExitCode.OK
-
-
-def _kind_by_name(output: Path) -> MedalFormat:
-    kinds: dict[str, MedalFormat] = {
-        ".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".json": "json",
-    }  # fmt: skip
-    if output.suffix not in kinds:
-        raise UsageError(f"{output}: end the name in .html, .md, .csv or .json, or give --format")
-    return kinds[output.suffix]
 
 
 COMMANDS: list[click.Command] = [grade, grade_sample, validate, tasks, medals]

@@ -20,6 +20,7 @@ from bioeval_tui.evaluate.engine.loop import run_fairly
 from bioeval_tui.evaluate.engine.resume import excluded_trials
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluate.prices import FILE_NAME, Prices, load_prices
+from bioeval_tui.evaluate.wiring.resume import rerun_offer
 from bioeval_tui.evaluate.wiring.start import ends_of, hosts_of, prepare_batch, run_prepared
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import CHUNK, LineReader, follow
@@ -62,7 +63,7 @@ def run_headless(
     prices = load_prices(settings.data_dir / FILE_NAME)
     if len(spec.runs) * spec.trials > 1:  # while they went on, nothing was kept of them
         paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
-        states, results = _fold_all(paths, prices, as_json=as_json, keep_words=gate.writes)
+        states, results = _fold_all(paths, prices, as_json=as_json, keep_words=bool(gate.files))
     else:
         results = [_result_text(states[0], prices)] if as_json else []
     loaded = _loaded(spec, settings, states)
@@ -181,8 +182,6 @@ def _say_how_to_resume(states: Sequence[RunState], console: Console) -> None:
 
 
 def _offer_reruns(states: Sequence[RunState], settings: Settings, console: Console) -> None:
-    from bioeval_tui.evaluate.wiring.resume import rerun_offer
-
     for state in states:
         if state.started is not None and not _stopped(state) and excluded_trials(state):
             offer = rerun_offer(recording_path(settings.runs_dir, state.started.run_id))

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval_tui.cli.thresholds import with_bars
+from bioeval_tui.cli.run_options import OPTIONS, request_of, with_options
+from bioeval_tui.cli.thresholds import JsonFileCommand, gate_files, with_bars, with_gate_files_and_json
 from bioeval_tui.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bioeval_tui.evaluate.engine.spec import EngineSpec
     from bioeval_tui.settings import Settings
 
@@ -30,44 +29,29 @@ DEFAULT_JOB = "data/eval/agent.yml"
 @click.option("--json", "as_json", is_flag=True, help="With --headless: print one JSON object.")
 @click.option("--llm", is_flag=True, help="Evaluator and judge are models (needs OPENAI_API_KEY).")
 @click.option("--neo4j", is_flag=True, help="Keep the agent's graph in Neo4j (NEO_URI, NEO_PASSWORD).")
-@click.option("--seed", type=int, help="Seed of everything that is drawn.")
+@with_options("seed")
 def demo(headless: bool, as_json: bool, llm: bool, neo4j: bool, seed: int | None) -> int:
     """Watch it work: the sample agent, evaluated live. Offline, no key, no server to start.
 
     Without --llm this is a rehearsal: a script plays the user and rules judge the transcript.
     """
-    from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
-    from bioeval_tui.record.paths import new_run_id
+    from bioeval_tui.evaluate.engine.spec import RunRequest, spec_of
     from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
     from bioeval_tui.settings import Settings
 
     settings = Settings.from_environment()
-    spec = EngineSpec(
-        runs=(RunSpec(new_run_id(), str(sample_jobs() / DEMO_JOB)),),
+    request = RunRequest(
+        jobs=(sample_jobs() / DEMO_JOB,),
         sample_agent=True,
         mode="llm" if llm else "rehearsal",
         graph="neo4j" if neo4j else "embedded",
         seed=seed,
         typing_delay_s=0.0 if headless or as_json else READING_PACE_S,
     )
+    spec = spec_of(request, settings.runs_dir)
     if headless or as_json:
         return _headless(spec, settings, {"as_json": as_json})
     return _on_screen(spec, settings, leave_running=False)
-
-
-class JsonFileCommand(click.Command):
-    """A command whose `--json` may be followed by the name of a file that ends in .json."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read `--json out.json` as the file to write, and a bare `--json` as before."""
-        found = list(args)
-        for place, arg in enumerate(args):
-            name, _, value = arg.partition("=")
-            if name == "--json" and value:
-                found[place] = f"--json-file={value}"
-            elif arg == "--json" and place + 1 < len(args) and args[place + 1].endswith(".json"):
-                found[place] = "--json-file"
-        return super().parse_args(ctx, found)
 
 
 @click.command(
@@ -82,75 +66,22 @@ class JsonFileCommand(click.Command):
 )
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--file", "file", type=click.Path(path_type=Path), help=f"The job file [{DEFAULT_JOB}].")
-@click.option("--model", "models", multiple=True, help="The agent's model; repeat it for a run with each.")
+@with_options(*OPTIONS)
 @click.option("--verbose", is_flag=True, help="Show what the agent did between the lines.")
-@click.option("--agent-url", help="Where the agent listens [BIOEVAL_AGENT_URL, http://localhost:8081].")
-@click.option(
-    "--allow-host",
-    "allow_hosts",
-    metavar="HOST",
-    multiple=True,
-    help="Let a job send transcripts, and the key that it names, to this host; repeat it for several.",
-)
-@click.option("--evaluator-model", help="Who plays the user [BIOEVAL_EVALUATOR_MODEL].")
-@click.option(
-    "--judge-model",
-    "judge_models",
-    multiple=True,
-    help="Who judges [BIOEVAL_JUDGE_MODEL]; repeat it for a panel.",
-)
-@click.option("--rehearsal", is_flag=True, help="Scripted evaluator and rules judge instead of models.")
-@click.option(
-    "--graph",
-    metavar="NAME",
-    default="auto",
-    show_default=True,
-    help="The graph that Cypher asks: embedded, neo4j, none, or a plug-in.",
-)
-@click.option(
-    "--condition",
-    type=click.Choice(["withheld", "supplied", "both"]),
-    default="both",
-    show_default=True,
-    help="Hold one condition only: half the calls, and neither mean nor uplift.",
-)
-@click.option("--order", type=click.Choice(["withheld-first", "supplied-first", "random"]))
-@click.option(
-    "--parallel", is_flag=True, help="Conditions at once; the target must keep conversations apart."
-)
-@click.option("--seed", type=int, help="Seed of everything that is drawn.")
-@click.option(
-    "--repeat", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Trials of each run."
-)
-@click.option("--concurrency", type=click.IntRange(1, 1000), help="Most conversations at once [1].")
-@click.option(
-    "--max-requests-per-minute",
-    "requests_per_minute",
-    type=click.FloatRange(0, min_open=True),
-    help="Most requests a minute to the agent, and as many to the models.",
-)
-@click.option("--max-calls", type=click.IntRange(1), help="No further conversation after so many calls.")
-@click.option(
-    "--max-cost",
-    type=click.FloatRange(0, min_open=True),
-    help="No further conversation after so many dollars.",
-)
 @click.option("--dry-run", is_flag=True, help="Say what it would take, and send nothing.")
-@click.option("--no-events", is_flag=True, help="Leave prompts and retrieved contexts out of the recording.")
 @click.option("--headless", is_flag=True, help="No screen: progress on stderr, the score card on stdout.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Headless: print JSON; with a FILE.json, write a report there."
 )
-@click.option("--json-file", hidden=True, type=click.Path(path_type=Path))
 @with_bars
-@click.option("--junit", type=click.Path(path_type=Path), help="Headless: write JUnit XML.")
-@click.option("--md", "markdown", type=click.Path(path_type=Path), help="Headless: write a Markdown summary.")
+@with_gate_files_and_json
 def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
     """Evaluate an agent: hold a job's conversations, facts withheld and facts supplied, and score them.
 
     JOB is a YAML file, or the name of a sample (`bioeval-tui samples` lists them). Several jobs or models make a
     batch: a run for each job and model, --repeat trials in each.
     """
+    from bioeval_tui.evaluate.engine.spec import spec_of
     from bioeval_tui.settings import Settings
 
     if jobs and file is not None:
@@ -161,7 +92,8 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
             "such as medication_reminder, or write one with `bioeval-tui new job.yml`"
         )
     settings = Settings.from_environment()
-    spec = _spec(jobs or (file or Path(DEFAULT_JOB),), settings, options)
+    request = request_of(jobs or (file or Path(DEFAULT_JOB),), options)
+    spec = spec_of(request, settings.runs_dir)
     if options["dry_run"]:
         return _dry_run(spec, settings, as_json=options["as_json"])
     if _is_headless(options):
@@ -170,50 +102,10 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
     return _on_screen(spec, settings, leave_running=True, verbose=options["verbose"])
 
 
-def _spec(jobs: Sequence[Path], settings: Settings, options: dict[str, Any]) -> EngineSpec:
-    from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
-    from bioeval_tui.record.events import CONDITIONS
-    from bioeval_tui.record.paths import new_run_ids
-    from bioeval_tui.sample.paths import find_job
-
-    wanted = [(str(find_job(job)), model) for job in jobs for model in options["models"] or (None,)]
-    ids = new_run_ids(len(wanted), settings.runs_dir)
-    return EngineSpec(
-        runs=tuple(RunSpec(run_id, *what) for run_id, what in zip(ids, wanted, strict=True)),
-        batch_id=ids[0] if len(ids) > 1 else None,
-        agent_url=options["agent_url"],
-        agent_url_is_given=options["agent_url"] is not None,
-        allow_hosts=options["allow_hosts"],
-        mode="rehearsal" if options["rehearsal"] else "job",
-        evaluator_model=options["evaluator_model"],
-        judge_model=options["judge_models"] or None,
-        order=options["order"],
-        conditions=tuple(name for name in CONDITIONS if options["condition"] in (name, "both")),
-        parallel=options["parallel"],
-        graph=options["graph"],
-        seed=options["seed"],
-        trials=options["repeat"],
-        concurrency=options["concurrency"],
-        requests_per_minute=options["requests_per_minute"],
-        max_calls=options["max_calls"],
-        max_cost=options["max_cost"],
-        keep_prompts=not options["no_events"],
-    )
-
-
 def _is_headless(options: dict[str, Any]) -> bool:
     """A bar or a file for CI is asked of a run that nobody watches; so is one without a terminal."""
-    asked = (
-        "headless",
-        "as_json",
-        "json_file",
-        "fail_under",
-        "fail_on_assertion",
-        "min_pass_k",
-        "junit",
-        "markdown",
-    )
-    return any(options[name] for name in asked) or not sys.stdout.isatty()
+    asked = ("headless", "as_json", "fail_under", "fail_on_assertion", "min_pass_k")
+    return any(options[name] for name in asked) or bool(gate_files(options)) or not sys.stdout.isatty()
 
 
 def _name_hosts(spec: EngineSpec, settings: Settings) -> None:
@@ -276,7 +168,7 @@ def _headless(spec: EngineSpec, settings: Settings, options: dict[str, Any]) -> 
         min_pass_k=options.get("min_pass_k", ()),
     )
     rules.require_held(spec.conditions)
-    gate = Gate(rules, options.get("junit"), options.get("json_file"), options.get("markdown"))
+    gate = Gate(rules, gate_files(options))
     return run_headless(
         spec, settings, as_json=options["as_json"], gate=gate, verbose=options.get("verbose", False)
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bioeval_tui.cli.completion import complete_run
-from bioeval_tui.cli.thresholds import with_bars
+from bioeval_tui.cli.thresholds import gate_files, with_bars, with_gate_files
 from bioeval_tui.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -76,18 +76,14 @@ def agreement(
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
 @with_bars
 @click.option("--reviewed", is_flag=True, help="Hold people's scores against the bars, where there are any.")
-@click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML.")
-@click.option("--json", "report", type=click.Path(path_type=Path), help="Write a report as JSON.")
-@click.option("--md", "markdown", type=click.Path(path_type=Path), help="Write a Markdown summary.")
+@with_gate_files
 def gate(
     run: tuple[str, ...],
     fail_under: tuple[str, ...],
     fail_on_assertion: bool,
     min_pass_k: tuple[str, ...],
     reviewed: bool,
-    junit: Path | None,
-    report: Path | None,
-    markdown: Path | None,
+    **files: Path | None,
 ) -> int:
     """Hold recorded runs against bars, as `run --headless` does, and exit 0, 1 (below) or 3 (not measured).
 
@@ -102,7 +98,7 @@ def gate(
     rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
     if not (rules.under or rules.pass_k or rules.on_assertion):
         raise UsageError("give a bar: --fail-under, --fail-on-assertion or --min-pass-k")
-    held = Gate(rules, junit, report, markdown)
+    held = Gate(rules, gate_files(files))
     held.check_paths()
     runs = [load_run(path) for path in _paths(run)]
     for one in runs:

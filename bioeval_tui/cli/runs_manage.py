@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval_tui.cli.completion import complete_run
+from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -21,19 +22,12 @@ if TYPE_CHECKING:
     epilog="\b\nExamples:\n  bioeval-tui runs resume 7f3a\n  bioeval-tui runs resume 7f3a --headless --rerun"
 )
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
-@click.option("--agent-url", help="Where the agent listens now [as before].")
-@click.option(
-    "--allow-host", "allow_hosts", metavar="HOST", multiple=True,
-    help="Let the recorded job send transcripts and keys to this host.",
-)  # fmt: skip
+@with_options("agent_url", "allow_hosts")
 @click.option("--force", is_flag=True, help="Go on, with the job as recorded, although its file has changed.")
 @click.option(
     "--rerun", is_flag=True, help="Add a trial for each that evaluator, judge or infrastructure spoilt."
 )
-@click.option("--max-calls", type=click.IntRange(1), help="No further conversation after so many calls.")
-@click.option(
-    "--max-cost", type=click.FloatRange(0, min_open=True), help="No further one after so many dollars."
-)
+@with_options("max_calls", "max_cost")
 @click.option("--headless", is_flag=True, help="No screen: progress on stderr, the score card on stdout.")
 @click.option("--json", "as_json", is_flag=True, help="Headless: print one JSON object.")
 def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:

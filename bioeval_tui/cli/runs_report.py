@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,40 @@ import click
 
 from bioeval_tui.cli.completion import complete_run
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.report.formats.registry import Asked, Format, choose, holding, names, write_runs
 
 if TYPE_CHECKING:
     from bioeval_tui.report.loading import LoadedRun
 
 
+TARGET = 0.8
 AS_RECORDED = click.option(
     "--as-recorded", is_flag=True, help="Count the recorded verdicts where transcripts were judged again."
 )
+
+
+def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Add how runs are written: the format, and where."""
+
+    def add(command: Callable[..., int]) -> Callable[..., int]:
+        listed = "; ".join(f"{found.name}: {found.about}" for found in holding("run", "runs"))
+        for one in (
+            click.option(
+                "--output",
+                type=click.Path(path_type=Path),
+                help="Where to write: a file, or a folder in which it gets a name [stdout].",
+            ),
+            click.option(
+                option,
+                "kind",
+                type=click.Choice(names("run", "runs")),
+                help=f"What to write [by the name of --output{default}]. {listed}.",
+            ),
+        ):
+            command = one(command)
+        return command
+
+    return add
 
 
 @click.command(
@@ -25,13 +52,7 @@ AS_RECORDED = click.option(
     "\n  bioeval-tui runs report 7f3a 91c2 --format md"
 )
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["html", "md", "json"]),
-    help="What to write [by the name of --output, else html].",
-)
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
+@_with_output("--format", ", else html")
 @click.option(
     "--target",
     type=click.FloatRange(0, 1),
@@ -43,26 +64,11 @@ AS_RECORDED = click.option(
 def report(
     run: tuple[str, ...], kind: str | None, output: Path | None, target: float, as_recorded: bool
 ) -> int:
-    """Write a report of one or more runs: one self-contained HTML file, Markdown, or JSON.
+    """Write a report of one or more runs.
 
     RUN is a run's id, the beginning or end of it, or a recording's file.
     """
-    kind = kind or _kind_by_name(output)
-    runs = _load(run, as_recorded)
-    if kind == "html":
-        from bioeval_tui.report.formats.html import html_report
-
-        text = html_report(runs, target=target)
-    elif kind == "md":
-        from bioeval_tui.report.formats.markdown import markdown_report
-
-        text = markdown_report(runs, target=target)
-    else:
-        from bioeval_tui.report.formats.json_report import json_report
-
-        text = json.dumps(json_report(runs), indent=2, ensure_ascii=False) + "\n"
-    _write(text, output)
-    return ExitCode.OK
+    return _write_runs(choose(output, kind, "run", "runs", default="html"), run, output, target, as_recorded)
 
 
 @click.command(
@@ -92,9 +98,9 @@ def compare(
 
     found = compare_runs(*_load((a, b), as_recorded))
     if as_json or output is not None:
-        from bioeval_tui.report.formats.json_report import comparison_dict
+        from bioeval_tui.report.files import write_or_print
 
-        _write(json.dumps(comparison_dict(found), indent=2, ensure_ascii=False) + "\n", output)
+        write_or_print(choose(output, None, "comparison", default="json").write("comparison", found), output)
     if not as_json:
         from bioeval_tui.consoles import plain_console
         from bioeval_tui.report.formats.comparison_console import print_comparison
@@ -138,40 +144,35 @@ def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: b
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs export 7f3a --to inspect --output log.json"
+    epilog="\b\nExamples:\n  bioeval-tui runs export 7f3a --to inspect --output logs"
     "\n  bioeval-tui runs export 7f3a --to csv"
 )
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
-@click.option(
-    "--to",
-    "kind",
-    type=click.Choice(["inspect", "openai-jsonl", "csv"]),
-    required=True,
-    help="A log for Inspect, messages as JSON Lines, or turns as CSV.",
-)
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
+@_with_output("--to", "")
 @AS_RECORDED
-def export(run: tuple[str, ...], kind: str, output: Path | None, as_recorded: bool) -> int:
+def export(run: tuple[str, ...], kind: str | None, output: Path | None, as_recorded: bool) -> int:
     """Export recorded runs for other tools.
 
     RUN is a run's id, the beginning or end of it, or a recording's file.
     """
-    if kind == "inspect" and len(run) > 1:
-        raise UsageError("an Inspect log holds one run: export each run to a file of its own")
+    if kind is None and (output is None or output.is_dir()):
+        raise UsageError(
+            f"say what to write: --to {', '.join(names('run', 'runs')[:-1])} or {names('run', 'runs')[-1]}"
+        )
+    return _write_runs(choose(output, kind, "run", "runs"), run, output, TARGET, as_recorded)
+
+
+def _write_runs(
+    chosen: Format, run: tuple[str, ...], output: Path | None, target: float, as_recorded: bool
+) -> int:
+    from bioeval_tui.report.files import write_or_print
+
     runs = _load(run, as_recorded)
-    if kind == "inspect":
-        from bioeval_tui.report.formats.inspect_log import inspect_log
-
-        text = inspect_log(runs[0])
-    elif kind == "csv":
-        from bioeval_tui.report.formats.tables import turns_csv
-
-        text = turns_csv(runs)
-    else:
-        from bioeval_tui.report.formats.tables import openai_lines
-
-        text = openai_lines(runs)
-    _write(text, output)
+    if output is not None and output.is_dir():
+        output = output / chosen.file_name(runs[0])
+    write_or_print(write_runs(chosen, runs, Asked(target, output)), output)
+    if output is not None and (note := chosen.note_on(output)):
+        click.echo(f"note: {note}", err=True)
     return ExitCode.OK
 
 
@@ -188,21 +189,6 @@ def _load(names: tuple[str, ...], as_recorded: bool) -> list[LoadedRun]:
         for problem in loaded.problems:
             click.echo(f"note: {problem}", err=True)
     return runs
-
-
-def _kind_by_name(output: Path | None) -> str:
-    kinds = {".html": "html", ".htm": "html", ".md": "md", ".json": "json"}
-    if output is None:
-        return "html"
-    if output.suffix not in kinds:
-        raise UsageError(f"{output}: end the name in .html, .md or .json, or give --format")
-    return kinds[output.suffix]
-
-
-def _write(text: str, output: Path | None) -> None:
-    from bioeval_tui.report.files import write_or_print
-
-    write_or_print(text, output)
 
 
 COMMANDS: list[click.Command] = [report, compare, explain, export]

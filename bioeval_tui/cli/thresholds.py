@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
+
+from bioeval_tui.report.formats.registry import holding
 
 _OPTIONS = (
     click.option(
@@ -28,3 +31,46 @@ def with_bars(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def with_gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add an option for each format that can hold a gate's outcome; `gate_files` reads them."""
+    for found in reversed(holding("gate")):
+        command = click.option(
+            f"--{found.name}",
+            f"write_{found.name}",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help=f"Write {found.about}.",
+        )(command)
+    return command
+
+
+def with_gate_files_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the same to a `JsonFileCommand`, where `--json` alone prints the result."""
+    command = with_gate_files(command)
+    for option in command.__click_params__:  # type: ignore[attr-defined]
+        if option.name == "write_json":
+            option.opts, option.hidden = ["--write-json"], True
+    return command
+
+
+def gate_files(options: Mapping[str, Any]) -> dict[str, Path]:
+    """Return which formats are to be written where."""
+    asked = {found.name: options.get(f"write_{found.name}") for found in holding("gate")}
+    return {name: path for name, path in asked.items() if path is not None}
+
+
+class JsonFileCommand(click.Command):
+    """A command whose `--json` may be followed by the name of a file that ends in .json."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read `--json out.json` as the file to write, and a bare `--json` as before."""
+        found = list(args)
+        for place, arg in enumerate(args):
+            name, _, value = arg.partition("=")
+            if name == "--json" and value:
+                found[place] = f"--write-json={value}"
+            elif arg == "--json" and place + 1 < len(args) and args[place + 1].endswith(".json"):
+                found[place] = "--write-json"
+        return super().parse_args(ctx, found)

@@ -10,8 +10,8 @@ from bioeval_tui.files import write_whole
 from bioeval_tui.text import clean_line
 
 
-def write_private(path: Path, text: str) -> None:
-    """Write `text` to `path` (mode 0600), replacing what was there only when all of it is written.
+def write_private(path: Path, document: str | bytes) -> None:
+    """Write `document` to `path` (mode 0600), replacing what was there only when all of it is written.
 
     Raises:
         UsageError: the folder is missing.
@@ -19,17 +19,20 @@ def write_private(path: Path, text: str) -> None:
     """
     if not path.parent.is_dir():
         raise UsageError(f"{path}: cannot be written: there is no folder {path.parent}")
-    write_whole(path, text, mode=0o600)
+    write_whole(path, document, mode=0o600)
 
 
-def write_or_print(text: str, output: Path | None) -> None:
+def write_or_print(document: str | bytes, output: Path | None) -> None:
     """Write to a file and say so on stderr; without one print to stdout.
 
     Raises:
         UsageError, StorageError: as `write_private`.
     """
     if output is None:
-        sys.stdout.write(text)
+        if isinstance(document, str):
+            sys.stdout.write(document)
+        else:
+            sys.stdout.buffer.write(document)
         return
-    write_private(output, text)
+    write_private(output, document)
     sys.stderr.write(f"wrote {clean_line(str(output), 300)}\n")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from bioeval_tui.errors import UsageError
 from bioeval_tui.report.files import write_private
-from bioeval_tui.report.formats.json_report import json_report
-from bioeval_tui.report.formats.junit import junit_xml
-from bioeval_tui.report.formats.markdown import gate_markdown
+from bioeval_tui.report.formats.registry import format_of
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.words import reviewed_words
@@ -23,26 +21,18 @@ SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What must hold, and where the outcome is written; a path that is None is not written."""
+    """What must hold, and where the outcome is written."""
 
     rules: GateRules = field(default_factory=GateRules)
-    junit: Path | None = None
-    json: Path | None = None
-    markdown: Path | None = None
-
-    @property
-    def writes(self) -> bool:
-        """Whether a file is wanted, which needs the transcripts too."""
-        return any((self.junit, self.json, self.markdown))
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Where to write, by the format's name."""
 
     def check_paths(self) -> None:
         """Raise `UsageError` for a file that could not be written, before an hour was spent."""
-        from bioeval_tui.errors import UsageError
-
-        for path in (self.junit, self.json, self.markdown):
-            if path is not None and not path.absolute().parent.is_dir():
+        for path in self.files.values():
+            if not path.absolute().parent.is_dir():
                 raise UsageError(f"{path}: the folder {path.absolute().parent} does not exist")
-            if path is not None and path.is_dir():
+            if path.is_dir():
                 raise UsageError(f"{path} is a folder; give the name of a file")
 
     def hold(self, runs: Sequence[LoadedRun], notes: tuple[str, ...] = ()) -> GateResult:
@@ -53,13 +43,8 @@ class Gate:
         """
         result = evaluate(runs, self.rules)
         result = replace(result, notes=(*notes, *result.notes))
-        if self.junit is not None:
-            write_private(self.junit, junit_xml(runs, self.rules))
-        if self.json is not None:
-            report = {**json_report(runs), "gate": result.to_dict()}
-            write_private(self.json, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
-        if self.markdown is not None:
-            write_private(self.markdown, gate_markdown(result, runs))
+        for name, path in self.files.items():
+            write_private(path, format_of(name).write("gate", runs, self.rules, result))
         return result
 
 

@@ -17,6 +17,20 @@ def number3(value: float | None) -> str:
     return DASH if value is None else f"{value:.3f}"
 
 
+def signless(value: float) -> str:
+    """Return two decimals, minus as `−`; what is nothing has no sign."""
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text.replace("-", "−")
+
+
+def signed(value: float) -> str:
+    """Return two decimals with their sign; a difference of nothing is `±0.00`."""
+    text = signless(value)
+    if text == "0.00":
+        return "±0.00"
+    return text if text.startswith("−") else f"+{text}"
+
+
 def number_up(value: float) -> str:
     """Return two decimals, rounded up: what is asked for must be enough."""
     return f"{ceil(value * 100 - 1e-9) / 100:.2f}"

@@ -30,7 +30,7 @@ from bioeval_tui.tui.shared.themes import DEFAULT_VARIABLES, THEMES
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from bioeval_tui.evaluate.engine.run_view import RunRequest
+    from bioeval_tui.evaluate.engine.spec import RunRequest
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.batch.grid import GridScreen

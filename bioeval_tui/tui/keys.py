@@ -119,7 +119,7 @@ TABLE: tuple[Key, ...] = (
     Key("medals", "v", "review", "review", "Accept the grading, or mark submissions, of the rows shown"),
     Key("medals", "V", "validate", "validate", "Say everything that is wrong with this file"),
     Key("medals", "c", "columns", "columns", "Choose the columns that are shown"),
-    Key("medals", "x", "export", "export", "Write the rows that are shown as CSV or Markdown"),
+    Key("medals", "x", "export", "export", "Write the rows that are shown"),
     Key("medals", "y", "copy", "copy", "Copy this row"),
     Key(f"{LISTS} medals grid", "escape", "back", "back", "Clear the filter, then go back"),
     Key("jobs runs", "w", "exact", "exact times", "When, instead of how long ago"),

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bioeval_tui.evaluate.engine.run_view import RunRequest, RunView
+from bioeval_tui.evaluate.engine.run_view import RunView
+from bioeval_tui.evaluate.engine.spec import RunRequest
 from bioeval_tui.report.compared import RunComparison, RunSummary
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from bioeval_tui.evaluate.engine.run_view import Intent, RunRequest, RunView
+from bioeval_tui.evaluate.engine.run_view import Intent, RunView
+from bioeval_tui.evaluate.engine.spec import RunRequest
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.state import RunState

@@ -13,7 +13,7 @@ from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
 from bioeval_tui.errors import BioevalError, Problem
-from bioeval_tui.evaluate.engine.run_view import RunRequest
+from bioeval_tui.evaluate.engine.spec import RunRequest
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs.jobs import JobsScreen
 from bioeval_tui.tui.jobs.run_dialog import RunDialog
@@ -72,11 +72,11 @@ async def test_a_run_is_asked_for_started_and_shown(size: tuple[int, int]) -> No
     path = Path("/home/ada/jobs/variant_triage.yml")
     assert services.started == [
         RunRequest(
-            (path,),
-            "http://a:1",
-            ("m1", "m2"),
+            jobs=(path,),
+            agent_url="http://a:1",
+            models=("m1", "m2"),
             evaluator_model="big",
-            judge_models=("j1", "j2"),
+            judge_model=("j1", "j2"),
             trials=3,
             concurrency=4,
             order="withheld-first",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from rich.table import Table
@@ -49,3 +52,21 @@ def test_nothing_that_is_printed_acts_on_the_terminal(capsys: pytest.CaptureFixt
 def test_json_that_is_printed_is_standard() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         print_json({"score": float("nan")})
+
+
+def test_a_reader_that_is_gone_neither_stops_the_work_nor_changes_the_exit_code() -> None:
+    code = (
+        "import sys\n"
+        "from bioeval_tui.consoles import plain_console\n"
+        "from bioeval_tui.report.formats.console import say\n"
+        "for stderr in (False, True):\n"
+        "    console = plain_console(stderr=stderr)\n"
+        "    for number in range(5000):\n"
+        "        console.print('line'); say(console, 'line')\n"
+        "sys.exit(7)\n"
+    )
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-c", code], stdout=write, stderr=write, timeout=60, check=False)
+    os.close(write)
+    assert done.returncode == 7

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,13 +18,15 @@ from bioeval_tui.evaluate.conversation.transcript import Transcript
 from bioeval_tui.evaluate.job.models import Assertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.evaluate.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
 from bioeval_tui.record import events
-from bioeval_tui.text import clean_line, clean_value, compact_json, is_large
+from bioeval_tui.text import clean_line, clean_value, compact_json, is_large, shorten
 
 MAX_STATE = 1_000_000
 OBJECT_CONTEXT = "object context"
 GRAPH = "graph"
 MIN_SESSION = 8
 """Shorter session ids, in characters, may stand in a state by chance."""
+MOST_PLACES = 3
+"""So many places at which two states differ are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Observation:
 
     `unseen` is true when the object context was asked for and not got: that is not the same as an agent
     that has none. `digests` has one for each part that was seen (`object context`, `graph`): they tell two
-    states apart.
+    states apart. `session` is the conversation's id, which such a state may name.
     """
 
     object_context: dict[str, Any] | None
@@ -41,6 +43,48 @@ class Observation:
     error: str | None = None
     unseen: bool = False
     digests: Mapping[str, str] = field(default_factory=dict)
+    session: str = ""
+
+
+def what_differs(one: Observation, other: Observation) -> str:
+    """Return how what was seen of two starting states differs, and what makes them the same, in a sentence.
+
+    Empty where nothing that was seen of both differs.
+    """
+    different = {
+        name for name in one.digests if one.digests[name] != other.digests.get(name, one.digests[name])
+    }
+    found = []
+    if GRAPH in different:
+        found.append("the graph differs: a setup that clears it makes them the same")
+    if OBJECT_CONTEXT in different:
+        left, right = (
+            {
+                name: [json.loads(item) for item in items]
+                for name, items in _compared(start.object_context, start.session).items()
+            }
+            for start in (one, other)
+        )
+        places = list(_places(left, right, ""))
+        more = f" and {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
+        where = ", ".join(places[:MOST_PLACES]) + more
+        found.append(
+            f"the agent's object context differs at {where}: it must not hold what every session has of its own, "
+            "such as an id or a time, nor what an earlier session left"
+        )
+    return "; ".join(found)
+
+
+def _places(one: Any, other: Any, where: str) -> Iterator[str]:
+    """Yield where two values differ, as paths."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {**one, **other}:
+            yield from _places(one.get(key), other.get(key), f"{where}.{key}" if where else str(key))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, (left, right) in enumerate(zip(one, other, strict=True)):
+            yield from _places(left, right, f"{where}[{number}]")
+    elif one != other:
+        yield f"`{shorten(clean_line(where), 80)}`" if where else "its whole"
 
 
 class Observer:
@@ -149,7 +193,7 @@ class Observer:
         cleaned, kept, digests = taken_in
         unseen = isinstance(found, BaseException)
         error = "; ".join(errors) or None
-        return Observation(cleaned, snapshot, error, unseen, digests), kept
+        return Observation(cleaned, snapshot, error, unseen, digests, self._session), kept
 
     async def _context(self, persistently: bool) -> dict[str, Any] | None:
         if not persistently:
@@ -237,11 +281,7 @@ def _taken_in(
     cleaned: dict[str, Any] | None = None if context is None else clean_value(context, 100_000)
     digests: dict[str, str] = {}
     if cleaned is not None:
-        parts = {
-            name: sorted(_without_session(compact_json(item), session) for item in _items(cleaned.get(name)))
-            for name in ("resources", "functions")
-        }
-        digests[OBJECT_CONTEXT] = _hash(parts)
+        digests[OBJECT_CONTEXT] = _hash(_compared(cleaned, session))
     if graph is not None:
         digests[GRAPH] = graph.digest
     small = cleaned is None or len(compact_json(cleaned)) <= MAX_STATE
@@ -256,8 +296,15 @@ def _hash(parts: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _items(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _compared(context: dict[str, Any] | None, session: str) -> dict[str, list[str]]:
+    """Return what of an object context tells two states apart, as JSON, in an order of its own."""
+    found = {name: (context or {}).get(name) for name in ("resources", "functions")}
+    return {
+        name: sorted(_without_session(compact_json(item), session) for item in items)
+        if isinstance(items, list)
+        else []
+        for name, items in found.items()
+    }
 
 
 def _bounded_value(value: Any) -> Any:

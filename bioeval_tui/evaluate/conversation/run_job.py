@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluate.conversation import verdicts as scoring
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter, Emitter
-from bioeval_tui.evaluate.conversation.observe import GRAPH, Observation
+from bioeval_tui.evaluate.conversation.observe import Observation, what_differs
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups, preflight
 from bioeval_tui.evaluate.conversation.retry import with_retries
@@ -213,11 +213,10 @@ class _Run:
         if len(self.plan.conditions) < 2 or len(starts) < 2:
             return
         seen = frozenset.intersection(*(frozenset(start.digests) for start in starts))
-        different = [part for part in sorted(seen) if len({start.digests[part] for start in starts}) > 1]
         self.compared = seen if self.compared is None else self.compared & seen
         unseen = next((start.error for start in starts if start.error is not None), None)
-        if different:
-            self.not_clean(_different(different))
+        if why := next(filter(None, (what_differs(starts[0], other) for other in starts[1:])), ""):
+            self.not_clean(f"the conditions did not start from the same state; {why}")
         elif unseen is not None:
             self._clean_unknown(f"a starting state could not be observed: {unseen}")
         elif not seen:
@@ -251,15 +250,6 @@ class _Run:
             clean=self.clean,
             compared=tuple(sorted(self.compared or ())),
         )
-
-
-def _different(parts: Sequence[str]) -> str:
-    """Return which parts of the starting states differ, and what helps."""
-    verb = "differs" if len(parts) == 1 else "differ"
-    differ = f"the conditions did not start from the same state: the {' and '.join(parts)} {verb}"
-    if GRAPH in parts:
-        return f"{differ}; a setup that clears the graph makes them"
-    return f"{differ}, so the agent kept something, or lists what is new in every session"
 
 
 def _defect(error: Exception) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from bioeval_tui.evaluate.engine.turn_mark import TurnMark
@@ -106,25 +105,3 @@ class Playback(Protocol):
         Then the next `events` begin there.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """What to run: job files and how. None means the job's own or the setting's."""
-
-    jobs: tuple[Path, ...]
-    agent_url: str | None = None
-    models: tuple[str, ...] = ()
-    evaluator_model: str | None = None
-    judge_models: tuple[str, ...] = ()
-    """Who judges; several are a panel."""
-    rehearsal: bool = False
-    sample_agent: bool = False
-    """Start the sample agent for this run, and stop it at its end."""
-    trials: int = 1
-    conditions: tuple[ConditionName, ...] = ("withheld", "supplied")
-    """What each trial holds: both, or only one."""
-    order: Literal["withheld-first", "supplied-first", "random"] | None = None
-    parallel: bool = False
-    concurrency: int | None = None
-    """Most conversations at once."""

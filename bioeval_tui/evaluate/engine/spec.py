@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from bioeval_tui.record.paths import new_run_ids
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.seams import Condition
@@ -23,21 +26,25 @@ class RunSpec:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSpec:
-    """One batch. `sample_agent` lets the engine start and stop the sample agent itself."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How runs are held: the one set of options of the command line, the run dialog and what resumes a run.
 
-    runs: tuple[RunSpec, ...]
+    None means the job's own or the setting's.
+    """
+
     agent_url: str | None = None
     agent_url_is_given: bool = False
     """The user gave the agent's address just now; a job or a recording did not."""
     allow_hosts: tuple[str, ...] = ()
     """Hosts that the command line names as ones that a job's keys and transcripts may go to."""
     sample_agent: bool = False
+    """Start the sample agent for these runs, and stop it at their end."""
     mode: Literal["job", "rehearsal", "llm"] = "job"
     """Who plays the user and judges: what the job says, the offline stand-ins, or models."""
     evaluator_model: str | None = None
     judge_model: str | tuple[str, ...] | None = None
+    """Who judges; several are a panel."""
     order: Order | None = None
     conditions: tuple[Condition, ...] = ("withheld", "supplied")
     """What each trial holds: both, or only one."""
@@ -47,19 +54,52 @@ class EngineSpec:
     requests_per_minute: float | None = None
     max_calls: int | None = None
     max_cost: float | None = None
-    resume: bool = False
-    """The runs exist and go on; `force` goes on although their job has changed, `trials` may be more."""
-    force: bool = False
     trials: int = 1
     seed: int | None = None
-    batch_id: str | None = None
     graph: str = "auto"
     """auto, embedded, neo4j, none, or the name of a plug-in."""
     keep_prompts: bool = True
-    plays: bool = False
-    """Somebody can type: a screen follows the run. `evaluator.kind: human` needs it."""
     typing_delay_s: float = 0.0
     """Pause of a scripted evaluator after each few words, so that a viewer can read along."""
+
+    def recorded(self) -> dict[str, Any]:
+        """Return what a recording keeps of it, as `options_of` reads it back."""
+        return {name: getattr(self, name) for name in RECORDED}
+
+
+RECORDED = (
+    "agent_url", "sample_agent", "evaluator_model", "judge_model", "order", "parallel", "concurrency",
+    "requests_per_minute", "graph", "keep_prompts",
+)  # fmt: skip
+
+
+def options_of(recorded: Mapping[str, Any]) -> RunOptions:
+    """Return how a run was asked for, from its recording; what is not known has its default."""
+    known = {name: recorded[name] for name in RECORDED if recorded.get(name) is not None}
+    if isinstance(known.get("judge_model"), list):
+        known["judge_model"] = tuple(known["judge_model"])
+    return RunOptions(**known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest(RunOptions):
+    """What somebody asks to run: each job with each model, and how. Without models each job's own."""
+
+    jobs: tuple[Path, ...]
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec(RunOptions):
+    """One batch, for an engine."""
+
+    runs: tuple[RunSpec, ...]
+    batch_id: str | None = None
+    resume: bool = False
+    """The runs exist and go on; `force` goes on although their job has changed, `trials` may be more."""
+    force: bool = False
+    plays: bool = False
+    """Somebody can type: a screen follows the run. `evaluator.kind: human` needs it."""
 
     def write(self, path: Path) -> None:
         """Write the file for its owner alone."""
@@ -91,3 +131,15 @@ class EngineSpec:
     def conversations(self) -> int:
         """How many conversations the batch holds in all."""
         return len(self.runs) * self.trials * len(self.conditions)
+
+
+def spec_of(request: RunRequest, runs_dir: Path) -> EngineSpec:
+    """Return the batch that a request asks for: a run of its own, with a new id, for each job and model."""
+    wanted = [(str(job), model) for job in request.jobs for model in request.models or (None,)]
+    ids = new_run_ids(len(wanted), runs_dir)
+    options = {field.name: getattr(request, field.name) for field in fields(RunOptions)}
+    return EngineSpec(
+        runs=tuple(RunSpec(run_id, *what) for run_id, what in zip(ids, wanted, strict=True)),
+        batch_id=ids[0] if len(ids) > 1 else None,
+        **options,
+    )

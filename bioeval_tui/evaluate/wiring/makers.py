@@ -47,7 +47,8 @@ class Makers:
         self.spec = spec
         self.settings = settings
         self.model = model or job.target.model or DEFAULT_MODEL
-        self.model_is_known = bool(model or job.target.model) or job.target.protocol == "openai"
+        self.agent_model = self.model if job.target.protocol == "openai" else model or job.target.model
+        """The model that answers as the agent, None where nobody named it: what a REST agent runs, it alone knows."""
         self.agent_url = (spec.agent_url or job.target.url or settings.agent_url).rstrip("/")
         self.control: Control | None = None
         self._evaluator_chat: ChatModel | None = None

@@ -108,8 +108,8 @@ def assemble(
         judge=judge.identity,
         graph=graphs.describe(spec, settings),
     )
-    if makers.model_is_known and plan.model in makers.judge_models() and not spec.sample_agent:
-        shown = clean_line(plan.model or "")
+    if makers.agent_model in makers.judge_models() and not spec.sample_agent:
+        shown = clean_line(makers.agent_model or "")
         warnings += (
             f"the judge is the agent's own model, {shown}: models tend to favour what they wrote themselves",
         )
@@ -155,20 +155,14 @@ def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
 def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     """Return how the run was asked for, as `evaluate.wiring.resume` reads it back."""
     return {
+        **spec.recorded(),
         "job_file": str(makers.job_dir.absolute() / Path(plan.job_path).name),
         "agent_url": None if spec.sample_agent else without_credentials(makers.agent_url),
-        "sample_agent": spec.sample_agent,
         "mode": spec.mode,
         "evaluator_model": makers.evaluator_model() if makers.job.evaluator.kind == "llm" else None,
         "judge_model": list(makers.judge_models()) or None,
         "evaluator_host": makers.model_host("evaluator") if makers.job.evaluator.kind == "llm" else None,
         "judge_host": makers.model_host("judge") if makers.judge_models() else None,
-        "order": spec.order,
-        "parallel": spec.parallel,
-        "concurrency": spec.concurrency,
-        "requests_per_minute": spec.requests_per_minute,
-        "graph": spec.graph,
-        "keep_prompts": spec.keep_prompts,
     }
 
 

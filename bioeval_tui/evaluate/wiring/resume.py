@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from bioeval_tui.errors import JobError, RecordingError, UsageError
 from bioeval_tui.evaluate.conversation.plan import RunPlan
 from bioeval_tui.evaluate.engine.batch import PreparedRun
 from bioeval_tui.evaluate.engine.resume import excluded_trials, missing, resumption_of
-from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec, options_of
 from bioeval_tui.evaluate.job.loading import job_from_data, job_snapshot, load_job
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.wiring.makers import Makers
@@ -53,29 +53,25 @@ def resume_spec(
     if not missing(state, trials):
         return None
     known = started.options
-    judge = known.get("judge_model")
-    return EngineSpec(
-        runs=(RunSpec(path.stem, started.job_path, started.model),),
+    # Recordings of version 1 say it by the agent's name alone.
+    sample_agent = bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None
+    asked = replace(
+        options_of(known),
         agent_url=agent_url or known.get("agent_url"),
         agent_url_is_given=agent_url is not None,
         allow_hosts=allow_hosts,
-        # Recordings of version 1 say it by the agent's name alone.
-        sample_agent=bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None,
-        evaluator_model=known.get("evaluator_model"),
-        judge_model=tuple(judge) if isinstance(judge, list) else judge,
-        order=known.get("order"),
+        sample_agent=sample_agent,
         conditions=started.conditions,
-        parallel=bool(known.get("parallel")),
-        concurrency=known.get("concurrency"),
-        requests_per_minute=known.get("requests_per_minute"),
-        graph=known.get("graph") or "auto",
-        keep_prompts=known.get("keep_prompts", True) is not False,
         trials=trials,
+        max_calls=max_calls,
+        max_cost=max_cost,
+    )
+    return EngineSpec(
+        runs=(RunSpec(path.stem, started.job_path, started.model),),
         batch_id=started.batch_id,
         resume=True,
         force=force,
-        max_calls=max_calls,
-        max_cost=max_cost,
+        **{field.name: getattr(asked, field.name) for field in fields(asked)},
     )
 
 

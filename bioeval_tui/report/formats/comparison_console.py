@@ -17,7 +17,8 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
     for name, run in (("A", found.a), ("B", found.b)):
         started = run.started
         rehearsal = " · rehearsal" if started.rehearsal else ""
-        line = f"{name}  {run.run_id}  {started.job_name} · {started.agent}{rehearsal}"
+        model = f" · {started.model}" if started.model else ""
+        line = f"{name}  {run.run_id}  {started.job_name} · {started.agent}{model}{rehearsal}"
         console.print(Text(line), soft_wrap=True)
     console.print()
     for side in found.conditions:

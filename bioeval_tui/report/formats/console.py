@@ -25,7 +25,10 @@ STATUS_SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "not_measured": 
 
 def say(console: Console, line: str) -> None:
     """Write one cleaned line to the console's file. Rich would take fifty times as long to find that it has no style."""
-    console.file.write(clean(line).replace("\n", " ") + "\n")
+    try:
+        console.file.write(clean(line).replace("\n", " ") + "\n")
+    except BrokenPipeError:
+        console.on_broken_pipe()
 
 
 class Progress:

@@ -20,6 +20,7 @@ from bioeval_tui.record.masking.current import masking
 from bioeval_tui.report import words
 from bioeval_tui.report.formats import charts
 from bioeval_tui.report.formats.pages import page_of, title_of
+from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.view import TARGET
@@ -39,6 +40,11 @@ def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bo
             masked=masked or masking(),
         )
     )
+
+
+def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
+    """Return the document as the table of formats asks for it."""
+    return html_report(runs, target=asked.target)
 
 
 @lru_cache(maxsize=1)

@@ -6,12 +6,18 @@ The format is no frozen public specification: tests hold this against the pinned
 
 from __future__ import annotations
 
+import io
 import json
+import re
+import zipfile
+from datetime import UTC
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
 from bioeval_tui.report.formats.inspect_events import sample_events
+from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
 
 FORMAT_VERSION = 2
@@ -20,8 +26,78 @@ SCORERS = ("composite", "tasks", "assertions", "timing")
 _PARTS = {"task": "tasks", "assertion": "assertions", "timing": "timing"}
 
 
+_STAMPED = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}[:-]\d{2}[:-]\d{2}")
+"""How the names of the logs begin that Inspect lists."""
+
+
+def write_run(run: LoadedRun, asked: Asked) -> str | bytes:
+    """Return the log in the form that the file's name says: JSON, or Inspect's own zip for `.eval`."""
+    if asked.output is not None and asked.output.suffix == ".eval":
+        return inspect_zip(run)
+    return inspect_log(run)
+
+
+def file_name(run: LoadedRun) -> str:
+    """Return a name as Inspect gives them: time, task and id."""
+    task = re.sub(r"[^A-Za-z0-9-]+", "-", run.started.job_name).strip("-")[:60] or "job"
+    at = run.started.at.astimezone(UTC)
+    return f"{at:%Y-%m-%dT%H-%M-%S}+00-00_{task}_{run.run_id}.eval"
+
+
+def name_note(output: Path) -> str:
+    """Return why `inspect view` would not list a file of this name; empty when it does."""
+    if output.suffix not in (".eval", ".json"):
+        return f"Inspect reads .eval and .json files, and {output.name} ends in neither"
+    if not _STAMPED.match(output.name):
+        return (
+            f"`inspect view --log-dir` lists only names that begin with a time, such as 2026-01-31T09-30-00, "
+            f"and {output.name} does not; --output FOLDER names the file so"
+        )
+    return ""
+
+
 def inspect_log(run: LoadedRun) -> str:
     """Return the run as the JSON text of an Inspect log."""
+    log, samples = _log(run)
+    return json.dumps({**log, "samples": samples}, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def inspect_zip(run: LoadedRun) -> bytes:
+    """Return the run as an `.eval` file: a zip with the header, each sample, and what lists show of the samples."""
+    log, samples = _log(run)
+    start = {name: log[name] for name in ("version", "eval", "plan")}
+    members: dict[str, Any] = {"_journal/start.json": start}
+    members |= {f"samples/{sample['id']}_epoch_{sample['epoch']}.json": sample for sample in samples}
+    members |= {"summaries.json": [_summary(sample) for sample in samples], "header.json": log}
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, member in members.items():
+            archive.writestr(name, json.dumps(member, ensure_ascii=False, allow_nan=False))
+    return file.getvalue()
+
+
+_SUMMARISED = (
+    "id",
+    "epoch",
+    "input",
+    "target",
+    "scores",
+    "model_usage",
+    "started_at",
+    "completed_at",
+    "total_time",
+)
+
+
+def _summary(sample: dict[str, Any]) -> dict[str, Any]:
+    """Return what a list of samples shows of one."""
+    found = {name: sample[name] for name in _SUMMARISED if name in sample}
+    error = sample["error"]["message"] if "error" in sample else None
+    return {**found, "error": error, "completed": error is None, "message_count": len(sample["messages"])}
+
+
+def _log(run: LoadedRun) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the log without its samples, and the samples."""
     keys = sorted(run.state.conversations, key=lambda key: (key.condition == "supplied", key.trial))
     samples = [_sample(run, key, run.state.conversations[key]) for key in keys]
     ended = run.state.ended
@@ -36,11 +112,10 @@ def inspect_log(run: LoadedRun) -> str:
             "completed_at": ended.at.isoformat() if ended else "",
             "model_usage": {},
         },
-        "samples": samples,
     }
     if ended is not None and ended.status == "failed":
         log["error"] = {"message": ended.detail, "traceback": "", "traceback_ansi": ""}
-    return json.dumps(log, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return log, samples
 
 
 def _eval(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.comparison import Comparison, TurnComparison
 from bioeval_tui.report.costs import cost_dict
+from bioeval_tui.report.formats.registry import Asked
+from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.result import run_result
 from bioeval_tui.report.statistics.estimates import Estimate, Interval, Proportion
@@ -27,6 +30,25 @@ def json_report(runs: Sequence[LoadedRun]) -> dict[str, Any]:
         "runs": [run_result(run) for run in runs],
         "summary": [summary_dict(summary) for summary in summarise_runs(runs)],
     }
+
+
+def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
+    """Return the report as text."""
+    return _text(json_report(runs))
+
+
+def write_gate(runs: Sequence[LoadedRun], rules: GateRules, result: GateResult) -> str:
+    """Return the report with the gate's outcome as text."""
+    return _text({**json_report(runs), "gate": result.to_dict()})
+
+
+def write_comparison(found: Comparison) -> str:
+    """Return a comparison as text."""
+    return _text(comparison_dict(found))
+
+
+def _text(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
 def estimate_dict(found: Estimate | None) -> dict[str, Any] | None:

@@ -1,7 +1,8 @@
 """JUnit XML: a suite for each job, condition and trial; a case for each assertion and task, latency and score.
 
 There is no official specification; this follows the common practice that Jenkins, GitLab and pytest's schema read.
-`failure` was checked and is below, `error` could not be checked, `skipped` was not executed. Readers tell cases
+The file is red exactly when the gate is: `failure` is below a bar, `error` could not be checked and the gate says so.
+What no bar asks for (a task that facts withheld make fail, say) is `skipped` and says what was seen. Readers tell cases
 apart by suite, class and name, and GitLab drops one of two that are called the same: each has names of its own here.
 """
 
@@ -15,10 +16,12 @@ from itertools import chain, count
 from typing import Literal
 from xml.etree import ElementTree as ET
 
+from bioeval_tui.errors import ExitCode
 from bioeval_tui.record.events import RESULT_REASONS, ConditionName, job_number
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import rows, samples
-from bioeval_tui.report.gate import GateRules, evaluate
+from bioeval_tui.report.formats.registry import Asked
+from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.loading import LoadedRun
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -35,26 +38,30 @@ class Case:
     outcome: Outcome
     words: str = ""
     time_s: float = 0.0
+    gated: bool = False
+    """Whether a bar asks for it: otherwise it is told, and fails nothing."""
 
 
 def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
     """Return the document for these runs.
 
-    `rules` gives the composites their bars; a bar over several conversations (the mean, pass^k) is a case
-    of one more suite, `gate`.
+    `rules` says what must hold; a bar over several conversations (the mean, pass^k) is a case of one more suite,
+    `gate`. Without rules nothing fails.
     """
+    rules = rules or GateRules()
+    held = evaluate(runs, rules)
     root = ET.Element("testsuites", {"name": "bioeval-tui"})
     totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     seconds = 0.0
     for run, parts in zip(runs, _names(runs), strict=True):
         for trial in range(1, max(run.started.trials, *run.trials, 1) + 1):
             for condition in run.started.conditions:
-                suite, counts, took = _suite(run, parts, condition, trial, rules or GateRules())
+                suite, counts, took = _suite(run, parts, condition, trial, rules, held)
                 root.append(suite)
                 seconds += took
                 for name, number in counts.items():
                     totals[name] += number
-    gate = _gate_cases(runs, rules) if rules else []
+    gate = _gate_cases(held)
     if gate:
         counts = _counts(gate)
         suite = ET.SubElement(root, "testsuite", {"name": "gate", **_texts(counts), "time": "0.000"})
@@ -66,6 +73,16 @@ def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
     root.attrib |= _texts(totals) | {"time": f"{seconds:.3f}"}
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
+    """Return the document without bars, as the table of formats asks for it."""
+    return junit_xml(runs)
+
+
+def write_gate(runs: Sequence[LoadedRun], rules: GateRules, result: GateResult) -> str:
+    """Return the document that follows the gate, as the table of formats asks for it."""
+    return junit_xml(runs, rules)
 
 
 def xml_text(text: str) -> str:
@@ -81,10 +98,15 @@ def _names(runs: Sequence[LoadedRun]) -> list[tuple[str, ...]]:
 
 
 def _suite(
-    run: LoadedRun, name: tuple[str, ...], condition: ConditionName, trial: int, rules: GateRules
+    run: LoadedRun,
+    name: tuple[str, ...],
+    condition: ConditionName,
+    trial: int,
+    rules: GateRules,
+    held: GateResult,
 ) -> tuple[ET.Element, dict[str, int], float]:
     talk = run.state.conversation(condition, trial)
-    cases = _cases(run, talk, condition, rules)
+    cases = [_following(held, case) for case in _cases(run, talk, condition, rules, held)]
     took = talk.ended.duration_ms / 1000 if talk and talk.ended else 0.0
     counts = _counts(cases)
     begun = talk.started_at if talk and talk.started_at else run.started.at
@@ -118,12 +140,21 @@ def _texts(counts: dict[str, int]) -> dict[str, str]:
     return {name: str(number) for name, number in counts.items()}
 
 
-def _gate_cases(runs: Sequence[LoadedRun], rules: GateRules) -> list[Case]:
+def _following(held: GateResult, case: Case) -> Case:
+    """Return a case as the gate sees it."""
+    if case.outcome == "failure" and not case.gated:
+        return replace(case, outcome="skipped", words=f"no bar asks for this: {case.words}")
+    if case.outcome == "error" and held.exit_code != ExitCode.NOT_MEASURED:
+        return replace(case, outcome="skipped", words=f"not measured, as the gate allows: {case.words}")
+    return case
+
+
+def _gate_cases(held: GateResult) -> list[Case]:
     """Return the checks that no single conversation's suite can show."""
     outcomes: dict[str, Outcome] = {"passed": "passed", "failed": "failure", "not_measured": "error"}
     found = []
-    for check in evaluate(runs, replace(rules, on_assertion=False)).checks:
-        if check.condition is None or check.rule != "score":
+    for check in held.checks:
+        if check.bar is not None and (check.condition is None or check.rule != "score"):
             model = f" · {check.model}" if check.model else ""
             where = f", facts {check.condition}" if check.condition else ""
             value = "–" if check.value is None else f"{check.value:.2f}"
@@ -175,11 +206,18 @@ def _case(case: Case, classname: str) -> ET.Element:
 
 
 def _cases(
-    run: LoadedRun, talk: ConversationState | None, condition: ConditionName, rules: GateRules
+    run: LoadedRun,
+    talk: ConversationState | None,
+    condition: ConditionName,
+    rules: GateRules,
+    held: GateResult,
 ) -> list[Case]:
     missing = _not_executed(talk)
+    scored = talk is not None and talk.score is not None and talk.score.score is not None
     cases = [
-        _assertion_case(f"assertion: {title}", talk, index, missing)
+        replace(
+            _assertion_case(f"assertion: {title}", talk, index, missing), gated=rules.on_assertion and scored
+        )
         for index, (title, _) in rows.assertion_titles(run.state).items()
     ]
     cases += [
@@ -187,7 +225,12 @@ def _cases(
         for number, title in rows.task_titles(run.state).items()
     ]
     cases.append(_latency_case(run, talk, missing))
-    cases.append(_score_case(talk, missing, rules.under.get(condition)))
+    below = any(
+        (check.job, check.model, check.rule, check.condition, check.status)
+        == (run.started.job_name, run.started.model, "score", condition, "failed")
+        for check in held.checks
+    )
+    cases.append(replace(_score_case(talk, missing, rules.under.get(condition)), gated=below))
     return cases
 
 

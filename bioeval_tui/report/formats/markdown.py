@@ -11,7 +11,8 @@ from bioeval_tui.record.events import ConditionName, TaskScored
 from bioeval_tui.record.masking.current import masking
 from bioeval_tui.report import words
 from bioeval_tui.report.formats.pages import Page, page_of, title_of
-from bioeval_tui.report.gate import GateResult
+from bioeval_tui.report.formats.registry import Asked
+from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
@@ -56,6 +57,16 @@ def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked
             "",
         ]
     return "\n".join(lines)
+
+
+def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
+    """Return the report as the table of formats asks for it."""
+    return markdown_report(runs, target=asked.target)
+
+
+def write_gate(runs: Sequence[LoadedRun], rules: GateRules, result: GateResult) -> str:
+    """Return the short summary as the table of formats asks for it."""
+    return gate_markdown(result, runs)
 
 
 def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from bioeval_tui import __version__
 from bioeval_tui.grade.task_report import TaskReport
@@ -17,7 +17,6 @@ from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.tables import cell
 from bioeval_tui.report.words import DASH, medal_word, next_words
 
-MedalFormat = Literal["html", "md", "csv", "json"]
 COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",
     "above_median", "beats_human", "next_medal", "score_needed", "valid", "error", "submission_path", "created_at",
@@ -86,22 +85,6 @@ def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> Tally:
     )
 
 
-def medals_text(
-    reports: Sequence[TaskReport],
-    kind: MedalFormat,
-    reviews: Sequence[str] = (),
-    not_graded: Sequence[NotGraded] = (),
-) -> str:
-    """Return the reports and what was not graded in a format.
-
-    `reviews` says for each report what its reviewers do, where somebody did. JSON is without it.
-    """
-    if kind == "json":
-        return medals_json(reports, not_graded)
-    make = {"html": medals_html, "md": medals_markdown, "csv": medals_csv}
-    return make[kind](reports, reviews or [""] * len(reports), not_graded)
-
-
 def medals_html(
     reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> str:
@@ -122,9 +105,10 @@ def medals_html(
 
 
 def medals_markdown(
-    reports: Sequence[TaskReport], reviews: Sequence[str], not_graded: Sequence[NotGraded] = ()
+    reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> str:
     """Return a heading, the tally and a table."""
+    reviews = reviews or [""] * len(reports)
     rows = [
         [
             escape(report.task_id),
@@ -150,12 +134,13 @@ def medals_markdown(
 
 
 def medals_csv(
-    reports: Sequence[TaskReport], reviews: Sequence[str], not_graded: Sequence[NotGraded] = ()
+    reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> str:
     """Return a row for each submission, `outcome` being `graded`, `invalid` or `not graded`.
 
     What a spreadsheet would take for a formula gets an apostrophe in front.
     """
+    reviews = reviews or [""] * len(reports)
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -179,8 +164,10 @@ def medals_csv(
     return file.getvalue()
 
 
-def medals_json(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded] = ()) -> str:
-    """Return `medals_dicts` as JSON."""
+def medals_json(
+    reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
+) -> str:
+    """Return `medals_dicts` as JSON, without what reviewers say."""
     values = medals_dicts(reports, not_graded)
     return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

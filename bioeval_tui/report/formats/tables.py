@@ -1,13 +1,15 @@
-"""Exports as lines: messages as OpenAI's JSON Lines, turns as CSV."""
+"""Lines and cells: messages as OpenAI's JSON Lines, turns as CSV, and any table as CSV or Markdown."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.report.formats.markdown import escape, table
+from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
 
 COLUMNS = (
@@ -18,7 +20,7 @@ COLUMNS = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def openai_lines(runs: Sequence[LoadedRun]) -> str:
+def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     """Return one JSON object a conversation: `messages` as OpenAI's chat format has them, then `metadata`.
 
     The evaluator is the `user`, the agent the `assistant`.
@@ -40,7 +42,7 @@ def openai_lines(runs: Sequence[LoadedRun]) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def turns_csv(runs: Sequence[LoadedRun]) -> str:
+def turns_csv(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     """Return one row a turn; times in ms, facts as their numbers. `score` and `unproved` are the conversation's.
 
     A text that a spreadsheet would take for a formula gets an apostrophe in front.
@@ -53,6 +55,21 @@ def turns_csv(runs: Sequence[LoadedRun]) -> str:
         for turn in sorted({message.turn for message in talk.messages}):
             writer.writerow([cell(value) for value in (*first, turn, *_turn(talk, turn))])
     return file.getvalue()
+
+
+def table_csv(heading: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+    """Return any table as CSV, numbers unrounded."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(heading)
+    writer.writerows([[value if isinstance(value, float) else cell(value) for value in row] for row in rows])
+    return file.getvalue()
+
+
+def table_markdown(heading: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+    """Return any table as Markdown."""
+    body = [["" if value is None else escape(value) for value in row] for row in rows]
+    return "\n".join([*table(heading, body), ""])
 
 
 def _conversations(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 from statistics import fmean
 
+from bioeval_tui.report.numbers import signless
 from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
 from bioeval_tui.report.statistics.samples import Counted, Sample, by_job, count
 
@@ -133,20 +134,6 @@ def proportion(successes: int, total: int, scope: str = "") -> Proportion:
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == total else min(1.0, centre + half)
     return Proportion(successes, total, share, Interval(low, high, scope))
-
-
-def signless(value: float) -> str:
-    """Return two decimals with a true minus sign, and never `−0.00`."""
-    text = f"{value:.2f}"
-    return "0.00" if text == "-0.00" else text.replace("-", "−")
-
-
-def signed(value: float) -> str:
-    """Return two decimals with their sign; a difference of nothing is `±0.00`."""
-    text = signless(value)
-    if text == "0.00":
-        return "±0.00"
-    return text if text.startswith("−") else f"+{text}"
 
 
 def _within(low: float, high: float, bounds: tuple[float, float] | None, scope: str) -> Interval:

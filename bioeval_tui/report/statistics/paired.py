@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bioeval_tui.report.statistics.estimates import Estimate, estimate, signed
+from bioeval_tui.report.numbers import signed
+from bioeval_tui.report.statistics.estimates import Estimate, estimate
 from bioeval_tui.report.statistics.samples import Sample
 
 Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "not measured"]

@@ -14,8 +14,8 @@ from bioeval_tui.tui.data.preferences import Preferences
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.assertions.medal import Grading
     from bioeval_tui.evaluate.engine.attach import FollowedRun
-    from bioeval_tui.evaluate.engine.run_view import RunRequest, RunView
-    from bioeval_tui.evaluate.engine.spec import EngineSpec
+    from bioeval_tui.evaluate.engine.run_view import RunView
+    from bioeval_tui.evaluate.engine.spec import EngineSpec, RunRequest
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
     from bioeval_tui.report.compared import RunComparison, RunSummary
     from bioeval_tui.settings import Settings
@@ -123,31 +123,22 @@ class AppServices:
         return view
 
     def _start(self, request: RunRequest) -> tuple[EngineSpec, FollowedRun]:
-        from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
+        from bioeval_tui.evaluate.engine.spec import spec_of
         from bioeval_tui.evaluate.wiring.start import start_engine
-        from bioeval_tui.record.paths import new_run_ids
 
-        models = request.models or (None,)
-        wanted = [(job, model) for job in request.jobs for model in models]
-        ids = new_run_ids(len(wanted), self._settings.runs_dir)
-        spec = replace(
-            self._spec or EngineSpec(runs=()),
-            runs=tuple(RunSpec(i, str(job), model) for i, (job, model) in zip(ids, wanted, strict=True)),
-            agent_url=request.agent_url,
-            agent_url_is_given=request.agent_url is not None,
-            evaluator_model=request.evaluator_model,
-            judge_model=request.judge_models or None,
-            concurrency=request.concurrency,
-            sample_agent=request.sample_agent,
-            mode="rehearsal" if request.rehearsal else "job",
-            trials=request.trials,
-            conditions=request.conditions,
-            order=request.order,
-            parallel=request.parallel,
-            batch_id=ids[0] if len(ids) > 1 else None,
-            resume=False,
-            force=False,
-        )
+        if self._spec is not None:  # what the command line said and the dialog does not ask for
+            kept = (
+                "allow_hosts",
+                "graph",
+                "seed",
+                "requests_per_minute",
+                "max_calls",
+                "max_cost",
+                "keep_prompts",
+                "typing_delay_s",
+            )
+            request = replace(request, **{name: getattr(self._spec, name) for name in kept})
+        spec = spec_of(request, self._settings.runs_dir)
         return spec, start_engine(spec, self._settings)
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:

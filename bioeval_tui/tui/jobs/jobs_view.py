@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from bioeval_tui.evaluate.engine.run_view import RunRequest
+from bioeval_tui.evaluate.engine.spec import RunRequest
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.live.heads_view import CONDITIONS
@@ -240,8 +240,8 @@ def request(job: JobItem, form: Form) -> RunRequest:
         agent_url=form.url.strip().rstrip("/") if form.agent == "url" else None,
         models=form.model_names,
         evaluator_model=form.evaluator.strip() or None if form.played == "job" else None,
-        judge_models=form.judge_names if form.played == "job" else (),
-        rehearsal=form.played == "rehearsal",
+        judge_model=(form.judge_names or None) if form.played == "job" else None,
+        mode=form.played,
         sample_agent=form.agent == "sample",
         trials=form.trials or 1,
         conditions=form.held,

@@ -18,6 +18,7 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.reviews import mark_of
+from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import MedalRow
 from bioeval_tui.tui.keys import bindings
@@ -499,15 +500,14 @@ class MedalsScreen(BaseScreen):
         folder = self.bioeval.folder
         self.app.push_screen(ExportDialog(len(self.table.visible), folder), self._export)
 
-    def _export(self, chosen: export_view.Format | None) -> None:
+    def _export(self, chosen: Format | None) -> None:
         if chosen is None:
             return
         values = (medals_view.exported(entry.row) for entry in self.table.visible)
-        write = export_view.as_csv if chosen == "csv" else export_view.as_markdown
         folder: Path = self.bioeval.folder
         try:
-            text = write(medals_view.EXPORTED, values)
-            path = export_view.save(text, folder, "bioeval-tui-medals", chosen, datetime.now())
+            text = str(chosen.write("table", medals_view.EXPORTED, values))
+            path = export_view.save(text, folder, "bioeval-tui-medals", chosen.endings[0], datetime.now())
         except OSError as error:
             self.tell(
                 f"The table could not be written to {home_relative(folder)}: {error.strerror}", bad=True

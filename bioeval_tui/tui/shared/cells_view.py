@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from bioeval_tui.report.numbers import number
+from bioeval_tui.report.numbers import signed as signed
+
 Tone = Literal["plain", "strong", "quiet", "good", "bad", "warn", "busy", "gold", "silver", "bronze"]
+
+
+score = number
+"""A score is written as in every report."""
 
 
 class Cell(NamedTuple):
@@ -47,19 +54,6 @@ def duration(elapsed_s: float) -> str:
     if whole < 3600:
         return f"{whole // 60} m {whole % 60:02} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02} m"
-
-
-def score(value: float | None) -> str:
-    """Return a composite score with two decimals; a dash when there is none."""
-    return "–" if value is None else f"{value:.2f}"
-
-
-def signed(value: float, decimals: int = 2) -> str:
-    """Return a difference with its sign, minus as `−`."""
-    text = f"{abs(value):.{decimals}f}"
-    if float(text) == 0:
-        return f"±{text}"
-    return ("+" if value > 0 else "−") + text
 
 
 def uplift(difference: float | None) -> Cell:

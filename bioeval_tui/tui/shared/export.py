@@ -11,10 +11,10 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.dialog import Dialog
-from bioeval_tui.tui.shared.export_view import Format
 
 
 class ExportDialog(Dialog[Format]):
@@ -37,6 +37,6 @@ class ExportDialog(Dialog[Format]):
         sentence = f"{plural(self._rows, 'row')} as shown, into {home_relative(self._folder)}"
         yield Static(Content(sentence), markup=False)
 
-    def action_choose(self, chosen: Format) -> None:
+    def action_choose(self, name: str) -> None:
         """Close with the format."""
-        self.dismiss(chosen)
+        self.dismiss(format_of(name))

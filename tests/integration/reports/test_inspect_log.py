@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from bioeval_tui.cli.runs import runs
 from bioeval_tui.report.formats.inspect_log import inspect_log
 from bioeval_tui.report.loading import LoadedRun, load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
@@ -71,6 +73,56 @@ def read_back(run: LoadedRun, folder: Path) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+LIST = """
+import json, sys
+from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries
+found = list_eval_logs(sys.argv[1])
+logs = [read_eval_log(log) for log in found]
+print(json.dumps({
+    "listed": [log.name.rpartition("/")[2] for log in found],
+    "samples": [[[s.id, len(s.messages)] for s in log.samples] for log in logs],
+    "header": [read_eval_log(log, header_only=True).results.scores[0].metrics["mean"].value for log in found],
+    "summaries": [
+        [[s.id, s.scores["composite"].value, s.message_count] for s in read_eval_log_sample_summaries(log)]
+        for log in found
+    ],
+}))
+"""
+
+
+def test_inspect_lists_and_opens_the_eval_file_that_an_export_into_a_folder_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    arguments = ["export", str(GOLDEN), "--to", "inspect", "--output", str(logs)]
+    done = CliRunner().invoke(runs, arguments, standalone_mode=False)
+    assert done.return_value == 0, done.exception
+    (written,) = logs.iterdir()
+    assert written.suffix == ".eval"
+    listed = subprocess.run(
+        [python(), "-c", LIST, str(logs)], capture_output=True, text=True, timeout=110,
+        env={**os.environ, "HOME": str(tmp_path), "INSPECT_LOG_LEVEL": "warning"},
+    )  # fmt: skip
+    assert listed.returncode == 0, listed.stderr[-3000:]
+    found = json.loads(listed.stdout.splitlines()[-1])
+    assert found["listed"] == [written.name]
+    assert found["header"] == [0.72]
+    assert [[name, score] for name, score, _ in found["summaries"][0]] == [
+        ["withheld", 0.44],
+        ["supplied", 1.0],
+    ]
+    assert sorted(found["samples"][0]) == sorted([name, count] for name, _, count in found["summaries"][0])
+
+
+def test_a_name_that_inspect_does_not_list_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
+    arguments = ["export", str(GOLDEN), "--to", "inspect", "--output", str(tmp_path / "log.json")]
+    done = CliRunner().invoke(runs, arguments, standalone_mode=False)
+    assert "lists only names that begin with a time" in done.stderr
 
 
 def test_inspect_reads_what_was_recorded(tmp_path: Path) -> None:

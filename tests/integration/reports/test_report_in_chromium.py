@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,21 @@ def test_a_page_of_the_demo_paints_without_a_complaint(tmp_path: Path) -> None:
         assert picture.stat().st_size > 20_000  # styled text, not an empty or unstyled page
         assert "Content Security Policy" not in logged
         assert server.leaks == []
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_a_phone_needs_no_sideways_scrolling(tmp_path: Path, width: int) -> None:
+    report = tmp_path / "report.html"
+    report.write_text(html_report([load_run(GOLDEN)]), encoding="utf-8")
+    frame = tmp_path / "frame.html"
+    frame.write_text(
+        f'<iframe id="f" src="{report.name}" width="{width}" height="800" style="border:0"></iframe>'
+        "<script>const f = document.getElementById('f'); f.onload = () => {"
+        " document.title = 'needs ' + f.contentDocument.documentElement.scrollWidth; };</script>",
+        encoding="utf-8",
+    )
+    with canary() as found:
+        document, _ = visit(frame, found.port, "--dump-dom", "--allow-file-access-from-files")
+    needs = re.search(r"<title>needs (\d+)</title>", document)
+    assert needs is not None
+    assert int(needs[1]) <= width

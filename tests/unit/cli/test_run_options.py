@@ -31,7 +31,7 @@ def test_json_is_printed_or_with_a_file_written_and_never_takes_a_job_for_its_fi
 ) -> None:
     found = read(*arguments)
     assert found["as_json"] is printed
-    assert found["json_file"] == (Path(file) if file else None)
+    assert found["write_json"] == (Path(file) if file else None)
     assert [str(job) for job in found["jobs"]] == jobs
 
 

@@ -152,15 +152,43 @@ def outcomes(suite: ET.Element) -> dict[str, str]:
 
 def test_junit_has_a_suite_for_each_conversation_and_a_case_for_each_check() -> None:
     root = junit(
-        Recorded([Talk(tasks=(0.3,), holds=(True, False), latencies_ms=(1500,))], [Talk(holds=(True, True))])
+        Recorded([Talk(tasks=(0.3,), holds=(True, False), latencies_ms=(1500,))], [Talk(holds=(True, True))]),
+        fail_on_assertion=True,
     )
     names = [suite.attrib["name"] for suite in root]
     assert names == ["job · facts withheld · trial 1", "job · facts supplied · trial 1"]
     assert outcomes(root[0]) == {
-        "assertion: check 1": "passed", "assertion: check 2": "failure", "task: task 1": "failure",
-        "latency: 1 s on average": "failure", "score": "passed",
+        "assertion: check 1": "passed", "assertion: check 2": "failure", "task: task 1": "skipped",
+        "latency: 1 s on average": "skipped", "score": "passed",
     }  # fmt: skip
     assert set(outcomes(root[1]).values()) == {"passed"}
+
+
+WITHHELD_FAILS = Recorded([Talk(tasks=(0.0,), holds=(False,))], [Talk()])
+
+
+@pytest.mark.parametrize(
+    ("run", "options"),
+    [
+        (WITHHELD_FAILS, {}),
+        (WITHHELD_FAILS, {"fail_under": ["supplied:0.8"]}),
+        (WITHHELD_FAILS, {"fail_under": ["supplied:0.8,withheld:0.9"]}),
+        (WITHHELD_FAILS, {"fail_under": ["0.99"]}),
+        (WITHHELD_FAILS, {"fail_on_assertion": True}),
+        (WITHHELD_FAILS, {"min_pass_k": ["1:0.9"]}),
+        (Recorded([scoring(0.5), scoring(1.0)], [scoring(1.0)] * 2), {"fail_under": ["withheld:0.7"]}),
+        (Recorded([scoring(0.5)] * 20 + [AWAY], [scoring(0.5)] * 21), {"fail_under": ["0.4"]}),
+        (Recorded([scoring(0.5), AWAY], [scoring(0.5)] * 2), {"fail_under": ["0.4"]}),
+        (Recorded([AWAY], [scoring(0.5)]), {}),
+    ],
+)
+def test_junit_is_red_exactly_when_the_gate_is(run: Recorded, options: dict[str, Any]) -> None:
+    loaded, rules = run.loaded(), GateRules.parse(**options)
+    root = ET.fromstring(junit_xml([loaded], rules))
+    red = {"failure" if int(root.attrib["failures"]) else "", "error" if int(root.attrib["errors"]) else ""}
+    code = evaluate([loaded], rules).exit_code
+    assert bool(red - {""}) is (code != 0)
+    assert ("error" in red) is (code == 3)
 
 
 def test_junit_totals_agree_with_the_cases_and_times_are_seconds() -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from bioeval_tui import score as composite
+from bioeval_tui.evaluate.wiring.resume import rerun_offer
 from bioeval_tui.record import events
+from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.overlay import append_overlay
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import run_result
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.view import warnings
 from tests.unit.report.recorded import Recorded, Talk
@@ -75,3 +79,22 @@ def test_a_verdict_on_an_abandoned_attempt_or_an_unknown_conversation_is_left_ou
     run = load_run(path)
     assert not run.judged_again
     assert list(run.state.conversations) == [("withheld", 1)]
+
+
+def test_the_list_of_runs_shows_the_latest_verdicts(tmp_path: Path) -> None:
+    path = Recorded([Talk(tasks=None)], [Talk(tasks=(1.0,))]).write(tmp_path)
+    catalogue = Catalogue(tmp_path)
+    (before,) = catalogue.runs()
+    assert (before.scores["withheld"], before.score, before.judged_again) == (None, None, False)
+    assert "judge" in before.fault
+    assert f"`bioeval-tui runs rescore {path.stem}` asks the judge again" in rerun_offer(path)
+    append_overlay(path, judged(0.5, "another"))
+    (after,) = catalogue.runs()
+    assert (after.scores["withheld"], after.score, after.judged_again) == (0.86, 0.93, True)
+    assert after.fault == "none"
+    (as_json,) = map(json.loads, catalogue.json_lines())
+    assert as_json == after.to_dict()
+    assert [run.score for run in catalogue.runs(RunFilter(min_score=0.9))] == [0.93]
+    assert rerun_offer(path) == "", "a later verdict has made up for it"
+    assert run_result(load_run(path))["conditions"]["withheld"]["score"] == 0.86
+    assert run_result(load_run(path, as_recorded=True))["conditions"]["withheld"]["score"] is None

@@ -21,6 +21,7 @@ from bioeval_tui.evaluate.seams import (
     CheckResult,
     Delta,
     EvaluatorView,
+    Evidence,
     Generation,
     GraphSnapshot,
     JudgeView,
@@ -123,12 +124,16 @@ class FakeJudge:
     value: float | Exception = 1.0
     views: list[JudgeView] = field(default_factory=list)
     identity: str = "fake judge"
+    quote: str = ""
+    """What it quotes for every task."""
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
         self.views.append(view)
         if isinstance(self.value, Exception):
             raise self.value
-        tasks = tuple(TaskVerdict(n, self.value) for n in range(1, len(view.job.tasks) + 1))
+        quoted = (Evidence(self.quote, 1),) if self.quote else ()
+        numbers = range(1, len(view.job.tasks) + 1)
+        tasks = tuple(TaskVerdict(number, self.value, evidence=quoted) for number in numbers)
         return [Verdict("fake judge", tasks, tone=0.9)]
 
     async def aclose(self) -> None:

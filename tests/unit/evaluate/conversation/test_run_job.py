@@ -804,3 +804,37 @@ async def _until(ready):  # type: ignore[no-untyped-def]
         while not (found := ready()):  # noqa: ASYNC110 - any state may be asked about
             await asyncio.sleep(0)
         return found
+
+
+async def test_a_verdict_on_words_that_nobody_said_is_marked_and_warned_of() -> None:
+    state = await Stage(job(), judge=FakeJudge(1.0, quote="I have booked a flight to Mars")).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.verdict is not None
+    assert [task.fabricated for task in talk.verdict.tasks] == [("I have booked a flight to Mars",)]
+    assert talk.score is not None
+    assert talk.score.score is not None, "it counts unless the job refuses it"
+    (warned,) = [warning for warning in talk.warnings if warning.code == "unproved"]
+    assert "the verdict on task 1 is unproved" in warned.message
+
+
+async def test_a_job_may_refuse_a_verdict_on_words_that_nobody_said() -> None:
+    strict = job(scorer={"kind": "rules", "evidence": "require"})
+    state = await Stage(strict, judge=FakeJudge(1.0, quote="I have booked a flight to Mars")).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.verdict is not None
+    assert "unproved" in (talk.verdict.error or "")
+    assert talk.score is not None
+    assert (talk.score.score, talk.score.fault) == (None, "judge")
+
+
+async def test_what_differs_between_two_starts_is_named_with_what_helps() -> None:
+    contexts = [{"resources": [{"id": "a", "kind": "plan"}], "functions": []}] * 9
+    other = [{"resources": [{"id": "b", "kind": "plan"}], "functions": []}] * 9
+    stage = Stage(
+        job(), agents={"withheld": FakeAgent(contexts=contexts), "supplied": FakeAgent(contexts=other)}
+    )
+    said = " ".join(warning.message for warning in (await stage.run()).warnings)
+    assert "the agent's object context differs at `resources[0].id`" in said
+    assert "a setup" not in said, "no setup can change what the agent gives each session"

@@ -40,6 +40,7 @@ def hostile_runs() -> list[Recorded]:
         AWAY,
         Talk(tasks=None, holds=(True, False, True)),
         Talk(reason="cancelled"),
+        Talk(tasks=(0.9, 0.2, 0.9, 0.1), holds=(True, False, True)),
     ]
     return [
         Recorded(
@@ -47,7 +48,7 @@ def hostile_runs() -> list[Recorded]:
             talks[:1],
             job=f"job {HOSTILE}",
             run_id=run_id,
-            trials=5,
+            trials=6,
             started={"job": job, "model": model},
         )
         for run_id, model in (("20260102-a", "one-1.5"), ("20260102-b", "one-1.5"), ("20260102-c", "two"))
@@ -56,7 +57,7 @@ def hostile_runs() -> list[Recorded]:
 
 @pytest.fixture(scope="module")
 def document() -> str:
-    rules = GateRules.parse(["0.9"], min_pass_k=["2:0.9"])
+    rules = GateRules.parse(["0.9"], fail_on_assertion=True, min_pass_k=["2:0.9"])
     text = junit_xml([run.loaded() for run in hostile_runs()], rules)
     return text.encode("utf-8").decode("utf-8")  # what stands in the file can be encoded
 

@@ -14,7 +14,8 @@ from bioeval_tui.cli.grade import medals
 from bioeval_tui.errors import UsageError
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.report.formats.html import policy
-from bioeval_tui.report.formats.medal_pages import MedalFormat, medals_html, medals_text, tally
+from bioeval_tui.report.formats.medal_pages import medals_html, tally
+from bioeval_tui.report.formats.registry import format_of
 
 EVIL = '=1+1"><script>alert(1)</script>|`[x](http://evil)'
 
@@ -48,8 +49,8 @@ def test_the_tally_counts_medals_and_shows_invalid_ones_as_0_beside() -> None:
 
 
 def test_every_format_says_medal_score_and_what_is_missing() -> None:
-    texts: dict[MedalFormat, str] = {
-        kind: medals_text(REPORTS, kind) for kind in ("html", "md", "csv", "json")
+    texts: dict[str, str | bytes] = {
+        kind: format_of(kind).write("medals", REPORTS) for kind in ("html", "md", "csv", "json")
     }
     for kind in ("html", "md"):
         assert "gold begins at 0.99" in texts[kind]
@@ -65,8 +66,10 @@ def test_foreign_text_stays_text() -> None:
     page = medals_html(hostile)
     assert "<script" not in page
     assert policy().replace("'", "&#39;") in page
-    assert "[x](" not in medals_text(hostile, "md")
-    assert next(csv.DictReader(io.StringIO(medals_text(hostile, "csv"))))["agent"].startswith("'=")
+    assert "[x](" not in format_of("md").write("medals", hostile)
+    assert next(csv.DictReader(io.StringIO(format_of("csv").write("medals", hostile))))["agent"].startswith(
+        "'="
+    )
 
 
 @pytest.mark.parametrize("name", ["m.html", "m.md", "m.csv", "m.json"])

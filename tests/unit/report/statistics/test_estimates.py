@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bioeval_tui.report.statistics.estimates import estimate, proportion, signed, signless, standard_error
+from bioeval_tui.report.numbers import signed, signless
+from bioeval_tui.report.statistics.estimates import estimate, proportion, standard_error
 from bioeval_tui.report.statistics.quantiles import t_central_share, t_quantile
 from bioeval_tui.report.statistics.samples import Sample, count
 

@@ -106,17 +106,17 @@ def test_a_form_becomes_a_request() -> None:
     assert request.agent_url == "http://127.0.0.1:8081"
     assert request.models == ("m1", "m2")
     assert (request.trials, request.order, request.parallel) == (3, "random", True)
-    assert (request.evaluator_model, request.judge_models, request.concurrency) == ("big", ("a", "b"), 4)
+    assert (request.evaluator_model, request.judge_model, request.concurrency) == ("big", ("a", "b"), 4)
     words = "2 models × 2 conditions × 3 repeats: 12 conversations, at most 4 at once"
     assert jobs_view.size_words(form) == words
     # A rehearsal asks no model, whatever was typed for the time before.
     rehearsal = jobs_view.request(JOB, replace(form, played="rehearsal"))
-    assert (rehearsal.evaluator_model, rehearsal.judge_models) == (None, ())
+    assert (rehearsal.evaluator_model, rehearsal.judge_model) == (None, None)
 
 
 def test_a_rehearsal_with_the_sample_agent_needs_no_address() -> None:
     request = jobs_view.request(JOB, Form("sample", "nonsense", played="rehearsal"))
-    assert request.rehearsal
+    assert request.mode == "rehearsal"
     assert request.sample_agent
     assert request.agent_url is None
 

@@ -3,10 +3,10 @@
 import pytest
 from medal_rows import board, graded, invalid, sample_rows
 
+from bioeval_tui.report.formats.tables import table_csv, table_markdown
 from bioeval_tui.tui.medals import medal_card_view, medal_scale_view, medals_view
 from bioeval_tui.tui.medals.medal_groups_view import group_cells, groups
 from bioeval_tui.tui.medals.medal_table_view import MedalTable
-from bioeval_tui.tui.shared import export_view
 from bioeval_tui.tui.shared.listing_view import fit
 
 
@@ -81,13 +81,13 @@ def test_groups_count_medals_by_agent_and_domain(table: MedalTable) -> None:
 
 def test_exports_hold_every_value_and_no_formula() -> None:
     rows = [medals_view.exported(row) for row in sample_rows()]
-    text = export_view.as_csv(medals_view.EXPORTED, rows)
+    text = table_csv(medals_view.EXPORTED, rows)
     assert text.splitlines()[0] == ",".join(medals_view.EXPORTED)
     assert "0.9912" in text
     assert "17 ids of the answers are missing" in text
-    assert "grader ran longer than 60 s" in export_view.as_markdown(medals_view.EXPORTED, rows)
-    assert export_view.as_csv(["a"], [["=HYPERLINK(1)"], [-1.5], [None]]) == 'a\n\'=HYPERLINK(1)\n-1.5\n""\n'
-    assert export_view.as_markdown(["a"], [["x|y [b](c) <i>"]]).splitlines()[2] == "| x\\|y \\[b](c) &lt;i> |"
+    assert "grader ran longer than 60 s" in table_markdown(medals_view.EXPORTED, rows)
+    assert table_csv(["a"], [["=HYPERLINK(1)"], [-1.5], [None]]) == 'a\n\'=HYPERLINK(1)\n-1.5\n""\n'
+    assert table_markdown(["a"], [["x|y [b](c) <i>"]]).splitlines()[2] == "| x\\|y \\[b\\](c) &lt;i&gt; |"
 
 
 def test_every_word_of_the_filter_must_be_found(table: MedalTable) -> None:

@@ -1,0 +1,133 @@
+"""The table of formats: adding one is one file beside this one and one line here.
+
+`--format`, `--to`, the names of `--output`, the export dialog, docs/reports.md and error messages come from it. A writer
+is imported when its format is asked for: HTML needs a template engine, and the others do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from bioeval_tui.errors import UsageError
+
+Content = Literal["run", "runs", "gate", "comparison", "medals", "table"]
+"""What a document can hold. Its writer is called as
+
+- run: `(run, asked)`, runs: `(runs, asked)`, gate: `(runs, rules, result)`,
+- comparison: `(comparison)`, medals: `(reports, reviews, not_graded)`, table: `(heading, rows)`,
+
+and returns the document, as text or bytes.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How a document was asked for: the score that it says how to reach, and where it is written (None: stdout)."""
+
+    target: float = 0.8
+    output: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format. `writers` has, for each content that it can hold, `module:function` of this package.
+
+    `name_of` makes a file's name from a run, where readers of the format look for names of their own.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    about: str
+    writers: Mapping[Content, str]
+    name_of: str = ""
+    name_note: str = ""
+    """`module:function` that says what is wrong with the name that a user gave a file; empty when nothing is."""
+
+    def write(self, content: Content, *given: Any) -> str | bytes:
+        """Return the document."""
+        made: str | bytes = _function(self.writers[content])(*given)
+        return made
+
+    def file_name(self, run: Any) -> str:
+        """Return what a run's file is called where nobody named it."""
+        return str(_function(self.name_of)(run)) if self.name_of else f"{run.run_id}{self.endings[0]}"
+
+    def note_on(self, output: Path) -> str:
+        """Return why readers of the format would not find a file of this name; empty when they would."""
+        return str(_function(self.name_note)(output)) if self.name_note else ""
+
+
+FORMATS = (
+    Format("html", (".html", ".htm"), "one self-contained page, to read and to print",
+           {"runs": "html:write_runs", "medals": "medal_pages:medals_html"}),
+    Format("md", (".md",), "Markdown, for pull requests and notes",
+           {"runs": "markdown:write_runs", "gate": "markdown:write_gate", "medals": "medal_pages:medals_markdown",
+            "table": "tables:table_markdown"}),
+    Format("json", (".json",), "every value, in the schema that `bioeval-tui schema result` prints",
+           {"runs": "json_report:write_runs", "gate": "json_report:write_gate",
+            "comparison": "json_report:write_comparison", "medals": "medal_pages:medals_json"}),
+    Format("csv", (".csv",), "a row for each turn, or for each graded submission",
+           {"runs": "tables:turns_csv", "medals": "medal_pages:medals_csv", "table": "tables:table_csv"}),
+    Format("junit", (".xml",), "JUnit XML, for CI",
+           {"runs": "junit:write_runs", "gate": "junit:write_gate"}),
+    Format("openai-jsonl", (".jsonl",), "a line for each conversation, in OpenAI's chat format",
+           {"runs": "tables:openai_lines"}),
+    Format("inspect", (".eval",), "a log for `inspect view` and `read_eval_log`",
+           {"run": "inspect_log:write_run"}, name_of="inspect_log:file_name", name_note="inspect_log:name_note"),
+)  # fmt: skip
+
+
+def holding(*contents: Content) -> list[Format]:
+    """Return the formats that can hold one of these contents."""
+    return [found for found in FORMATS if any(content in found.writers for content in contents)]
+
+
+def names(*contents: Content) -> list[str]:
+    """Return the names of the formats that can hold one of these contents."""
+    return [found.name for found in holding(*contents)]
+
+
+def format_of(name: str) -> Format:
+    """Return the format of that name."""
+    return next(found for found in FORMATS if found.name == name)
+
+
+def choose(output: Path | None, name: str | None, *contents: Content, default: str | None = None) -> Format:
+    """Return the format that is asked for by its name, else by the ending of the file's name.
+
+    Raises:
+        UsageError: the ending is that of no format; the sentence lists those that fit.
+    """
+    if name is not None:
+        return format_of(name)
+    fitting = holding(*contents)
+    if default is not None and (output is None or output.is_dir()):
+        return format_of(default)
+    found = next((f for f in fitting if output is not None and output.suffix.lower() in f.endings), None)
+    if found is None:
+        *most, last = (f.endings[0] for f in fitting)
+        raise UsageError(f"{output}: end the name in {', '.join(most)} or {last}, or give --format")
+    return found
+
+
+def write_runs(found: Format, runs: Any, asked: Asked) -> str | bytes:
+    """Return one document of these runs.
+
+    Raises:
+        UsageError: the format holds one run, and there are several.
+    """
+    if "runs" in found.writers:
+        return found.write("runs", runs, asked)
+    if len(runs) != 1:
+        raise UsageError(f"{found.name}: {found.about} holds one run; write each run to a file of its own")
+    return found.write("run", runs[0], asked)
+
+
+def _function(where: str) -> Callable[..., Any]:
+    module, _, name = where.partition(":")
+    function: Callable[..., Any] = getattr(import_module(f"bioeval_tui.report.formats.{module}"), name)
+    return function

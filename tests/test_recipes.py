@@ -1,0 +1,109 @@
+"""The recipes of docs/architecture.md, walked: one file and one line in one table each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib import import_module
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui import plugins
+from bioeval_tui.evaluate.guards import checks
+from bioeval_tui.evaluate.seams import EvaluatorView, Violation
+from bioeval_tui.report.formats.registry import FORMATS
+from tests.unit.evaluate.conversation.fakes import job
+from tests.unit.report.recorded import GOLDEN
+
+DOCS = Path(__file__).parents[1] / "docs"
+CONTENTS = ("runs", "gate", "comparison", "medals", "table")
+
+
+def test_each_recipe_names_its_file_and_its_table() -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## Adding something")[2]
+    for place in ("report/formats/registry.py", "entry points", "evaluate/guards/checks.py"):
+        assert place in page
+
+
+A_NEW_FORMAT = """
+import sys, types
+from bioeval_tui.report.formats import registry
+
+module = types.ModuleType("bioeval_tui.report.formats.shout")  # the file
+module.write_runs = lambda runs, asked: " ".join(run.started.job_name.upper() for run in runs)
+sys.modules[module.__name__] = module
+registry.FORMATS += (registry.Format("shout", (".shout",), "job names, loud", {"runs": "shout:write_runs"}),)  # the line
+from bioeval_tui.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["report", str(GOLDEN), "--format", "shout"], "MEDICATION_REMINDER"),
+        (["export", str(GOLDEN), "--to", "shout"], "MEDICATION_REMINDER"),
+        (["report", str(GOLDEN), "--output", "a.shout"], "wrote a.shout"),
+        (["report", str(GOLDEN), "--output", "a.pdf"], ".eval or .shout, or give --format"),
+        (["report", "--help"], "job names, loud"),
+    ],
+)
+def test_a_format_is_one_file_and_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", A_NEW_FORMAT, "runs", *arguments],
+        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+        env={**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path), "PYTHONPATH": str(DOCS.parent), "COLUMNS": "200"},
+    )  # fmt: skip
+    assert says in " ".join((done.stdout + done.stderr).split()), done.stderr
+
+
+def test_every_line_of_the_table_of_formats_names_functions_that_exist() -> None:
+    for found in FORMATS:
+        for where in filter(None, (*found.writers.values(), found.name_of, found.name_note)):
+            module, _, name = where.partition(":")
+            assert callable(getattr(import_module(f"bioeval_tui.report.formats.{module}"), name))
+    assert len({found.name for found in FORMATS}) == len(FORMATS)
+    endings = [ending for found in FORMATS for ending in found.endings]
+    assert len(set(endings)) == len(endings)
+
+
+def format_table() -> str:
+    """Return the table of docs/reports.md, as the formats have it."""
+    lines = []
+    for found in FORMATS:
+        runs = "✓" if "runs" in found.writers else "one" if "run" in found.writers else ""
+        held = [runs, *("✓" if content in found.writers else "" for content in CONTENTS[1:])]
+        endings = ", ".join(f"`{ending}`" for ending in found.endings)
+        lines.append(f"| `{found.name}` | {endings} | {found.about} | {' | '.join(held)} |")
+    return "\n".join(lines)
+
+
+def test_the_documentation_has_every_format() -> None:
+    assert format_table() in (DOCS / "reports.md").read_text(encoding="utf-8"), format_table()
+
+
+@pytest.mark.parametrize("group", plugins.GROUPS)
+def test_a_part_is_one_file_and_one_entry_point(
+    group: plugins.Group, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"my_{group}.py").write_text("def make(*given, **named): return 'made'\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    line = EntryPoint("mine", f"my_{group}:make", f"bioeval_tui.{group}")
+    monkeypatch.setattr(plugins, "_entries", lambda wanted: (line,) if wanted == group else ())
+    assert [part.name for part in plugins.installed(group)] == ["mine"]
+    assert plugins.load(group, "mine")() == "made"
+
+
+def test_a_guard_is_one_function_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shouting(view: EvaluatorView, text: str) -> Violation | None:
+        return (
+            Violation("shouting", "speaks in capitals", "Do not shout.", "mark") if text.isupper() else None
+        )
+
+    monkeypatch.setattr(checks, "_GUARDS", (*checks._GUARDS, shouting))
+    view = EvaluatorView(job(), "supplied", 1, (), ())
+    assert [found.rule for found in checks.check(view, "REMIND ME")] == ["shouting"]
+    assert checks.check(view, "Remind me") == []

@@ -1,0 +1,39 @@
+"""A judge that is the agent's own model is warned of, where it is known which model that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluate.wiring.parts import prepare_run
+from bioeval_tui.settings import Secret, Settings
+
+JOB = """
+target: {{user: u, chatbot: c, protocol: {protocol}}}
+aspirationalAverage: 1000
+tasks: [{{task: t}}]
+facts: []
+scorer: {{model: gpt-4.1-mini}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("protocol", "model", "warned"),
+    [
+        ("rest", None, False),  # what it runs, it alone knows
+        ("rest", "gpt-4.1-mini", True),
+        ("rest", "another", False),
+        ("openai", None, True),  # asked for by its name, here the default
+    ],
+)
+def test_only_a_known_model_can_be_the_judges_own(
+    tmp_path: Path, protocol: str, model: str | None, warned: bool
+) -> None:
+    job = tmp_path / "job.yml"
+    job.write_text(JOB.format(protocol=protocol), encoding="utf-8")
+    run = RunSpec("20260101-000000-abcd", str(job), model)
+    settings = Settings(openai_api_key=Secret("k"))
+    prepared = prepare_run(EngineSpec((run,), agent_url="http://127.0.0.1:1"), run, settings)
+    assert any("the agent's own model" in warning for warning in prepared.warnings) is warned

@@ -1,0 +1,90 @@
+"""What tests may hold against an evaluation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bioeval_tui.pytest_plugin import Evaluation, NotMeasured
+from bioeval_tui.report.formats.json_report import json_report
+from tests.unit.report.recorded import Recorded, Talk, scoring
+
+pytest_plugins = ["pytester"]
+
+
+def evaluation(*runs: Recorded, not_measured: NotMeasured = "fail") -> Evaluation:
+    report: dict[str, Any] = json_report([run.loaded() for run in runs])
+    return Evaluation(report, "", not_measured)
+
+
+GOOD = Recorded([scoring(1.0)], [scoring(1.0)], job="good")
+POOR = Recorded([scoring(0.4)], [scoring(0.4)], job="poor", run_id="20260102-030405-bbbb")
+AWAY = Recorded([scoring(0.4)], [Talk(tasks=None)], job="away")
+
+
+def test_a_good_job_cannot_hide_a_poor_one() -> None:
+    evaluation(GOOD).assert_score(0.7)
+    with pytest.raises(
+        pytest.fail.Exception, match=r"poor: the mean of both conditions scored 0\.40, the bar is 0\.7"
+    ):
+        evaluation(GOOD, POOR).assert_score(0.7)
+
+
+@pytest.mark.parametrize("method", ["assert_score", "assert_pass_k", "assert_assertions", "condition"])
+def test_a_misspelt_condition_is_an_error_that_names_the_right_ones(method: str) -> None:
+    found = evaluation(GOOD)
+    given = {
+        "assert_score": (0.5,),
+        "assert_pass_k": (1, 0.5),
+        "assert_assertions": (),
+        "condition": ("suplied",),
+    }
+    named = {} if method == "condition" else {"condition": "suplied"}
+    with pytest.raises(
+        ValueError, match="no condition 'suplied'; the conditions are 'withheld' and 'supplied'"
+    ):
+        getattr(found, method)(*given[method], **named)
+
+
+def test_a_condition_that_was_not_held_is_an_error() -> None:
+    with pytest.raises(ValueError, match="facts supplied were not held, only facts withheld"):
+        evaluation(Recorded([scoring(1.0)])).assert_score(0.5, condition="supplied")
+
+
+def test_pass_k_may_be_asked_of_one_condition() -> None:
+    found = evaluation(Recorded([Talk(tasks=(0.1,))] * 2, [Talk(tasks=(0.9,))] * 2))
+    found.assert_pass_k(2, 1.0, condition="supplied")
+    with pytest.raises(pytest.fail.Exception, match=r"facts withheld: pass\^2 is 0.00"):
+        found.assert_pass_k(2, 1.0)
+    with pytest.raises(pytest.fail.Exception, match=r"not measured: .*too few trials"):
+        found.assert_pass_k(3, 0.5)
+
+
+def test_what_could_not_be_measured_fails_or_skips_as_the_project_says() -> None:
+    with pytest.raises(pytest.fail.Exception, match="not measured: away"):
+        evaluation(AWAY).assert_score(0.5)
+    with pytest.raises(pytest.skip.Exception, match="not measured: away"):
+        evaluation(AWAY, not_measured="skip").assert_score(0.5)
+    with pytest.raises(pytest.skip.Exception, match="could not be checked"):
+        evaluation(Recorded([Talk(holds=(None,))]), not_measured="skip").assert_assertions()
+
+
+def test_one_run_serves_many_tests_from_a_fixture_of_any_scope(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nbioeval_not_measured = skip\nasyncio_default_fixture_loop_scope = function\n")
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def place(bioeval_session):
+            return bioeval_session
+
+        def test_folder(place, request):
+            assert place.folder == request.config.rootpath
+
+        def test_choice(place, bioeval):
+            assert place.not_measured == bioeval.not_measured == "skip"
+        """
+    )
+    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
