@@ -173,7 +173,8 @@ class RequestFailed(EventBase):
 class StateObserved(EventBase):
     """The agent's observable state after a turn; `graph` counts nodes by label and relationships by type.
 
-    `digest` tells two states apart, also where the object context is too large to be kept.
+    `digests` tell two states apart, part by part of what was seen, also where the object context is too large to
+    be kept. Older recordings have one `digest` of all parts together.
     """
 
     kind: Literal["state_observed"] = "state_observed"
@@ -181,6 +182,7 @@ class StateObserved(EventBase):
     object_context: dict[str, Any] | None = None
     graph: dict[str, Any] | None = None
     digest: str | None = None
+    digests: dict[str, str] = Field(default_factory=dict)
     elapsed_ms: Number = 0.0
     error: str | None = None
 
@@ -340,6 +342,9 @@ class RunEnded(EventBase):
     scores: dict[str, Number | None] = Field(default_factory=dict)
     mean: Number | None = None
     clean: bool = True
+    """Whether both conditions are known to have started from the same state."""
+    compared: tuple[str, ...] = ()
+    """What of the starting states was compared: the agent's `object context`, its `graph`."""
 
     @property
     def measured(self) -> bool:

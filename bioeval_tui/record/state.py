@@ -156,6 +156,7 @@ class RunState:
     unknown: list[events.UnknownEvent] = field(default_factory=list)
     paused: set[str] = field(default_factory=set)
     clean: bool = True
+    """Whether the conditions are known to have started from the same state, as far as the run has gone."""
     last_seq: int = 0
     last_at: datetime | None = None
     resumed: int = 0
@@ -176,10 +177,33 @@ class RunState:
         """What follows from a run that is not clean, in a few words; empty when it is clean."""
         if self.clean:
             return ""
-        # With one condition there is nothing to compare: only a check that held from the start spoils it.
         if self.only_condition:
-            return "an assertion held before the greeting"
+            found = [warning.message for warning in self._about_clean("not_clean")]
+            return found[0] if found else "an assertion held before the greeting"
+        if self.clean_unknown:
+            return "whether the conditions started from the same state could not be seen"
         return "the conditions cannot be compared"
+
+    @property
+    def clean_unknown(self) -> bool:
+        """Whether nobody can tell if the conditions started from the same state."""
+        return (
+            not self.clean and not self._about_clean("not_clean") and bool(self._about_clean("clean_unknown"))
+        )
+
+    @property
+    def cleanness(self) -> str:
+        """Whether the run is clean, in words: `clean`, `not clean` or `cleanliness unknown`."""
+        if self.clean:
+            return "clean"
+        return "cleanliness unknown" if self.clean_unknown else "not clean"
+
+    def _about_clean(self, code: str) -> list[events.Warned]:
+        told = [
+            *self.warnings,
+            *(warning for talk in self.conversations.values() for warning in talk.warnings),
+        ]
+        return [warning for warning in told if warning.code == code]
 
     def conversation(self, condition: events.ConditionName, trial: int = 1) -> ConversationState | None:
         """Return a conversation, or None when it has not begun."""
@@ -214,6 +238,8 @@ class RunState:
         return composite.running(parts, conversation.failures)
 
 
+NOT_CLEAN = ("not_clean", "clean_unknown")
+"""Codes of the warnings after which a run shows no uplift."""
 _PASSED: dict[str, bool | None] = {"passed": True, "failed": False, "not_measured": None}
 
 
@@ -286,7 +312,7 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
 
 def _warn(state: RunState, event: events.Warned) -> None:
     state.warnings.append(event)
-    if event.code == "not_clean":
+    if event.code in NOT_CLEAN:
         state.clean = False
 
 
@@ -336,7 +362,7 @@ def _apply_to_conversation(state: RunState, talk: ConversationState, event: RunE
             talk.submissions.append(event)
         case events.Warned():
             talk.warnings.append(event)
-            if event.code == "not_clean":
+            if event.code in NOT_CLEAN:
                 state.clean = False
         case events.OperatorActed():
             state.operator.append(event)

@@ -157,7 +157,8 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
             notes.append(f"{name} holds facts {only} only")
         if not run.state.clean:
             left = "its second condition inherited what the first left"
-            notes.append(f"{name} is not clean: {run.state.why_not_clean if only else left}")
+            why = run.state.why_not_clean if only or run.state.clean_unknown else left
+            notes.append(f"{name}, {run.state.cleanness}: {why}")
         if run.state.ended is None or run.state.ended.status != "completed":
             notes.append(f"{name} did not run to its end")
     if len(a.trials) != len(b.trials):

@@ -163,7 +163,7 @@ def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
     for run in runs:
         if not run.state.clean:
             model = f" · {run.started.model}" if several and run.started.model else ""
-            notes.append(f"{run.started.job_name}{model}: not clean, {run.state.why_not_clean}")
+            notes.append(f"{run.started.job_name}{model}: {run.state.cleanness}, {run.state.why_not_clean}")
     return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys(notes)))
 
 

@@ -13,7 +13,8 @@ def result_of(state: RunState) -> dict[str, Any]:
     """Return the run's result.
 
     Keys: run_id, job, status, score (the published mean of both conditions; None, with why_no_score, where it
-    could not be measured or one was not held), clean, rehearsal, warnings, and under `conditions` one object per condition (its first trial), with all trials under
+    could not be measured or one was not held), clean (None where that could not be seen), compared (what of the
+    starting states was), rehearsal, warnings, and under `conditions` one object per condition (its first trial), with all trials under
     `trials` where there are several. Times are milliseconds.
     """
     started, ended = state.started, state.ended
@@ -33,7 +34,8 @@ def result_of(state: RunState) -> dict[str, Any]:
         "detail": ended.detail if ended else "",
         "score": ended.mean if ended else None,
         "why_no_score": None if ended and ended.mean is not None else why_no_mean(state),
-        "clean": state.clean,
+        "clean": None if state.clean_unknown else state.clean,
+        "compared": list(ended.compared) if ended else [],
         "rehearsal": started.rehearsal if started else False,
         "evaluator": started.evaluator if started else None,
         "judge": started.judge if started else None,

@@ -205,8 +205,8 @@ def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
 def _clean_pair(
     run: LoadedRun, withheld: Sample | None, supplied: Sample | None
 ) -> tuple[Sample | None, Sample | None]:
-    """An unclean run shows no uplift: its second condition inherited what the first left."""
+    """A run that is not known to be clean shows no uplift: its second condition may have inherited what the first left."""
     if run.state.clean:
         return withheld, supplied
-    unclean = Sample(run.started.job_name, None, "not clean")
+    unclean = Sample(run.started.job_name, None, run.state.cleanness)
     return unclean, unclean

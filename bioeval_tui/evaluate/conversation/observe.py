@@ -6,8 +6,8 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bioeval_tui.errors import QueryError
@@ -21,6 +21,10 @@ from bioeval_tui.record import events
 from bioeval_tui.text import clean_line, clean_value, compact_json, is_large
 
 MAX_STATE = 1_000_000
+OBJECT_CONTEXT = "object context"
+GRAPH = "graph"
+MIN_SESSION = 8
+"""Shorter session ids, in characters, may stand in a state by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +32,15 @@ class Observation:
     """The state seen at one moment; `error` says what could not be seen.
 
     `unseen` is true when the object context was asked for and not got: that is not the same as an agent
-    that has none. `digest` tells two states apart.
+    that has none. `digests` has one for each part that was seen (`object context`, `graph`): they tell two
+    states apart.
     """
 
     object_context: dict[str, Any] | None
     graph: GraphSnapshot | None
     error: str | None = None
     unseen: bool = False
-    digest: str = ""
+    digests: Mapping[str, str] = field(default_factory=dict)
 
 
 class Observer:
@@ -48,9 +53,14 @@ class Observer:
         self._parts = parts
         self._emitter = emitter
         self._limits = limits
+        self._session = ""
 
-    async def start(self) -> Observation:
-        """Observe the state that the conversation begins from; worth trying again."""
+    async def start(self, session_id: str = "") -> Observation:
+        """Observe the state that the conversation begins from; worth trying again.
+
+        Where the state names the session, it does so in every conversation with another id: no difference.
+        """
+        self._session = session_id
         return await self._within(self._limits.final_check_s, 0, persistently=True)
 
     async def after_turn(self, transcript: Transcript, turn: int) -> Observation:
@@ -112,7 +122,7 @@ class Observer:
             after_turn=turn,
             object_context=kept,
             graph=asdict(observation.graph) if observation.graph else None,
-            digest=observation.digest or None,
+            digests=dict(observation.digests),
             elapsed_ms=(time.monotonic() - began) * 1000,
             error=observation.error or note,
         )
@@ -132,11 +142,14 @@ class Observer:
         # The event loop, and every other conversation's clock, must not wait for a large state.
         large = is_large(context)
         taken_in = (
-            await asyncio.to_thread(_taken_in, context, snapshot) if large else _taken_in(context, snapshot)
+            await asyncio.to_thread(_taken_in, context, snapshot, self._session)
+            if large
+            else _taken_in(context, snapshot, self._session)
         )
-        cleaned, kept, digest = taken_in
+        cleaned, kept, digests = taken_in
         unseen = isinstance(found, BaseException)
-        return Observation(cleaned, snapshot, "; ".join(errors) or None, unseen, digest), kept
+        error = "; ".join(errors) or None
+        return Observation(cleaned, snapshot, error, unseen, digests), kept
 
     async def _context(self, persistently: bool) -> dict[str, Any] | None:
         if not persistently:
@@ -216,18 +229,29 @@ def _needs_what_is_unseen(assertion: Assertion, seen: Observation) -> bool:
 
 
 def _taken_in(
-    context: dict[str, Any] | None, graph: GraphSnapshot | None
-) -> tuple[dict[str, Any] | None, dict[str, Any] | None, str]:
-    """Return the context cleaned, the context as it is kept (None when too large), and the state's digest."""
+    context: dict[str, Any] | None, graph: GraphSnapshot | None, session: str
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None, dict[str, str]]:
+    """Return the context cleaned, the context as it is kept (None when too large), and the digest of each part seen."""
     cleaned: dict[str, Any] | None = None if context is None else clean_value(context, 100_000)
-    parts = {
-        "resources": sorted(compact_json(item) for item in _items((cleaned or {}).get("resources"))),
-        "functions": sorted(compact_json(item) for item in _items((cleaned or {}).get("functions"))),
-        "graph": graph.digest if graph else None,
-    }
-    digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    digests: dict[str, str] = {}
+    if cleaned is not None:
+        parts = {
+            name: sorted(_without_session(compact_json(item), session) for item in _items(cleaned.get(name)))
+            for name in ("resources", "functions")
+        }
+        digests[OBJECT_CONTEXT] = _hash(parts)
+    if graph is not None:
+        digests[GRAPH] = graph.digest
     small = cleaned is None or len(compact_json(cleaned)) <= MAX_STATE
-    return cleaned, cleaned if small else None, digest
+    return cleaned, cleaned if small else None, digests
+
+
+def _without_session(text: str, session: str) -> str:
+    return text.replace(session, "{sessionId}") if len(session) >= MIN_SESSION else text
+
+
+def _hash(parts: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _items(value: object) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluate.conversation import verdicts as scoring
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter, Emitter
-from bioeval_tui.evaluate.conversation.observe import Observation
+from bioeval_tui.evaluate.conversation.observe import GRAPH, Observation
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups
 from bioeval_tui.evaluate.conversation.retry import with_retries
@@ -26,6 +26,15 @@ from bioeval_tui.evaluate.seams import Condition, JudgeView, PeerError
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Fault, TaskScored
 from bioeval_tui.text import clean_line
+
+SEEN_BY_OTHERS = (
+    "conversations were held at the same time on one knowledge graph, so each could see what the others wrote; "
+    "without --parallel they are held one after another"
+)
+NOTHING_OBSERVED = (
+    "neither an object context nor a knowledge graph of the agent can be seen, so nobody knows whether both "
+    "conditions started from the same state"
+)
 
 
 @dataclass
@@ -44,6 +53,7 @@ class Earlier:
     finished: Mapping[tuple[Condition, int], Held]
     attempts: Mapping[tuple[Condition, int], int]
     clean: bool = True
+    compared: frozenset[str] | None = None
 
 
 async def run_job(
@@ -102,11 +112,16 @@ class _Run:
         self.control = control
         self.attempts = earlier.attempts
         self.clean = earlier.clean
+        self.compared = earlier.compared
+        """What of the starting states was compared in every trial; None before the first."""
         self.held: dict[tuple[Condition, int], Held] = dict(earlier.finished)
         self.stopped = ""
 
     async def run(self) -> events.RunEnded:
         trials = range(1, self.plan.trials + 1)
+        at_once = self.plan.parallel or self.plan.shared_agent > 1
+        if at_once and self.parts.graph is not None and len(self.plan.conditions) * self.plan.trials > 1:
+            self.not_clean(SEEN_BY_OTHERS)
         if self.plan.shared_agent > 1:
             await asyncio.gather(*map(self._trial, trials))
         else:
@@ -186,22 +201,33 @@ class _Run:
         raise error
 
     def _compare_starts(self, trial: int) -> None:
+        """Say whether the trial's conditions started from the same state, as far as that can be seen."""
         both = [held for (_, number), held in self.held.items() if number == trial]
         starts = [held.start for held in both if held.start is not None]
         for held in both:
             held.start = None  # it can be large, and nobody asks for it again
+        if len(self.plan.conditions) < 2 or len(starts) < 2:
+            return
+        seen = frozenset.intersection(*(frozenset(start.digests) for start in starts))
+        different = [part for part in sorted(seen) if len({start.digests[part] for start in starts}) > 1]
+        self.compared = seen if self.compared is None else self.compared & seen
         unseen = next((start.error for start in starts if start.error is not None), None)
-        if unseen is not None and len(self.plan.conditions) > 1:
-            self.not_clean(f"a starting state could not be observed: {unseen}")
-        elif len({start.digest for start in starts}) > 1:
-            self.not_clean(
-                "the conditions did not start from the same state; a setup that clears the graph makes them"
-            )
+        if different:
+            self.not_clean(_different(different))
+        elif unseen is not None:
+            self._clean_unknown(f"a starting state could not be observed: {unseen}")
+        elif not seen:
+            self._clean_unknown(NOTHING_OBSERVED)
 
     def not_clean(self, message: str) -> None:
         """Mark the run: the conditions cannot be compared."""
         self.clean = False
         self.emitter.emit(events.Warned, code="not_clean", message=message)
+
+    def _clean_unknown(self, message: str) -> None:
+        """Mark the run: nobody can tell whether the conditions can be compared."""
+        self.clean = False
+        self.emitter.emit(events.Warned, code="clean_unknown", message=message)
 
     def _end(self) -> events.RunEnded:
         scores: dict[str, float | None] = {}
@@ -219,7 +245,16 @@ class _Run:
             scores=scores,
             mean=composite.published_mean(scores),
             clean=self.clean,
+            compared=tuple(sorted(self.compared or ())),
         )
+
+
+def _different(parts: Sequence[str]) -> str:
+    """Return which parts of the starting states differ, and what helps."""
+    differ = f"the conditions did not start from the same {' and '.join(parts)}"
+    if GRAPH in parts:
+        return f"{differ}; a setup that clears the graph makes them"
+    return f"{differ}: the agent kept something, or lists what is new in every session"
 
 
 def _defect(error: Exception) -> str:
@@ -278,7 +313,7 @@ class _Conversation:
             greeting=greeting,
             max_messages=self.plan.job.max_messages,
         )
-        self.held.start = await talk.observer.start()
+        self.held.start = await talk.observer.start(self.transcript.session_id)
         for title in await talk.observer.already_holding(self.transcript, self.held.start):
             self.run.not_clean(f"an assertion holds before the greeting: {clean_line(title, 200)}")
         return await talk.hold(greeting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bioeval_tui.evaluate.conversation.observe import Observation
@@ -28,7 +29,7 @@ def resumption_of(state: RunState) -> Resumption:
         if is_finished(talk):
             score = talk.score.score if talk.score else None
             finished[key.condition, key.trial] = Held(_start_of(talk), score)
-    return Resumption(Earlier(finished, attempts, state.clean), state.last_seq)
+    return Resumption(Earlier(finished, attempts, state.clean, _compared(finished)), state.last_seq)
 
 
 def is_finished(talk: ConversationState) -> bool:
@@ -64,6 +65,16 @@ def excluded_trials(state: RunState) -> list[int]:
     )
 
 
+def _compared(finished: Mapping[tuple[Condition, int], Held]) -> frozenset[str] | None:
+    """Return what of the starting states was compared in every trial that is finished; None where none is."""
+    trials: dict[int, list[frozenset[str]]] = {}
+    for (_, trial), held in finished.items():
+        if held.start is not None:
+            trials.setdefault(trial, []).append(frozenset(held.start.digests))
+    seen = [frozenset.intersection(*starts) for starts in trials.values() if len(starts) > 1]
+    return frozenset.intersection(*seen) if seen else None
+
+
 def _start_of(talk: ConversationState) -> Observation | None:
     first = next((seen for seen in talk.observations if seen.after_turn == 0), None)
     return _observation(first) if first is not None else None
@@ -77,4 +88,4 @@ def _observation(seen: events.StateObserved) -> Observation:
             seen.graph.get("relationships", {}),
             str(seen.graph.get("digest", "")),
         )
-    return Observation(seen.object_context, graph, seen.error, digest=seen.digest or "")
+    return Observation(seen.object_context, graph, seen.error, digests=seen.digests)

@@ -90,7 +90,10 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
     )
     if not state.clean:
         no_uplift = "" if state.only_condition else ", no uplift is shown"
-        console.print(Text(f"not clean: {state.why_not_clean}{no_uplift}"))
+        console.print(Text(f"{state.cleanness}: {state.why_not_clean}{no_uplift}"))
+    elif state.ended is not None and state.ended.compared:
+        compared = " and ".join(state.ended.compared)
+        console.print(Text(f"clean: both conditions started from the same {compared}"))
     several = started.trials > 1
     found = _summary_lines(state, prices) if state.conversations else []
     for about, said in found if several else ():

@@ -80,11 +80,19 @@ def lead(run: LoadedRun, summary: Summary) -> str:
     text = sentence[0].upper() + sentence[1:] + "."
     uplift = summary.uplift.mean if summary.uplift else None
     if uplift is not None:
-        text += f" The facts made a difference of {signed(uplift)}."
+        text += f" {_difference_words(run, uplift)}"
     elif not run.state.clean:
         why = run.state.why_not_clean
-        text += f" {why[0].upper()}{why[1:]}: the run is not clean."
+        text += f" {why[0].upper()}{why[1:]}: {run.state.cleanness}."
     return text
+
+
+def _difference_words(run: LoadedRun, uplift: float) -> str:
+    """Return the difference between the conditions; it is the facts' only where one was given."""
+    given = any(talk.facts for key, talk in run.state.conversations.items() if key.condition == "supplied")
+    if given:
+        return f"The facts made a difference of {signed(uplift)}."
+    return f"No fact was given, so the difference of {signed(uplift)} is not due to the facts."
 
 
 def _condition_words(condition: ConditionSummary) -> str:

@@ -43,7 +43,7 @@ def title_notes(state: RunState) -> list[Cell]:
     if started.model and not started.rehearsal:
         notes.append(Cell(started.model, "quiet"))
     if not state.clean:
-        notes.append(Cell("! not clean", "warn"))
+        notes.append(Cell(f"! {state.cleanness}", "warn"))
     return notes
 
 

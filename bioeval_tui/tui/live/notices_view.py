@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bioeval_tui.record.state import NOT_CLEAN
 from bioeval_tui.text import plural
 from bioeval_tui.tui.live.heads_view import LinkState
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -78,9 +79,9 @@ def banner(state: RunState, link: LinkState, failure: str) -> str:
         )
     if state.ended is not None and state.ended.status == "failed":
         return f"! Could not be measured: {state.ended.detail or 'the run failed'}"
-    unclean = next((w for w in _warnings(state) if w.code == "not_clean"), None)
+    unclean = next((w for w in _warnings(state) if w.code in NOT_CLEAN), None)
     if unclean is not None:
-        return f"! Not clean: {unclean.message}.{'' if state.only_condition else ' No uplift is shown.'}"
+        return f"! {state.cleanness.capitalize()}: {unclean.message}.{'' if state.only_condition else ' No uplift is shown.'}"
     if state.ended is None and state.warnings:
         return f"! {state.warnings[-1].message}"
     return ""

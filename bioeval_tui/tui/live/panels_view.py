@@ -185,7 +185,7 @@ def uplift_so_far(state: RunState, trial: int) -> Cell | None:
     if state.only_condition:
         return None
     if not state.clean:
-        return Cell("no uplift: not clean", "warn")
+        return Cell(f"no uplift: {state.cleanness}", "warn")
     talks = [state.conversation(condition, trial) for condition in CONDITIONS]
     values = [state.running_score(talk) if talk else None for talk in talks]
     if values[0] is None or values[1] is None:

@@ -63,7 +63,8 @@ def notes(state: RunState) -> list[Cell]:
         found.append(Cell(f"rehearsal: {started.evaluator} evaluator, {started.judge} judge", "warn"))
     if not state.clean:
         why = "both conditions did not start from the same state, so no uplift"
-        found.append(Cell(f"not clean: {state.why_not_clean if state.only_condition else why}", "warn"))
+        own = state.only_condition or state.clean_unknown
+        found.append(Cell(f"{state.cleanness}: {state.why_not_clean if own else why}", "warn"))
     for talk in state.conversations.values():
         if talk.score is not None and talk.score.score is None:
             found.append(Cell(f"{talk.key.condition} could not be measured: {talk.score.reason}", "bad"))
@@ -115,7 +116,7 @@ def total_uplift(state: RunState, trial: int) -> Cell:
     if state.only_condition:
         return Cell(composite.NEEDS_BOTH, "quiet")
     if not state.clean:
-        return Cell("not shown: not clean", "warn")
+        return Cell(f"not shown: {state.cleanness}", "warn")
     pair = [state.conversation(condition, trial) for condition in heads_view.CONDITIONS]
     values = [talk.score.score if talk and talk.score else None for talk in pair]
     return uplift(values[1], values[0])

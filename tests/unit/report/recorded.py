@@ -31,6 +31,8 @@ class Talk:
     says: str = "hello"
     ends: bool = True
     tone: float | None = None
+    fact: bool = False
+    """Whether the user gave the job's fact, in the first message."""
     unsent: str = ""
     """What the evaluator said last and a guard did not let pass."""
 
@@ -133,6 +135,8 @@ class Recorded:
             emit(events.RequestFailed, peer="agent", request_attempt=1, error="503", counted=True, message=2)
             for _ in range(talk.failures)
         ]
+        if talk.fact:
+            found.append(emit(events.FactDisclosed, fact=1, text="a fact", message=1, turn=1, asked=True))
         if talk.unsent:
             number, turn = 2 * len(talk.latencies_ms) + 1, len(talk.latencies_ms) + 1
             found += [

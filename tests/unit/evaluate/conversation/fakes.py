@@ -60,6 +60,7 @@ class FakeAgent:
     stall: asyncio.Event | None = None
     history_is_kept: bool = False
     texts: list[str] = field(default_factory=list)
+    has_context: bool = True
 
     async def open(self) -> str:
         return "session-1"
@@ -79,6 +80,8 @@ class FakeAgent:
         yield Reply(answer, started, started + 0.25, started + 0.1, (call,))
 
     async def observe(self) -> dict[str, Any] | None:
+        if not self.has_context:
+            return None
         return self.contexts.pop(0) if self.contexts else {"resources": [], "functions": []}
 
     async def seed_text(self, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -303,6 +304,39 @@ async def test_different_starting_states_are_not_clean() -> None:
     assert not state.clean
     assert state.ended is not None
     assert not state.ended.clean
+
+
+async def test_what_nobody_can_see_is_not_called_clean() -> None:
+    agents = {name: FakeAgent(has_context=False) for name in ("withheld", "supplied")}
+    state = await Stage(job(), agents=agents).run()
+    assert not state.clean
+    assert state.cleanness == "cleanliness unknown"
+    assert state.ended is not None
+    assert (state.ended.clean, state.ended.compared) == (False, ())
+
+
+async def test_a_run_says_what_of_the_starting_states_was_compared() -> None:
+    state = await Stage(job(), graph=FakeGraph()).run()
+    assert state.clean
+    assert state.ended is not None
+    assert state.ended.compared == ("graph", "object context")
+
+
+async def test_a_state_that_names_its_own_session_is_the_same_state() -> None:
+    class Named(FakeAgent):
+        async def open(self) -> str:
+            return f"session-{id(self)}"
+
+        async def observe(self) -> dict[str, Any]:
+            return {"resources": [{"type": "Session", "id": await self.open()}], "functions": []}
+
+    assert (await Stage(job(), agents={"withheld": Named(), "supplied": Named()}).run()).clean
+
+
+async def test_conversations_that_see_each_others_graph_are_never_clean() -> None:
+    state = await Stage(job(), graph=FakeGraph()).run(parallel=True)
+    assert state.cleanness == "not clean"
+    assert "on one knowledge graph" in state.warnings[0].message
 
 
 async def test_an_assertion_that_already_holds_is_not_clean_unless_it_is_an_invariant() -> None:

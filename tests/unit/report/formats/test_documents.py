@@ -165,17 +165,29 @@ def test_several_trials_and_runs_show_their_statistics() -> None:
     assert "clustered by job" in markdown_report(runs)
 
 
+@pytest.mark.parametrize(
+    ("fact", "words"),
+    [
+        (True, "The facts made a difference of +0.14."),
+        (False, "No fact was given, so the difference of +0.14 is not due to the facts."),
+    ],
+)
+def test_the_facts_made_a_difference_only_where_one_was_given(fact: bool, words: str) -> None:
+    run = Recorded([Talk(tasks=(0.5,))], [Talk(tasks=(1.0,), fact=fact)])
+    assert page_of(run.loaded()).lead.endswith(words)
+
+
 def test_what_was_not_measured_is_said_and_never_zero() -> None:
     run = Recorded([Talk(tasks=None)], [Talk(ends=False)], clean=False)
     page = page_of(run.loaded())
     assert page.mean is None
     assert page.lead == (
         "With the facts withheld the agent could not be scored (judge); with the facts supplied the agent could"
-        " not be scored (not finished). The conditions cannot be compared: the run is not clean."
+        " not be scored (not finished). The conditions cannot be compared: not clean."
     )
     text = Elements(html_report([run.loaded()])).text
     assert "not scored: task not measured: " in text
-    assert "No uplift: the run is not clean." in text
+    assert "No uplift: not clean." in text
     assert "could not be measured" in text
 
 
