@@ -102,9 +102,6 @@ class Talk:
         to_send, signs_off = said
         if not to_send:
             return Outcome("signed_off")
-        if len(self.transcript.messages) >= self.plan.job.max_messages:
-            detail = f"{self.plan.job.max_messages} messages; the last had no room for an answer"
-            return Outcome("signed_off" if signs_off else "max_turns", detail=detail)
         began = time.monotonic()
         await self._answer(to_send)
         self._active_s += time.monotonic() - began

@@ -230,5 +230,5 @@ class EvaluationJob(JobPart):
 
     @property
     def max_messages(self) -> int:
-        """The most messages in a transcript: what the published key `maxTurns` bounds."""
-        return self.max_turns
+        """The most messages in a transcript: while there are fewer than `maxTurns`, user and agent say one more each."""
+        return self.max_turns + self.max_turns % 2

@@ -90,6 +90,18 @@ async def test_max_turns_bounds_messages() -> None:
         assert talk.score.score is not None, "running out of messages is a result"
 
 
+async def test_an_odd_max_turns_lets_the_agent_answer_the_last_message_as_published() -> None:
+    evaluator = FakeEvaluator(["Remind me", "more"])
+    stage = Stage(job(maxTurns=3), evaluators={"withheld": evaluator})
+    talk = (await stage.run()).conversation("withheld")
+    assert talk is not None
+    assert stage.agents["withheld"].received == ["Hello", "Remind me"]
+    assert [message.role for message in stage.judge.views[0].transcript] == ["user", "assistant"] * 2
+    assert talk.max_messages == 4
+    assert talk.ended is not None
+    assert talk.ended.reason == "max_turns"
+
+
 async def test_a_failing_answer_is_tried_again_and_counts_one_failure() -> None:
     agent = FakeAgent(["hi", broken(), "done"])
     stage = Stage(job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it"])})
