@@ -34,7 +34,7 @@ def result_of(state: RunState) -> dict[str, Any]:
         "detail": ended.detail if ended else "",
         "score": ended.mean if ended else None,
         "why_no_score": None if ended and ended.mean is not None else why_no_mean(state),
-        "clean": None if state.clean_unknown else state.clean,
+        "clean": None if state.clean_unknown or not state.conversations else state.clean,
         "compared": list(ended.compared) if ended else [],
         "rehearsal": started.rehearsal if started else False,
         "evaluator": started.evaluator if started else None,

@@ -9,22 +9,44 @@ from bioeval_tui.errors import BioevalError, NotMeasuredError, QueryError
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluate.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluate.conversation.retry import stream_whole, with_retries
-from bioeval_tui.evaluate.job.models import ConversationSeed, Seed, TextSeed
+from bioeval_tui.evaluate.job.models import ConversationSeed, CypherAssertion, Seed, TextSeed
 from bioeval_tui.evaluate.seams import Agent, PeerError
 from bioeval_tui.record import events
 from bioeval_tui.text import clean_line, plural
 
 
+GRAPH_S = 10.0
+"""How long the graph may take to answer before a run begins."""
+
+
+async def preflight(plan: RunPlan, parts: Parts) -> None:
+    """Find what would spoil every conversation of the run before the first one is held and paid for.
+
+    Raises:
+        NotMeasuredError: setups have no graph to run in, or the graph that the job asks for does not answer.
+    """
+    job = plan.job
+    asks = bool(job.setups) or any(isinstance(assertion, CypherAssertion) for assertion in job.assertions)
+    if parts.graph is None:
+        if job.setups:
+            raise NotMeasuredError(f"{plural(len(job.setups), 'setup')} cannot run: {parts.no_graph}")
+        return
+    if not asks:
+        return
+    try:
+        await parts.graph.query("RETURN 1 AS reached", timeout_s=GRAPH_S)
+    except (PeerError, QueryError) as error:
+        raise NotMeasuredError(
+            f"the knowledge graph, which the job's setups or Cypher assertions ask, does not answer: {clean_line(str(error))}"
+        ) from error
+
+
 async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter) -> None:
-    """Run the job's setups. Without a graph they are skipped and said so.
+    """Run the job's setups.
 
     Raises:
         NotMeasuredError: a setup failed; the condition cannot begin from a known state.
     """
-    if plan.job.setups and parts.graph is None:
-        message = f"{plural(len(plan.job.setups), 'setup')} not applied: {parts.no_graph}"
-        emitter.emit(events.Warned, code="setup_skipped", message=message)
-        return
     for index, setup in enumerate(plan.job.setups):
         began = time.monotonic()
         error: str | None = None
@@ -47,22 +69,27 @@ async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter
 async def apply_seeds(
     plan: RunPlan, agent: Agent, emitter: ConversationEmitter, ours: Callable[[PeerError], bool]
 ) -> None:
-    """Hand the seeds to the agent. What cannot be applied is said, never silent.
+    """Hand the seeds to the agent. Given answers that the agent's protocol cannot record are left out, and said so.
 
     `ours` tells refusals that our own concurrency brought about; none of a seed's failures counts.
+
+    Raises:
+        NotMeasuredError: a seed was refused; the agent would be measured without what the job has it know.
     """
     skipped = 0
     for index, seed in enumerate(plan.job.seeds):
+        what = "text" if isinstance(seed, TextSeed) else "conversation"
+        refused = ""
         try:
             detail = await _apply_seed(seed, agent, emitter, plan, ours)
-            applied = not detail
         except BioevalError as error:
-            applied, detail = False, clean_line(str(error))
-        skipped += not applied
-        what = "text" if isinstance(seed, TextSeed) else "conversation"
-        emitter.emit(events.SeedApplied, index=index, what=what, applied=applied, detail=detail)
+            detail = refused = clean_line(str(error))
+        emitter.emit(events.SeedApplied, index=index, what=what, applied=not detail, detail=detail)
+        if refused:
+            raise NotMeasuredError(f"seed {index + 1} was not taken: {refused}")
+        skipped += bool(detail)
     if skipped:
-        message = f"{skipped} of {plural(len(plan.job.seeds), 'seed')} not applied; the agent knows less than the job means it to"
+        message = f"{skipped} of {plural(len(plan.job.seeds), 'seed')} not applied whole; the agent knows less than the job means it to"
         emitter.emit(events.Warned, code="seed_not_applied", message=message)
 
 

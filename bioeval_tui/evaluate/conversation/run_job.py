@@ -17,7 +17,7 @@ from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter, Emitter
 from bioeval_tui.evaluate.conversation.observe import GRAPH, Observation
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
-from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups
+from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups, preflight
 from bioeval_tui.evaluate.conversation.retry import with_retries
 from bioeval_tui.evaluate.conversation.transcript import Transcript
 from bioeval_tui.evaluate.conversation.turns import Outcome, Talk
@@ -67,6 +67,9 @@ async def run_job(
     """Hold every conversation of the plan and emit everything that happens; return the last event.
 
     `earlier` says what a resumed run need not hold again. A failing conversation never ends the rest.
+
+    Raises:
+        NotMeasuredError: no conversation could be measured, so none was held.
     """
     return await _Run(plan, parts, emitter, control, earlier or Earlier({}, {})).run()
 
@@ -119,6 +122,7 @@ class _Run:
 
     async def run(self) -> events.RunEnded:
         trials = range(1, self.plan.trials + 1)
+        await preflight(self.plan, self.parts)
         at_once = self.plan.parallel or self.plan.shared_agent > 1
         if at_once and self.parts.graph is not None and len(self.plan.conditions) * self.plan.trials > 1:
             self.not_clean(SEEN_BY_OTHERS)
@@ -251,10 +255,11 @@ class _Run:
 
 def _different(parts: Sequence[str]) -> str:
     """Return which parts of the starting states differ, and what helps."""
-    differ = f"the conditions did not start from the same {' and '.join(parts)}"
+    verb = "differs" if len(parts) == 1 else "differ"
+    differ = f"the conditions did not start from the same state: the {' and '.join(parts)} {verb}"
     if GRAPH in parts:
         return f"{differ}; a setup that clears the graph makes them"
-    return f"{differ}: the agent kept something, or lists what is new in every session"
+    return f"{differ}, so the agent kept something, or lists what is new in every session"
 
 
 def _defect(error: Exception) -> str:

@@ -107,6 +107,7 @@ def _problems_in(source: _Source, embedded: bool) -> list[Problem]:
         *_query_problems(source),
         *(_refused_by_embedded(source) if embedded else ()),
         *_evaluator_problems(source),
+        *_seed_problems(source),
         *_language_problems(source),
         *_pattern_problems(source),
         *_name_problems(source),
@@ -186,6 +187,18 @@ def _evaluator_problems(source: _Source) -> list[Problem]:
                 message = "the rules judge needs rules for every task"
                 found.append(source.problem(("tasks", index), "", message))
     return found
+
+
+def _seed_problems(source: _Source) -> list[Problem]:
+    """Return the texts for a knowledge service that the agent cannot have."""
+    if source.part("target").get("protocol") != "openai":
+        return []
+    message = "a chat endpoint takes no texts; tell it in `target.systemPrompt`, or in a `conversation` seed"
+    return [
+        source.problem(("seeds", index, "text"), "", message)
+        for index, seed in _items(source.data.get("seeds"))
+        if "text" in seed
+    ]
 
 
 def _pattern_problems(source: _Source) -> list[Problem]:

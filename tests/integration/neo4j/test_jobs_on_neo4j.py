@@ -133,16 +133,15 @@ async def test_the_readmes_job_with_a_setup_that_clears_the_graph_is_clean(
     assert uplifts(run) == ("+0.57", pytest.approx(0.57))
 
 
-async def test_a_graph_that_refuses_the_password_is_not_measured_and_nobodys_fault_but_the_infrastructures(
+async def test_a_graph_that_refuses_the_password_is_found_before_the_first_message(
     server: Server, agent: RunningAgent, tmp_path: Path
 ) -> None:
     settings = {**neo4j(server), "neo_password": Secret("hunter2"), "knowledge_url": agent.url}
     run = await hold(SEEDED_JOB, tmp_path, settings=settings, agent_url=agent.url)
-    assert run.state.scores() == {"withheld": None, "supplied": None}
-    ended = run.of("conversation_ended")
-    assert {(e.fault, "refuses the user name or password" in e.detail) for e in ended} == {
-        ("infrastructure", True)
-    }
+    (ended,) = run.of("run_ended")
+    assert ended.status == "failed"
+    assert "refuses the user name or password" in ended.detail
+    assert run.state.conversations == {}
     assert "hunter2" not in run.path.read_text(encoding="utf-8")
 
 

@@ -140,9 +140,12 @@ class FakeGraph:
     digests: list[str] = field(default_factory=list)
     executed: list[str] = field(default_factory=list)
     fails: PeerError | None = None
+    away: PeerError | None = None
     identity: str = "fake graph"
 
     async def query(self, cypher: str, parameters: Any = None, *, timeout_s: float = 10.0) -> Rows:
+        if self.away:
+            raise self.away
         return Rows(("n",), ((1,),))
 
     async def execute(self, cypher: str, *, timeout_s: float = 30.0) -> None:

@@ -301,12 +301,48 @@ async def test_a_failed_setup_is_infrastructure_and_the_agent_is_never_asked() -
     assert all(agent.received == [] for agent in stage.agents.values())
 
 
-async def test_without_a_graph_setups_are_said_to_be_left_out() -> None:
+async def test_setups_without_a_graph_are_found_before_a_word_is_said() -> None:
     stage = Stage(job(setups=[{"cypher": "MATCH (n) DELETE n"}]), parts={"no_graph": "no wheel here"})
+    with pytest.raises(NotMeasuredError, match="1 setup cannot run: no wheel here"):
+        await stage.run()
+    assert stage.agents == {}
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        {"setups": [{"cypher": "MATCH (n) DELETE n"}]},
+        {"assertions": [{"cypher": "RETURN 1", "expected": 1}]},
+    ],
+)
+async def test_a_graph_that_refuses_the_password_is_found_once_before_a_word_is_said(asks: Any) -> None:
+    graph = FakeGraph(away=PeerError("graph", "the password is wrong"))
+    stage = Stage(job(**asks), graph=graph)
+    with pytest.raises(NotMeasuredError, match="does not answer: the password is wrong"):
+        await stage.run(trials=3)
+    assert stage.agents == {}
+
+
+async def test_a_graph_that_the_job_does_not_ask_may_be_away() -> None:
+    stage = Stage(job(), graph=FakeGraph(away=PeerError("graph", "gone")))
+    assert (await stage.run()).scores() == {"withheld": 1.0, "supplied": 1.0}
+
+
+async def test_an_agent_without_what_a_seed_was_to_tell_it_is_not_measured() -> None:
+    class Refusing(FakeAgent):
+        async def seed_text(self, text: str) -> None:
+            raise PeerError("knowledge", "takes no texts", status=404)
+
+    agents = {name: Refusing() for name in ("withheld", "supplied")}
+    stage = Stage(job(seeds=[{"text": "a paper"}]), agents=agents)
     state = await stage.run()
+    assert state.scores() == {"withheld": None, "supplied": None}
+    assert all(agent.received == [] for agent in agents.values())
     talk = state.conversation("withheld")
     assert talk is not None
-    assert [warning.message for warning in talk.warnings] == ["1 setup not applied: no wheel here"]
+    assert talk.score is not None
+    assert talk.score.reason.endswith("seed 1 was not taken: takes no texts")
+    assert [seed.applied for seed in talk.seeds] == [False]
 
 
 async def test_different_starting_states_are_not_clean() -> None:

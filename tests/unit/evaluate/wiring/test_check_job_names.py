@@ -53,6 +53,10 @@ def test_a_sound_job_has_none(tmp_path):
             JOB.replace("chatbot: c", "chatbot: c, protocol: rset"),
             "1:41: target.protocol: there is no protocol `rset`; known are: openai, rest",
         ),
+        (
+            JOB.replace("chatbot: c", "chatbot: c, protocol: openai") + "seeds: [{text: a paper}]\n",
+            "6:16: seeds[0].text: a chat endpoint takes no texts",
+        ),
     ],
 )
 def test_each_is_named_with_its_place(tmp_path, text, says):
