@@ -358,13 +358,6 @@ class _Conversation:
         job, judge = self.plan.job, self.parts.judge
         if not job.tasks:
             return None, "", "none"
-        if not any(message.role == "assistant" for message in self.transcript.messages):
-            tasks = tuple(
-                TaskScored(task=number, title=task.task, score=0.0, reason="the agent never answered")
-                for number, task in enumerate(job.tasks, start=1)
-            )
-            self.emitter.emit(events.TranscriptScored, judge="no judge needed", tasks=tasks)
-            return tasks, "", "none"
         view = JudgeView(job, self.transcript.condition, tuple(self.transcript.messages))
         try:
             async with asyncio.timeout(self.plan.limits.judge_s):

@@ -31,7 +31,7 @@ from bioeval_tui.text import clean, clean_line, clean_value, shorten
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Why a conversation ended, and whose fault it was. `never_held`: not one word reached the agent."""
+    """Why a conversation ended, and whose fault it was. `never_held`: the agent opened no session, or gave no answer."""
 
     reason: EndReason
     fault: Fault = "none"
@@ -311,8 +311,9 @@ class Talk:
         if self.is_our_doing(error):
             return Outcome("cancelled", "infrastructure", detail)
         if error.peer == "agent":
-            never_held = error.unreachable and not self.transcript.latencies_ms
-            return Outcome("agent_failed", "agent", detail, never_held)
+            never_held = not self.transcript.latencies_ms
+            what_helps = _what_helps(error, self.plan.job.target.protocol) if never_held else ""
+            return Outcome("agent_failed", "agent", detail + what_helps, never_held)
         return Outcome("evaluator_failed", "evaluator" if error.unusable else "infrastructure", detail)
 
     async def _end_observing(self) -> None:
@@ -331,6 +332,17 @@ class Talk:
             raise
         if not task.cancelled():
             task.result()
+
+
+def _what_helps(error: PeerError, protocol: str) -> str:
+    """Return what to set, as the end of a sentence about an agent with which no conversation took place."""
+    if error.status in (401, 403):
+        return "; set BIOEVAL_AGENT_API_KEY to the key that the agent expects"
+    elsewhere = error.status in (301, 302, 303, 307, 308, 404, 405, 410, 501)
+    if error.unreachable or elsewhere or error.received.lstrip().startswith("<"):
+        more = "" if protocol == "openai" else ", without /api/v1"
+        return f"; give the agent's address with --agent-url, BIOEVAL_AGENT_URL or target.url{more}"
+    return ""
 
 
 def _with_received(error: PeerError) -> str:

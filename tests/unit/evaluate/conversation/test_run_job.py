@@ -168,12 +168,39 @@ async def test_what_came_instead_of_an_answer_is_shown_cut_and_cleaned() -> None
     assert len(failed.received) < 600
 
 
-async def test_an_agent_that_never_answers_scores_zero_without_asking_the_judge() -> None:
-    agents = {name: FakeAgent([broken(500) for _ in range(4)]) for name in ("withheld", "supplied")}
-    stage = Stage(job(), agents=agents)
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (broken(500), "answered 500"),
+        (broken(401, retryable=False), "set BIOEVAL_AGENT_API_KEY"),
+        (broken(404, retryable=False), "give the agent's address with --agent-url"),
+    ],
+)
+@pytest.mark.parametrize("where", ["session", "first answer"])
+async def test_a_conversation_that_never_took_place_has_no_score(
+    error: PeerError, says: str, where: str
+) -> None:
+    class Closed(FakeAgent):
+        async def open(self) -> str:
+            if where == "session":
+                raise error
+            return await super().open()
+
+    agents = {name: Closed([error] * 4) for name in ("withheld", "supplied")}
+    stage = Stage(job(assertions=[ASSERTION]), agents=agents)
     state = await stage.run()
-    assert state.scores() == {"withheld": 0.0, "supplied": 0.0}
+    assert state.scores() == {"withheld": None, "supplied": None}
+    assert state.ended is not None
+    assert not state.ended.measured
     assert stage.judge.views == []
+    talk = state.conversation("supplied")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.score is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("agent_failed", "agent")
+    assert talk.score.reason.startswith("no conversation took place: ")
+    assert says in talk.score.reason
+    assert [check.status for check in talk.final_checks.values()] == ["not_measured"]
 
 
 async def test_our_own_429s_under_concurrency_are_not_the_agents_failures() -> None:
