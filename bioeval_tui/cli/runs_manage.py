@@ -89,6 +89,8 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
     hosts = dict.fromkeys(host for rescorer in rescorers for host in rescorer.hosts)
     if hosts:
         click.echo(f"transcripts go to: {', '.join(hosts)}", err=True)
+    for sentence in dict.fromkeys(rescorer.judge_sees for rescorer in rescorers if rescorer.judge_sees):
+        click.echo(sentence, err=True)
     printed: list[dict[str, Any]] = []
     code = ExitCode.OK
     paths = list(dict.fromkeys(rescorer.path for rescorer in rescorers))

@@ -39,6 +39,7 @@ def result_of(state: RunState) -> dict[str, Any]:
         "rehearsal": started.rehearsal if started else False,
         "evaluator": started.evaluator if started else None,
         "judge": started.judge if started else None,
+        "judge_prompt": (started.judge_prompt or None) if started else None,
         "warnings": [warning.message for warning in _warnings(state)],
         "conditions": conditions,
     }

@@ -14,7 +14,6 @@ from bioeval_tui.evaluate.seams import Agent, PeerError
 from bioeval_tui.record import events
 from bioeval_tui.text import clean_line, plural
 
-
 GRAPH_S = 10.0
 """How long the graph may take to answer before a run begins."""
 

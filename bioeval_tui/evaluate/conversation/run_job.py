@@ -19,10 +19,10 @@ from bioeval_tui.evaluate.conversation.observe import GRAPH, Observation
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups, preflight
 from bioeval_tui.evaluate.conversation.retry import with_retries
-from bioeval_tui.evaluate.conversation.transcript import Transcript
+from bioeval_tui.evaluate.conversation.transcript import Transcript, for_judge
 from bioeval_tui.evaluate.conversation.turns import Outcome, Talk
 from bioeval_tui.evaluate.job.loading import job_snapshot
-from bioeval_tui.evaluate.seams import Condition, JudgeView, PeerError
+from bioeval_tui.evaluate.seams import Condition, PeerError
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Fault, TaskScored
 from bioeval_tui.text import clean_line
@@ -358,7 +358,14 @@ class _Conversation:
         job, judge = self.plan.job, self.parts.judge
         if not job.tasks:
             return None, "", "none"
-        view = JudgeView(job, self.transcript.condition, tuple(self.transcript.messages))
+        before, after = self.held.start, self._talk.observer.at_end if self._talk else None
+        view = for_judge(
+            job,
+            self.transcript.condition,
+            self.transcript.messages,
+            before.object_context if before else None,
+            after.object_context if after else None,
+        )
         try:
             async with asyncio.timeout(self.plan.limits.judge_s):
                 found = await judge.score(view)

@@ -86,6 +86,8 @@ class ScorerConfig(JobPart):
     kind: Literal["llm", "rules"] | Text = "llm"
     model: Text | tuple[Text, ...] | None = None
     repeats: Annotated[int, Field(ge=1, le=25)] = 1
+    context: Literal["none", "tools", "all"] = "tools"
+    """What the judge sees besides the words: nothing, the agent's tool calls, or events and states as well."""
 
 
 class SeedMessage(JobPart):

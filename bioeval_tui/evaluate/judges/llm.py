@@ -68,11 +68,13 @@ class LLMJudge:
         that is because the judge could not be reached.
         """
         try:
-            told = judge_prompt(find_prompt(view.job.scorer.prompt, self._job_dir), view)
+            prompt = find_prompt(view.job.scorer.prompt, self._job_dir)
+            told = judge_prompt(prompt, view)
         except UsageError as problem:
             raise NotMeasuredError(str(problem)) from problem
+        own = prompt.origin == "job"
         asked = [(model, number) for model in self._models for number in range(1, self._repeats + 1)]
-        found = await asyncio.gather(*(self._one(model, number, told, view) for model, number in asked))
+        found = await asyncio.gather(*(self._one(model, number, told, view, own) for model, number in asked))
         failures = [failure for _, failure in found if failure is not None]
         if not enough(len(asked) - len(failures), len(asked)):
             raise _not_measured(failures, len(asked))
@@ -83,7 +85,7 @@ class LLMJudge:
         await self._chat.aclose()
 
     async def _one(
-        self, model: str, number: int, told: str, view: JudgeView
+        self, model: str, number: int, told: str, view: JudgeView, own_prompt: bool
     ) -> tuple[Verdict, PeerError | NotMeasuredError | None]:
         """Return one verdict; where there is none, one with its `error`, and why."""
         label = clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
@@ -99,7 +101,9 @@ class LLMJudge:
                     tokens.add(answer)
                     try:
                         text = _usable(answer)
-                        tasks, tone = read_verdict(text, view.job.tasks, view.transcript)
+                        tasks, tone = read_verdict(
+                            text, view.job.tasks, view.transcript, published=own_prompt
+                        )
                         return Verdict(label, tasks, tone, tokens.sent, tokens.received), None
                     except MalformedAnswerError as problem:
                         if last:

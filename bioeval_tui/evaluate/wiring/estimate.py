@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bioeval_tui.evaluate.conversation.plan import RunPlan
@@ -45,6 +46,7 @@ class RunEstimate:
     conversations: int
     hosts: tuple[str, ...]
     roles: tuple[RoleEstimate, ...]
+    judge_sees: str = ""
 
     @property
     def calls(self) -> int:
@@ -58,6 +60,7 @@ class RunEstimate:
             "model": self.model,
             "conversations": self.conversations,
             "hosts": list(self.hosts),
+            "judge_sees": self.judge_sees or None,
             "most_calls": self.calls,
             "roles": {
                 role.role: {
@@ -118,12 +121,11 @@ def _estimate(prepared: PreparedRun, spec: EngineSpec, settings: Settings) -> Ru
             _evaluator(plan, makers, settings, held),
             *_judges(plan, makers, settings, held),
         ),
+        judge_sees=plan.judge_sees,
     )
 
 
-def _job_dir(plan: RunPlan) -> Any:
-    from pathlib import Path
-
+def _job_dir(plan: RunPlan) -> Path:
     return Path(plan.job_path).parent
 
 

@@ -213,6 +213,19 @@ class Makers:
 
         return prompt_hashes(self.job, self.job_dir)
 
+    def judge_sees(self) -> str:
+        """Return a sentence on what the judge is shown besides the transcript; empty where that is nothing."""
+        kind, shown = self.job.scorer.kind, self.job.scorer.context
+        if kind == "llm":
+            from bioeval_tui.evaluate.models.prompting import find_prompt, shown_to_judge
+
+            shown = shown_to_judge(find_prompt(self.job.scorer.prompt, self.job_dir), self.job)
+        if not self.judge_hosts() or shown == "none" or not self.job.tasks:
+            return ""
+        more = ", other events and its state" if shown == "all" else ""
+        where = ", ".join(self.judge_hosts())
+        return f"the judge ({where}) is also shown the agent's tool calls{more} (scorer.context: {shown})"
+
     def rates(self) -> Rates:
         """Return what calls cost.
 

@@ -97,6 +97,7 @@ def assemble(
         rehearsal=job.evaluator.kind == "scripted" or job.scorer.kind == "rules",
         hosts=hosts,
         prompts=makers.prompt_hashes(),
+        judge_sees=makers.judge_sees(),
         batch_id=spec.batch_id,
         options=_options(spec, makers, plan),
         limits=_limits(spec, job, settings),

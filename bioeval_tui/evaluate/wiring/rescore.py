@@ -12,7 +12,7 @@ from typing import Any
 from bioeval_tui import score as composite
 from bioeval_tui.errors import NotMeasuredError, RecordingError, UsageError
 from bioeval_tui.evaluate.conversation.plan import Limits
-from bioeval_tui.evaluate.conversation.transcript import sent_messages
+from bioeval_tui.evaluate.conversation.transcript import for_judge, sent_messages
 from bioeval_tui.evaluate.conversation.verdicts import (
     combine_verdicts,
     given,
@@ -24,7 +24,7 @@ from bioeval_tui.evaluate.engine.resume import is_finished
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.job.loading import job_from_data
 from bioeval_tui.evaluate.job.models import EvaluationJob
-from bioeval_tui.evaluate.seams import Judge, JudgeView, PeerError
+from bioeval_tui.evaluate.seams import Judge, PeerError
 from bioeval_tui.evaluate.wiring.hosts import is_loopback
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record import events
@@ -71,6 +71,7 @@ class Rescorer:
         spec = EngineSpec(runs=(), judge_model=judge_models or None)
         self._makers = Makers(self.job, folder, spec, started.model, settings)
         self.hosts = self._makers.judge_hosts()
+        self.judge_sees = self._makers.judge_sees()
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):
             raise UsageError(
                 f"the job is sensitive, and its transcripts would go to {', '.join(self.hosts)}; "
@@ -101,9 +102,12 @@ class Rescorer:
 
     async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> JudgedAgain:
         messages = sent_messages(talk, self.job.evaluator.signoff)
+        before = next((seen.object_context for seen in talk.observations if seen.after_turn == 0), None)
+        after = talk.observations[-1].object_context if talk.observations else None
+        view = for_judge(self.job, talk.key.condition, messages, before, after)
         try:
             async with asyncio.timeout(Limits().judge_s):
-                found = await judge.score(JudgeView(self.job, talk.key.condition, messages))
+                found = await judge.score(view)
         except TimeoutError:
             return JudgedAgain(talk.key, error=f"no verdict within {Limits().judge_s:g} s")
         except (PeerError, NotMeasuredError) as error:

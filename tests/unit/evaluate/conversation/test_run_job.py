@@ -372,6 +372,19 @@ async def test_an_agent_without_what_a_seed_was_to_tell_it_is_not_measured() -> 
     assert [seed.applied for seed in talk.seeds] == [False]
 
 
+@pytest.mark.parametrize(("context", "calls", "states"), [("none", 0, 0), ("tools", 1, 0), ("all", 1, 2)])
+async def test_the_judge_sees_what_happened_as_far_as_the_job_lets_it(
+    context: str, calls: int, states: int
+) -> None:
+    contexts = [{"resources": [{"id": n}], "functions": []} for n in range(3)]
+    stage = Stage(job(scorer={"context": context}), agents={"withheld": FakeAgent(contexts=contexts)})
+    await stage.run()
+    view = stage.judge.views[0]
+    assert sum(len(message.generation) for message in view.transcript) == calls
+    seen = [state for state in (view.state_before, view.state_after) if state is not None]
+    assert [state["resources"][0]["id"] for state in seen] == [0, 2][:states]
+
+
 async def test_different_starting_states_are_not_clean() -> None:
     contexts = [{"resources": [{"id": "old"}], "functions": []}] + [{"resources": [], "functions": []}] * 5
     stage = Stage(job(), agents={"supplied": FakeAgent(contexts=contexts)})
