@@ -101,6 +101,11 @@ class JsonFileCommand(click.Command):
     help="The graph that Cypher asks: embedded, neo4j, none, or a plug-in.",
 )
 @click.option(
+    "--unrestricted-setups",
+    is_flag=True,
+    help="Pass the job's setups to Neo4j as they are: schema, procedures, LOAD CSV, several statements.",
+)
+@click.option(
     "--condition",
     type=click.Choice(["withheld", "supplied", "both"]),
     default="both",
@@ -182,6 +187,7 @@ def _spec(jobs: Sequence[Path], settings: Settings, options: dict[str, Any]) -> 
         conditions=tuple(name for name in CONDITIONS if options["condition"] in (name, "both")),
         parallel=options["parallel"],
         graph=options["graph"],
+        unrestricted_setups=options["unrestricted_setups"],
         seed=options["seed"],
         trials=options["repeat"],
         concurrency=options["concurrency"],

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 @click.option(
     "--max-cost", type=click.FloatRange(0, min_open=True), help="No further one after so many dollars."
 )
+@click.option(
+    "--unrestricted-setups", is_flag=True, help="Pass the job's setups to Neo4j as they are, as `run` does."
+)
 @click.option("--headless", is_flag=True, help="No screen: progress on stderr, the score card on stdout.")
 @click.option("--json", "as_json", is_flag=True, help="Headless: print one JSON object.")
 def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:

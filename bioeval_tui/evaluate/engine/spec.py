@@ -51,6 +51,8 @@ class EngineSpec:
     batch_id: str | None = None
     graph: str = "auto"
     """auto, embedded, neo4j, none, or the name of a plug-in."""
+    unrestricted_setups: bool = False
+    """Setups go to Neo4j as they are, schema changes, procedures and files included: the command line alone says so."""
     keep_prompts: bool = True
     plays: bool = False
     """Somebody can type: a screen follows the run. `evaluator.kind: human` needs it."""

@@ -32,7 +32,10 @@ async def open_graph(
         from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph
 
         password = settings.neo_password.get_secret_value() if settings.neo_password else ""
-        return Neo4jGraph(settings.neo_uri, settings.neo_username, password), ""
+        graph = Neo4jGraph(
+            settings.neo_uri, settings.neo_username, password, unrestricted=spec.unrestricted_setups
+        )
+        return graph, ""
     if choice != "embedded":
         make: plugins.MakeGraph = plugins.load("graphs", choice)
         return make(settings.graph_uri.get_secret_value() if settings.graph_uri else ""), ""

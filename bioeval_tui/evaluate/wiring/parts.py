@@ -29,6 +29,7 @@ from bioeval_tui.text import clean_line
 
 SAMPLE_AGENT = "sample agent"
 A_DAY_S = 86_400.0
+UNRESTRICTED_SETUP_S = 600.0
 
 
 def terms_of(spec: EngineSpec, settings: Settings) -> BatchTerms:
@@ -48,7 +49,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         from bioeval_tui.evaluate.wiring.resume import prepare_resumed
 
         return prepare_resumed(spec, run, settings)
-    loaded = require_job(Path(run.job_path))
+    loaded = require_job(Path(run.job_path), unrestricted_setups=spec.unrestricted_setups)
     job = with_mode(loaded.job, spec)
     makers = Makers(job, loaded.path.parent, spec, run.model, settings)
     order = spec.order or job.order
@@ -66,7 +67,11 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     )
     warnings = tuple(
         problem.message
-        for problem in check_job(loaded.path, embedded=graphs.is_embedded(settings, spec)).problems
+        for problem in check_job(
+            loaded.path,
+            embedded=graphs.is_embedded(settings, spec),
+            unrestricted_setups=spec.unrestricted_setups,
+        ).problems
         if problem.severity == "warning"
     )
     return assemble(spec, makers, plan, warnings, settings)
@@ -167,6 +172,7 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
         "concurrency": spec.concurrency,
         "requests_per_minute": spec.requests_per_minute,
         "graph": spec.graph,
+        "unrestricted_setups": spec.unrestricted_setups,
         "keep_prompts": spec.keep_prompts,
     }
 
@@ -177,6 +183,8 @@ def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> Limits:
     answer_s = settings.model_timeout_s + 1.0
     usual = Limits(evaluator_s=answer_s, longest_retry_wait_s=settings.longest_wait_s)
     usual = replace(usual, judge_s=max(usual.judge_s, 2.5 * answer_s))
+    if spec.unrestricted_setups:  # an index, or a file that is loaded, takes its time
+        usual = replace(usual, setup_s=UNRESTRICTED_SETUP_S)
     if job.evaluator.kind == "human":
         return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)
     rate = spec.requests_per_minute

@@ -35,6 +35,7 @@ def resume_spec(
     rerun: bool = False,
     max_calls: int | None = None,
     max_cost: float | None = None,
+    unrestricted_setups: bool = False,
 ) -> EngineSpec | None:
     """Return what an engine is told to let a run go on, None when nothing is missing.
 
@@ -65,6 +66,7 @@ def resume_spec(
         concurrency=known.get("concurrency"),
         requests_per_minute=known.get("requests_per_minute"),
         graph=known.get("graph") or "auto",
+        unrestricted_setups=unrestricted_setups,
         keep_prompts=known.get("keep_prompts", True) is not False,
         trials=trials,
         batch_id=started.batch_id,
