@@ -9,6 +9,7 @@ from typing import Any
 
 from bioeval_tui.evaluate.conversation.plan import RunPlan
 from bioeval_tui.evaluate.engine.batch import PreparedRun
+from bioeval_tui.evaluate.engine.budget import PROMPT_TOKENS, VERDICT_TOKENS
 from bioeval_tui.evaluate.engine.resume import Resumption
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.job.models import ConversationSeed, EvaluationJob
@@ -19,10 +20,6 @@ from bioeval_tui.settings import Settings
 
 MESSAGE_TOKENS = 200
 """Taken for the length of a message, in tokens."""
-PROMPT_TOKENS = 1500
-"""Taken for the length of an evaluator's or judge's prompt without the transcript, in tokens."""
-VERDICT_TOKENS = 200
-"""Taken for a judge's words on one task, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
