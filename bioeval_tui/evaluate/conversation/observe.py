@@ -243,7 +243,7 @@ def _taken_in(
             for name in ("resources", "functions")
         }
         digests[OBJECT_CONTEXT] = _hash(parts)
-    if graph is not None:
+    if graph is not None and graph.digest:
         digests[GRAPH] = graph.digest
     small = cleaned is None or len(compact_json(cleaned)) <= MAX_STATE
     return cleaned, cleaned if small else None, digests

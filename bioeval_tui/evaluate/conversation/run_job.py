@@ -197,7 +197,9 @@ class _Run:
         error = task.exception()
         if error is None:
             return task.result()
-        if isinstance(error, NotMeasuredError):
+        if isinstance(error, PeerError) and error.peer == "agent":  # it could not even be made
+            return Outcome("agent_failed", "agent", clean_line(str(error)), never_held=True)
+        if isinstance(error, NotMeasuredError | PeerError):
             return Outcome("cancelled", "infrastructure", clean_line(str(error)))
         if isinstance(error, Exception):
             # A conversation is a worker: its defect must not take the others of a batch with it.
@@ -333,9 +335,9 @@ class _Conversation:
             fields = scoring.unscored_fields(self.transcript, reason, outcome.fault)
             self.emitter.emit(events.ConversationScored, **fields, cancelled=self.held.cancelled)
             return outcome
-        assert self._talk is not None
         if outcome.never_held:
-            return self._not_measured(outcome, self._talk)
+            return self._not_measured(outcome)
+        assert self._talk is not None
         checks = await self._talk.observer.final(
             self.transcript, self._talk.answered_turn, agent_gone=outcome.reason == "agent_failed"
         )
@@ -345,10 +347,11 @@ class _Conversation:
         self.held.score = self.emitter.emit(events.ConversationScored, **fields).score
         return outcome
 
-    def _not_measured(self, outcome: Outcome, talk: Talk) -> Outcome:
+    def _not_measured(self, outcome: Outcome) -> Outcome:
         """Say that no conversation took place: every check of it would hold or fail on nothing."""
         why = f"no conversation took place: {outcome.detail}"
-        talk.observer.not_observed(self.transcript, why)
+        if self._talk is not None:  # else the agent could not even be made
+            self._talk.observer.not_observed(self.transcript, why)
         fields = scoring.unscored_fields(self.transcript, why, outcome.fault)
         self.emitter.emit(events.ConversationScored, **fields)
         return outcome

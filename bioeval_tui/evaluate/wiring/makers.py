@@ -18,6 +18,7 @@ from bioeval_tui.evaluate.job.withholding import for_evaluator
 from bioeval_tui.evaluate.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluate.seams import Agent, Condition, Evaluator, Judge, KnowledgeGraph
 from bioeval_tui.evaluate.wiring.hosts import host_of
+from bioeval_tui.evaluate.wiring.plugged import PluggedAgent, PluggedEvaluator, PluggedJudge, told_as
 from bioeval_tui.settings import DEFAULT_MODEL, Settings, env_file_hint
 from bioeval_tui.text import clean_line
 
@@ -90,7 +91,11 @@ class Makers:
 
             return OpenAIChatAgent.from_settings(settings, target, self.model, self.agent_url)
         if target.protocol != "rest":
-            return plugins.make_agent(target.protocol, target=target, url=self.agent_url, model=self.model)
+            with told_as("agent", target.protocol):
+                made = plugins.make_agent(
+                    target.protocol, target=target, url=self.agent_url, model=self.model
+                )
+            return PluggedAgent(made, target.protocol)
         from bioeval_tui.evaluate.agents.rest import RestAgent, Timeouts
 
         whole = target.timeout_ms / 1000 if target.timeout_ms else None
@@ -120,7 +125,9 @@ class Makers:
             return HumanEvaluator(job, lines)
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
-            return make_evaluator(for_evaluator(job, job.facts if condition == "supplied" else ()))
+            with told_as("evaluator", job.evaluator.kind):
+                found = make_evaluator(for_evaluator(job, job.facts if condition == "supplied" else ()))
+            return PluggedEvaluator(found, job.evaluator.kind)
         from bioeval_tui.evaluate.evaluators.llm import LLMEvaluator
         from bioeval_tui.evaluate.models.model import ChatModel
 
@@ -150,7 +157,9 @@ class Makers:
             return RulesJudge()
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
-            return make_judge(job)
+            with told_as("judge", job.scorer.kind):
+                found = make_judge(job)
+            return PluggedJudge(found, job.scorer.kind)
         from bioeval_tui.evaluate.judges.llm import JudgeRetries, LLMJudge
 
         return LLMJudge(
