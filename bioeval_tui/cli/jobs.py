@@ -54,10 +54,15 @@ def check(jobs: tuple[Path, ...], as_json: bool) -> int:
 @click.command(epilog="\b\nExample:\n  bioeval-tui schema > job.schema.json")
 def schema() -> int:
     """Print the JSON Schema of job files, for editors that complete and check them."""
+    click.echo(schema_text(), nl=False)
+    return ExitCode.OK
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of job files as it is written to a file."""
     from bioeval_tui.evaluate.job.schema import job_schema
 
-    click.echo(json.dumps(job_schema(), indent=2, ensure_ascii=False))
-    return ExitCode.OK
+    return json.dumps(job_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 @click.command(
