@@ -159,9 +159,18 @@ class Settings:
 
     @cached_property
     def data_dir(self) -> Path:
-        """The folder for recordings, graphs, prepared tasks and logs."""
+        """The folder for recordings, graphs, prepared tasks and logs.
+
+        Raises:
+            UsageError: BIOEVAL_DATA_DIR is a file, or below one.
+        """
         if self.data_dir_override:
-            return Path(self.data_dir_override).expanduser().absolute()
+            folder = Path(self.data_dir_override).expanduser().absolute()
+            nearest = next((path for path in (folder, *folder.parents) if path.exists()), folder)
+            if nearest.exists() and not nearest.is_dir():
+                shown = clean_line(self.data_dir_override, 200)
+                raise UsageError(f"BIOEVAL_DATA_DIR={shown}: {clean_line(str(nearest), 200)} is no folder")
+            return folder
         from platformdirs import user_data_path
 
         return user_data_path(APP_NAME, appauthor=False)

@@ -30,22 +30,23 @@ _SEQUENCES = re.compile(
 )
 UNSAFE = re.compile(  # one character that a terminal or a reader could be fooled by
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 (but tab and newline), DEL, C1
-    r"\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"  # invisible, bidi
+    r"\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"  # invisible, bidi
     r"\U000e0000-\U000e0fff"  # tags and variation selectors supplement
     r"\ud800-\udfff]"  # lone surrogates
 )
 _COMBINING_RUN = re.compile(
     r"[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
-    r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]{9,}"
+    r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u200c\u200d]{9,}"
 )
-_KEEP_JOINER = "\u200d"  # zero-width joiner: part of ordinary emoji and of several scripts
+_SOFT_HYPHEN = "\u00ad"  # says where a word may be broken: no part of the word
 
 
 def clean(text: str, limit: int = MAX_TEXT) -> str:
     """Return `text` without anything that a terminal or a reader could be fooled by.
 
     Escape sequences become `␛`, control and invisible characters their Unicode picture or `⍰`;
-    carriage returns become newlines; runs of more than `MAX_COMBINING` combining marks are cut; text
+    carriage returns become newlines; soft hyphens go. What languages are written with stays: the joiner and
+    non-joiner (emoji, Persian, Indic scripts) and the narrow no-break space (French). Runs of more than `MAX_COMBINING` combining marks are cut; text
     beyond `limit` characters is cut and says so. Cleaning twice changes nothing more.
     """
     if len(text) > limit:
@@ -54,7 +55,7 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     text = _SEQUENCES.sub("␛", text)
-    text = UNSAFE.sub(_picture, text)
+    text = UNSAFE.sub(_picture, text.replace(_SOFT_HYPHEN, ""))
     return _COMBINING_RUN.sub(lambda run: run.group()[:MAX_COMBINING], text)
 
 
@@ -123,8 +124,6 @@ def home_relative(path: Path) -> str:
 
 def _picture(match: re.Match[str]) -> str:
     character = match.group()
-    if character == _KEEP_JOINER:
-        return character
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)

@@ -21,7 +21,7 @@ from bioeval_tui.evaluate.engine.resume import excluded_trials
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluate.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.evaluate.wiring.resume import rerun_offer
-from bioeval_tui.evaluate.wiring.start import ends_of, hosts_of, prepare_batch, run_prepared
+from bioeval_tui.evaluate.wiring.start import ends_of, hosts_of, judges_see, prepare_batch, run_prepared
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import CHUNK, LineReader, follow
 from bioeval_tui.record.state import RunState, apply, lighten
@@ -57,6 +57,8 @@ def run_headless(
     talk = plain_console(stderr=True)
     prepared = prepare_batch(spec, settings)
     talk.print(Text(f"transcripts go to: {', '.join(hosts_of(prepared))}"), soft_wrap=True)
+    for sentence in judges_see(prepared):
+        talk.print(Text(sentence), soft_wrap=True)
     interrupted: list[bool] = []
     running = run_prepared(prepared, spec, settings, on_interrupt=lambda: interrupted.append(True))
     states = run_fairly(_run(running, spec, settings, talk, verbose))

@@ -61,12 +61,17 @@ def check(jobs: tuple[Path, ...], as_json: bool) -> int:
 @click.argument("what", type=click.Choice(["job", "result"]), default="job")
 def schema(what: str) -> int:
     """Print a JSON Schema: of job files, for editors that complete and check them, or of a run's result (`--json`)."""
+    click.echo(schema_text(what), nl=False)
+    return ExitCode.OK
+
+
+def schema_text(what: str = "job") -> str:
+    """Return the JSON Schema of job files, or of a `result`, as it is written to a file."""
     from bioeval_tui.evaluate.job.schema import job_schema
     from bioeval_tui.report.result import result_schema
 
     made = result_schema() if what == "result" else job_schema()
-    click.echo(json.dumps(made, indent=2, ensure_ascii=False))
-    return ExitCode.OK
+    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
 class _TakesExpression(click.Command):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bioeval_tui.cli.jobs import schema_text
 from bioeval_tui.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def new(job: Path, yes: bool, offline: bool, force: bool) -> int:
         raise UsageError(f"{job.parent} is no folder")
     answers = Answers(offline=offline) if yes else _ask(Answers(offline=offline))
     job.write_text(job_text(answers), encoding="utf-8")
+    beside = job.parent / "job.schema.json"  # the file's first lines name it
+    if not beside.exists():
+        beside.write_text(schema_text(), encoding="utf-8")
     problems = check_job(job).errors
     for problem in problems:
         click.echo(str(problem), err=True)

@@ -111,10 +111,12 @@ def _is_headless(options: dict[str, Any]) -> bool:
 def _name_hosts(spec: EngineSpec, settings: Settings) -> None:
     from dataclasses import replace
 
-    from bioeval_tui.evaluate.wiring.start import hosts_of, prepare_batch
+    from bioeval_tui.evaluate.wiring.start import hosts_of, judges_see, prepare_batch
 
     prepared = prepare_batch(replace(spec, plays=True), settings)
     click.echo(f"transcripts go to: {', '.join(hosts_of(prepared))}", err=True)
+    for sentence in judges_see(prepared):
+        click.echo(sentence, err=True)
 
 
 def _dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:

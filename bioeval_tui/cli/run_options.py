@@ -44,6 +44,11 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         show_default=True,
         help="The graph that Cypher asks: embedded, neo4j, none, or a plug-in.",
     ),
+    "unrestricted_setups": click.option(
+        "--unrestricted-setups",
+        is_flag=True,
+        help="Pass the job's setups to Neo4j as they are: schema, procedures, LOAD CSV, several statements.",
+    ),
     "condition": click.option(
         "--condition",
         type=click.Choice(["withheld", "supplied", "both"]),
@@ -97,11 +102,12 @@ def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:
     """Return what all of `OPTIONS`, as they were given, ask for."""
     from bioeval_tui.evaluate.engine.spec import RunRequest
     from bioeval_tui.record.events import CONDITIONS
+    from bioeval_tui.sample.paths import find_job
 
-    same = ("models", "agent_url", "allow_hosts", "evaluator_model", "graph", "order", "parallel", "seed", "concurrency",
+    same = ("models", "agent_url", "allow_hosts", "evaluator_model", "graph", "unrestricted_setups", "order", "parallel", "seed", "concurrency",
             "requests_per_minute", "max_calls", "max_cost")  # fmt: skip
     return RunRequest(
-        jobs=tuple(jobs),
+        jobs=tuple(map(find_job, jobs)),
         agent_url_is_given=given["agent_url"] is not None,
         mode="rehearsal" if given["rehearsal"] else "job",
         judge_model=given["judge_models"] or None,

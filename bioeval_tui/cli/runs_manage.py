@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rerun", is_flag=True, help="Add a trial for each that evaluator, judge or infrastructure spoilt."
 )
-@with_options("max_calls", "max_cost")
+@with_options("max_calls", "max_cost", "unrestricted_setups")
 @click.option("--headless", is_flag=True, help="No screen: progress on stderr, the score card on stdout.")
 @click.option("--json", "as_json", is_flag=True, help="Headless: print one JSON object.")
 def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
@@ -99,6 +99,8 @@ def rescore(
     hosts = dict.fromkeys(host for rescorer in rescorers for host in rescorer.hosts)
     if hosts:
         click.echo(f"transcripts go to: {', '.join(hosts)}", err=True)
+    for sentence in dict.fromkeys(rescorer.judge_sees for rescorer in rescorers if rescorer.judge_sees):
+        click.echo(sentence, err=True)
     printed: list[dict[str, Any]] = []
     code = ExitCode.OK
     paths = list(dict.fromkeys(rescorer.path for rescorer in rescorers))

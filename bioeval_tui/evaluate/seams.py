@@ -197,11 +197,17 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class JudgeView:
-    """All that a judge may know: the job with its facts and criteria, and the finished transcript."""
+    """All that a judge may know: the job with its facts and criteria, the finished transcript, and what happened.
+
+    As `scorer.context` allows: messages have their `generation` unless that is `none`; the object contexts before
+    the greeting and after the last message are there only with `all`. Made by `conversation.transcript.for_judge`.
+    """
 
     job: EvaluationJob
     condition: Condition
     transcript: Sequence[TranscriptMessage]
+    state_before: Mapping[str, Any] | None = None
+    state_after: Mapping[str, Any] | None = None
 
 
 class Judge(Protocol):

@@ -76,6 +76,14 @@ class RunStarted(EventBase):
     options: dict[str, Any] = Field(default_factory=dict)
     """How the run was asked for, as far as resuming it needs to know. No credential is in it."""
 
+    @property
+    def judge_prompt(self) -> str:
+        """The judge's prompt and its version, such as `eval/score 1a2b3c4d`; empty where no model judges."""
+        name = (
+            self.job.get("scorer", {}).get("prompt", "") if isinstance(self.job.get("scorer"), dict) else ""
+        )
+        return f"{name} {self.prompts[name][:8]}" if name in self.prompts else ""
+
 
 class RunResumed(EventBase):
     """An interrupted run goes on; unfinished conversations are held again."""

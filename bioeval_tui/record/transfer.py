@@ -17,6 +17,8 @@ from bioeval_tui.record.paths import is_run_id, live_path, overlay_path, recordi
 from bioeval_tui.record.reading import LineReader, read_recording
 from bioeval_tui.text import clean_value, compact_json, plural
 
+NO_RECORDING = "not a recording: give the .jsonl file of a run, whose first line says how the run began"
+
 
 @dataclass(frozen=True, slots=True)
 class Imported:
@@ -35,12 +37,17 @@ def import_recording(file: Path, runs_dir: Path) -> Imported:
     Raises:
         RecordingError: the file is no recording, or another run has its id.
     """
-    recording = read_recording(file, as_written=True)
+    try:
+        recording = read_recording(file, as_written=True)
+    except RecordingError as error:
+        if not error.problems:
+            raise
+        raise RecordingError(
+            f"{file}: {NO_RECORDING}"
+        ) from None  # a sentence for the file, not for each line
     started = next((event for event in recording.events if isinstance(event, RunStarted)), None)
     if started is None:
-        raise RecordingError(
-            f"{file}: not a recording: it does not say how the run began", recording.problems
-        )
+        raise RecordingError(f"{file}: {NO_RECORDING}")
     if not is_run_id(started.run_id):
         raise RecordingError(f"{file}: not a recording: its run id has not the form of one")
     target = recording_path(runs_dir, started.run_id)

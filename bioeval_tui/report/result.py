@@ -184,6 +184,8 @@ class RunResult(_Part):
     """The agent's model, as it was asked for; null where none was named."""
     evaluator: str | None
     judge: str | None
+    judge_prompt: str | None
+    """The judge's prompt and the beginning of its hash; null where no model judges."""
     started_at: str | None
     status: RunStatus | Literal["interrupted"]
     detail: str
@@ -233,6 +235,7 @@ def result_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
         model=started.model if started else None,
         evaluator=started.evaluator if started else None,
         judge=", ".join(run.judges) if run else started.judge if started else None,
+        judge_prompt=(started.judge_prompt or None) if started else None,
         started_at=started.at.isoformat() if started else None,
         status=ended.status if ended else "interrupted",
         detail=ended.detail if ended else "",

@@ -126,6 +126,44 @@ async def test_a_job_runs_with_the_agent_of_the_docs_and_a_graph_of_a_plugin(
         await hold(JOB, folder, agent_url=shouting, graph="seven")
 
 
+AWAY = """
+from bioeval_tui.evaluate.agents.rest import RestAgent
+
+class Away:
+    async def open(self): return "s1"
+    async def send(self, content):
+        raise ConnectionRefusedError(111, "Connection refused")
+        yield
+    async def observe(self): return None
+    async def seed_text(self, text): pass
+    async def seed_history(self, role, content): return True
+    async def aclose(self): pass
+
+def make(*, target, url, model): return Away()
+
+def cannot(*, target, url, model): return {}["key"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("away", "the agent plug-in away failed: ConnectionRefusedError: [Errno 111] Connection refused"),
+        ("broken", "the agent plug-in broken failed: KeyError: 'key'"),
+    ],
+)
+async def test_what_a_plugin_raises_is_the_plugins_fault(site, tmp_path_factory, name, says):
+    points = "[bioeval_tui.agents]\naway = away:make\nbroken = away:cannot\n"
+    install(site, "away", points, away=AWAY)
+    text = JOB.partition("setups:")[0].replace("protocol: line", f"protocol: {name}")
+    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none")
+    assert run.state.scores() == {"withheld": None, "supplied": None}
+    ended = run.of("conversation_ended")
+    assert {(event.reason, event.fault) for event in ended} == {("agent_failed", "agent")}
+    assert all(event.detail.startswith(says) for event in ended), ended[0].detail
+    assert "a defect of this program" not in run.path.read_text(encoding="utf-8")
+
+
 async def test_who_else_is_given_transcripts_is_named_and_refused_where_they_are_sensitive(
     example, shouting, site, tmp_path_factory
 ):

@@ -24,6 +24,11 @@ from bioeval_tui.text import clean, clean_line, clean_value, is_large, shorten
         ("zero\u200bwidth", "zero⍰width"),
         ("line\r\nnext\rlast", "line\nnext\nlast"),
         ("tab\tand\nnewline", "tab\tand\nnewline"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("क्\u200dष", "क्\u200dष"),
+        ("10\u202f000 mg", "10\u202f000 mg"),
+        ("Blut\u00adver\u00addünner", "Blutverdünner"),
+        ("\u2066hidden\u2069", "⍰hidden⍰"),
         ("naïve Ω 漢字 👩‍⚕️ [/INST]", "naïve Ω 漢字 👩‍⚕️ [/INST]"),
     ],
 )

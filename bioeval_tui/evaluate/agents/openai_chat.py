@@ -84,7 +84,9 @@ class OpenAIChatAgent:
         An answer that failed leaves no trace in what is sent next time.
         """
         asked = {"role": "user", "content": content}
-        async with aclosing(self._chat.stream(ChatRequest(self._model, [*self._history, asked]))) as pieces:
+        user = self._session if self._context_url and SESSION in self._context_url else ""
+        request = ChatRequest(self._model, [*self._history, asked], user=user)
+        async with aclosing(self._chat.stream(request)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, str):
                     yield Delta(clean(piece))

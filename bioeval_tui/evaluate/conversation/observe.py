@@ -98,6 +98,8 @@ class Observer:
         self._emitter = emitter
         self._limits = limits
         self._session = ""
+        self.at_end: Observation | None = None
+        """What `final` saw."""
 
     async def start(self, session_id: str = "") -> Observation:
         """Observe the state that the conversation begins from; worth trying again.
@@ -123,6 +125,7 @@ class Observer:
         With `agent_gone` a state that cannot be seen is the agent's doing: what asks for it has failed.
         """
         seen = await self._within(self._limits.final_check_s, turn, persistently=not agent_gone)
+        self.at_end = seen
         within = self._limits.final_check_s
         return await self._check_all(
             transcript, seen, turn, final=True, within_s=within, agent_gone=agent_gone
@@ -282,7 +285,7 @@ def _taken_in(
     digests: dict[str, str] = {}
     if cleaned is not None:
         digests[OBJECT_CONTEXT] = _hash(_compared(cleaned, session))
-    if graph is not None:
+    if graph is not None and graph.digest:
         digests[GRAPH] = graph.digest
     small = cleaned is None or len(compact_json(cleaned)) <= MAX_STATE
     return cleaned, cleaned if small else None, digests

@@ -66,6 +66,8 @@ class RunPlan:
     random_order: bool = False
     hosts: tuple[str, ...] = ()
     prompts: dict[str, str] = field(default_factory=dict)
+    judge_sees: str = ""
+    """A sentence on what the judge is shown besides the transcript, and where that goes; empty where it is nothing."""
     batch_id: str | None = None
     git_revision: str | None = None
     options: dict[str, Any] = field(default_factory=dict)

@@ -17,12 +17,12 @@ from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter, Emitter
 from bioeval_tui.evaluate.conversation.observe import Observation, what_differs
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
-from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups, preflight
+from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups, preflight, require_graph
 from bioeval_tui.evaluate.conversation.retry import with_retries
-from bioeval_tui.evaluate.conversation.transcript import Transcript
+from bioeval_tui.evaluate.conversation.transcript import Transcript, for_judge
 from bioeval_tui.evaluate.conversation.turns import Outcome, Talk
 from bioeval_tui.evaluate.job.loading import job_snapshot
-from bioeval_tui.evaluate.seams import Condition, JudgeView, PeerError
+from bioeval_tui.evaluate.seams import Condition, PeerError
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Fault, TaskScored
 from bioeval_tui.text import clean_line
@@ -197,7 +197,9 @@ class _Run:
         error = task.exception()
         if error is None:
             return task.result()
-        if isinstance(error, NotMeasuredError):
+        if isinstance(error, PeerError) and error.peer == "agent":  # it could not even be made
+            return Outcome("agent_failed", "agent", clean_line(str(error)), never_held=True)
+        if isinstance(error, NotMeasuredError | PeerError):
             return Outcome("cancelled", "infrastructure", clean_line(str(error)))
         if isinstance(error, Exception):
             # A conversation is a worker: its defect must not take the others of a batch with it.
@@ -301,6 +303,7 @@ class _Conversation:
             )
         except PeerError as error:
             return talk.outcome_of(error)
+        require_graph(self.plan, self.parts)
         await apply_seeds(self.plan, talk.agent, self.emitter, talk.is_our_doing)
         greeting = self.plan.greeting(self.transcript.trial)
         self.emitter.emit(
@@ -324,9 +327,9 @@ class _Conversation:
             fields = scoring.unscored_fields(self.transcript, reason, outcome.fault)
             self.emitter.emit(events.ConversationScored, **fields, cancelled=self.held.cancelled)
             return outcome
-        assert self._talk is not None
         if outcome.never_held:
-            return self._not_measured(outcome, self._talk)
+            return self._not_measured(outcome)
+        assert self._talk is not None
         checks = await self._talk.observer.final(
             self.transcript, self._talk.answered_turn, agent_gone=outcome.reason == "agent_failed"
         )
@@ -336,10 +339,11 @@ class _Conversation:
         self.held.score = self.emitter.emit(events.ConversationScored, **fields).score
         return outcome
 
-    def _not_measured(self, outcome: Outcome, talk: Talk) -> Outcome:
+    def _not_measured(self, outcome: Outcome) -> Outcome:
         """Say that no conversation took place: every check of it would hold or fail on nothing."""
         why = f"no conversation took place: {outcome.detail}"
-        talk.observer.not_observed(self.transcript, why)
+        if self._talk is not None:  # else the agent could not even be made
+            self._talk.observer.not_observed(self.transcript, why)
         fields = scoring.unscored_fields(self.transcript, why, outcome.fault)
         self.emitter.emit(events.ConversationScored, **fields)
         return outcome
@@ -349,7 +353,14 @@ class _Conversation:
         job, judge = self.plan.job, self.parts.judge
         if not job.tasks:
             return None, "", "none"
-        view = JudgeView(job, self.transcript.condition, tuple(self.transcript.messages))
+        before, after = self.held.start, self._talk.observer.at_end if self._talk else None
+        view = for_judge(
+            job,
+            self.transcript.condition,
+            self.transcript.messages,
+            before.object_context if before else None,
+            after.object_context if after else None,
+        )
         judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s)
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)

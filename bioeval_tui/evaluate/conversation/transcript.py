@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bioeval_tui.evaluate.job.loading import job_snapshot
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.job.signoff import without_signoff
-from bioeval_tui.evaluate.seams import Condition, TranscriptMessage
+from bioeval_tui.evaluate.seams import Condition, JudgeView, TranscriptMessage
 from bioeval_tui.record.state import ConversationState, MessageState
 
 
@@ -79,6 +80,21 @@ class Transcript:
             "sessionId": self.session_id,
             "job": self._job,
         }
+
+
+def for_judge(
+    job: EvaluationJob,
+    condition: Condition,
+    messages: Sequence[TranscriptMessage],
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+) -> JudgeView:
+    """Return what the judge may see of a finished conversation, with the object contexts at its start and end."""
+    seen = job.scorer.context
+    if seen == "none":
+        messages = [replace(message, generation=()) for message in messages]
+    states = (before, after) if seen == "all" else (None, None)
+    return JudgeView(job, condition, tuple(messages), *states)
 
 
 def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMessage, ...]:

@@ -13,6 +13,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluate.conversation.transcript import Transcript
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.judges.verdicts import locate
+from bioeval_tui.evaluate.models.happened import states_shown
 from bioeval_tui.evaluate.seams import (
     CheckResult,
     Evidence,
@@ -56,7 +57,7 @@ async def judge_transcript(judge: Judge, view: JudgeView, limit_s: float) -> Jud
     verdicts = given(found)
     if (wrong := unusable(job, verdicts)) is not None:
         return _not_judged(judge, wrong, "judge")
-    tasks = combine_verdicts(job, verdicts, view.transcript)
+    tasks = combine_verdicts(job, verdicts, view.transcript, states_shown(view))
     tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
     fields: dict[str, Any] = {
         "judge": judge.identity,
@@ -114,11 +115,14 @@ def unusable(job: EvaluationJob, verdicts: Sequence[Verdict]) -> str | None:
 
 
 def combine_verdicts(
-    job: EvaluationJob, verdicts: Sequence[Verdict], transcript: Sequence[TranscriptMessage]
+    job: EvaluationJob,
+    verdicts: Sequence[Verdict],
+    transcript: Sequence[TranscriptMessage],
+    states: Sequence[str] = (),
 ) -> tuple[TaskScored, ...]:
     """Return the median per task over the verdicts, with the reason and evidence nearest to it.
 
-    Where a quotation stands is looked up in the transcript, whatever the judge said of it.
+    Where a quotation stands is looked up in the transcript and the states shown, whatever the judge said of it.
     """
     combined = []
     for number, task in enumerate(job.tasks, start=1):
@@ -132,7 +136,7 @@ def combine_verdicts(
                 title=task.task,
                 score=middle,
                 reason=clean(nearest.reason),
-                evidence=_evidence(nearest, transcript),
+                evidence=_evidence(nearest, transcript, states),
                 passed=middle > task.pass_above,
                 spread=max(scores) - min(scores),
             )
@@ -205,14 +209,16 @@ def verdict_dict(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _evidence(verdict: TaskVerdict, transcript: Sequence[TranscriptMessage]) -> tuple[EvidenceQuoted, ...]:
+def _evidence(
+    verdict: TaskVerdict, transcript: Sequence[TranscriptMessage], states: Sequence[str]
+) -> tuple[EvidenceQuoted, ...]:
     return tuple(
-        EvidenceQuoted(quote=clean(item.quote, 2_000), message=_place(item, transcript))
+        EvidenceQuoted(quote=clean(item.quote, 2_000), message=_place(item, transcript, states))
         for item in verdict.evidence
     )
 
 
-def _place(item: Evidence, transcript: Sequence[TranscriptMessage]) -> int | None:
+def _place(item: Evidence, transcript: Sequence[TranscriptMessage], states: Sequence[str]) -> int | None:
     """Return the message in which a quotation stands: the one that was named if it does, else the first."""
     named = [message for message in transcript if message.message == item.message]
-    return locate(item.quote, named) or locate(item.quote, transcript)
+    return locate(item.quote, named) or locate(item.quote, transcript, states)

@@ -11,8 +11,10 @@ from bioeval_tui.record.events import RunEvent
 from bioeval_tui.text import plural
 
 CHARACTERS_PER_TOKEN = 4
-PROMPT_TOKENS = 1000
-"""What a prompt adds to the transcript, roughly, where an endpoint does not say how many tokens it took."""
+PROMPT_TOKENS = 1500
+"""What a prompt adds to the transcript, roughly: before a run, and where an endpoint does not say how many it took."""
+VERDICT_TOKENS = 200
+"""How long a judge's words on one task are, roughly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,10 @@ class Budget:
                 self._completed(event, rates)
             case events.TranscriptScored() if rates.judge_calls:
                 self.calls["judge"] += rates.judge_calls
-                self._add(rates.judge, event, event.tokens_in, event.tokens_out, 200)
+                guess = VERDICT_TOKENS * max(1, len(event.tasks))
+                # What endpoints tell is the sum over all calls; a guess is of one.
+                for _ in range(rates.judge_calls if event.tokens_in is None else 1):
+                    self._add(rates.judge, event, event.tokens_in, event.tokens_out, guess)
             case _:
                 pass
 
@@ -71,14 +76,22 @@ class Budget:
         asked_a_model = event.role == "assistant" or (event.message > 1 and not event.operator)
         out = len(event.content) // CHARACTERS_PER_TOKEN + 1
         if asked_a_model:
-            self._add(price, event, event.tokens_in, event.tokens_out, out)
+            # A chat agent is sent what was said, and no prompt of ours.
+            prompt = 0 if event.role == "assistant" else PROMPT_TOKENS
+            self._add(price, event, event.tokens_in, event.tokens_out, out, prompt)
         self._said[_key(event)] += out
 
     def _add(
-        self, price: Price | None, event: RunEvent, tokens_in: int | None, tokens_out: int | None, guess: int
+        self,
+        price: Price | None,
+        event: RunEvent,
+        tokens_in: int | None,
+        tokens_out: int | None,
+        guess: int,
+        prompt: int = PROMPT_TOKENS,
     ) -> None:
         if price is not None:
-            known_in = PROMPT_TOKENS + self._said[_key(event)] if tokens_in is None else tokens_in
+            known_in = prompt + self._said[_key(event)] if tokens_in is None else tokens_in
             self.cost += price.cost(known_in, guess if tokens_out is None else tokens_out)
 
 

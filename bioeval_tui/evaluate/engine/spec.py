@@ -58,6 +58,8 @@ class RunOptions:
     seed: int | None = None
     graph: str = "auto"
     """auto, embedded, neo4j, none, or the name of a plug-in."""
+    unrestricted_setups: bool = False
+    """Setups go to Neo4j as they are, schema changes, procedures and files included: the command line alone says so."""
     keep_prompts: bool = True
     typing_delay_s: float = 0.0
     """Pause of a scripted evaluator after each few words, so that a viewer can read along."""

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bioeval_tui.errors import BioevalError, QueryError
+from bioeval_tui.evaluate.graphs.cypher import split_statements
 from bioeval_tui.evaluate.graphs.digest import MAX_DIGESTED, ContentDigest
 from bioeval_tui.evaluate.graphs.guard import check_query, check_statement
 from bioeval_tui.evaluate.graphs.neo4j_values import plain
@@ -34,14 +35,24 @@ _IDLE_CHECK_S = 1.0
 class Neo4jGraph:
     """A `KnowledgeGraph` on a server. Nothing is opened, nor the driver imported, before the first call.
 
-    A user name that stands in the address is used when `username` is empty, and never shown.
+    A user name that stands in the address is used when `username` is empty, and never shown. With `unrestricted`
+    what is executed is passed on as it is, statement by statement; queries only read, whatever is set.
     """
 
-    def __init__(self, uri: str, username: str, password: str, *, database: str | None = None) -> None:
+    def __init__(
+        self,
+        uri: str,
+        username: str,
+        password: str,
+        *,
+        database: str | None = None,
+        unrestricted: bool = False,
+    ) -> None:
         self._uri, in_uri, self._place = split_address(uri)
         self.identity = f"Neo4j at {self._place}"
         self._credentials = (username or in_uri or "neo4j", password)
         self._database = database
+        self._unrestricted = unrestricted
         self._driver: Any = None
         self._opening = asyncio.Lock()
         self._closed = False
@@ -61,11 +72,14 @@ class Neo4jGraph:
     async def execute(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 30.0
     ) -> None:
-        """Run one query that may write, in a transaction of its own. Raises as `query` does."""
-        check_statement(cypher, parameters)
-        async with self._session(read=False, timeout_s=timeout_s) as session:
-            result = await session.run(self._timed(cypher, timeout_s), dict(parameters or {}))
-            await result.consume()
+        """Run one query that may write, in a transaction of its own; `unrestricted` several. Raises as `query` does."""
+        if not self._unrestricted:
+            check_statement(cypher, parameters)
+        statements = split_statements(cypher) if self._unrestricted else [cypher]
+        for statement in statements:
+            async with self._session(read=False, timeout_s=timeout_s) as session:
+                result = await session.run(self._timed(statement, timeout_s), dict(parameters or {}))
+                await result.consume()
 
     async def snapshot(self) -> GraphSnapshot:
         """Return counts by label and relationship type and a digest of the content."""

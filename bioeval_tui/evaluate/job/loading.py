@@ -179,6 +179,8 @@ def _message(detail: ErrorDetails, path: FieldPath) -> str:
     match detail["type"]:
         case "missing":
             return "required key is missing"
+        case "kind_unknown":
+            return clean_line(detail["msg"]) + _meant(value, str(path[0]))
         case "extra_forbidden":
             return _unknown_key(path)
         case "string_type":
@@ -237,6 +239,15 @@ _NESTED: dict[str, type[BaseModel]] = {
     "rules": models.RuleConfig,
     "conversation": models.SeedMessage,
 }
+
+
+def _meant(value: object, part: str) -> str:
+    """Return which key of a list's item may have been meant instead of one that tells no kind."""
+    kinds = ["text", "conversation"] if part == "seeds" else ["expression", "cypher", "medal"]
+    for key in value if isinstance(value, dict) else ():
+        if near := difflib.get_close_matches(str(key), kinds, 1, 0.6):
+            return f"; instead of {clean_line(str(key), 40)}, did you mean {near[0]}?"
+    return ""
 
 
 def _unknown_key(path: FieldPath) -> str:

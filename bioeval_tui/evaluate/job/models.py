@@ -45,8 +45,11 @@ class ScriptLine(JobPart):
     """
 
     say: Text
+    """What the user says."""
     when: str | None = None
+    """A pattern; the line answers the message of the agent in which it is found."""
     fact: Annotated[int, Field(ge=1)] | None = None
+    """The fact (from 1) that the line gives: said only where facts are supplied."""
 
 
 class ModelEndpoint(JobPart):
@@ -57,9 +60,13 @@ class ModelEndpoint(JobPart):
     """
 
     model: Text | None = None
+    """The model."""
     url: Text | None = None
+    """The address of its endpoint, in place of the one that the environment names."""
     api_key_env: VariableName | None = None
+    """The environment variable that holds its key."""
     api: Api = "chat"
+    """Chat completions (chat) or the Responses API (responses)."""
 
 
 class EvaluatorConfig(ModelEndpoint):
@@ -69,66 +76,99 @@ class EvaluatorConfig(ModelEndpoint):
     """
 
     name: Text = "Socrates"
+    """How the simulated user is called on screen and in reports."""
     voice: str = "You speak like a friendly, relaxed human"
+    """How it speaks: a sentence of its prompt."""
     prompt: Text = "eval/socrates"
+    """The prompt's template, looked for beside the job, then in the program."""
     temperature: Temperature = 0.5
+    """The model's temperature."""
     signoff: Text = DEFAULT_SIGNOFF
+    """The words that end the conversation; they are not sent to the agent."""
     kind: Literal["llm", "scripted", "human"] | Text = "llm"
+    """Who plays the user: a model (llm), the `lines` (scripted), a person (human), or a plug-in by its name."""
+    model: Text | None = None
+    """The model that plays the user; BIOEVAL_EVALUATOR_MODEL where it is left out."""
     lines: tuple[ScriptLine, ...] = ()
+    """What a scripted user says."""
     guards: GuardMode = "mark"
+    """What becomes of messages in which a model leaves its part: nothing (off), a mark (mark), or said again (strict)."""
 
 
 class TargetConfig(JobPart):
     """The agent under test. `system_prompt` and `object_context_url` are for chat endpoints (`openai`)."""
 
     user: Text
+    """The user's name, as the agent knows it."""
     chatbot: Text
+    """The chatbot's name, as the agent knows it."""
     url: Text | None = None
+    """The agent's address; --agent-url wins, BIOEVAL_AGENT_URL is next."""
     protocol: str = "rest"
+    """How the agent is spoken to: rest (the embabel-agent-eval API), openai (chat completions), or a plug-in by its name."""
     model: Text | None = None
+    """The agent's model; --model wins."""
     knowledge_url: Text | None = None
+    """Where text seeds go; BIOEVAL_KNOWLEDGE_URL where it is left out."""
     object_context_url: Text | None = None
+    """With openai: where the agent's state is read; {sessionId} in it is filled in."""
     system_prompt: Text | None = None
+    """With openai: the system prompt."""
     timeout_ms: Positive | None = None
+    """How long the agent has for one whole answer, in milliseconds (180,000)."""
     api_key_env: VariableName | None = None
+    """The environment variable that holds the agent's key, in place of BIOEVAL_AGENT_API_KEY."""
     api: Api = "chat"
+    """With openai: chat completions (chat) or the Responses API (responses)."""
 
 
 class ScorerConfig(ModelEndpoint):
     """The judge (the published key is `scorer`). `kind` may name a plug-in, too."""
 
     prompt: Text = "eval/score"
+    """The prompt's template, looked for beside the job, then in the program."""
     temperature: Temperature = 0.0
+    """The model's temperature."""
     kind: Literal["llm", "rules"] | Text = "llm"
+    """Who judges: a model (llm), the `rules` of the tasks (rules), or a plug-in by its name."""
     model: Text | tuple[Text, ...] | None = None  # type: ignore[assignment]  # or a panel of them
+    """The model that judges, or a list of them, a panel; BIOEVAL_JUDGE_MODEL where it is left out."""
     repeats: Annotated[int, Field(ge=1, le=25)] = 1
+    """How often each model judges; the median counts."""
+    context: Literal["none", "tools", "all"] = "tools"
+    """What the judge sees besides the words: nothing, the agent's tool calls, or events and states as well."""
     evidence: Literal["mark", "require"] = "mark"
-    """What becomes of a verdict whose quotation is not in the transcript: marked, or not measured."""
+    """What becomes of a verdict whose quotation the judge was not shown: marked, or not measured."""
 
 
 class SeedMessage(JobPart):
     """One message of a conversation seed."""
 
     content: Text
+    """What was said."""
     role: Literal["user", "assistant"] = "user"
+    """Who said it."""
 
 
 class TextSeed(JobPart):
     """A text for the agent's knowledge service."""
 
     text: Text
+    """A text for the agent's knowledge service."""
 
 
 class ConversationSeed(JobPart):
     """Messages that are replayed before the conversation begins."""
 
     conversation: Annotated[tuple[SeedMessage, ...], Field(min_length=1)]
+    """Messages that the agent is told before the greeting."""
 
 
 class Setup(JobPart):
     """A Cypher statement that prepares the graph before each condition."""
 
     cypher: Text
+    """A Cypher statement that prepares the graph; it may write."""
 
 
 class RuleConfig(JobPart):
@@ -139,20 +179,30 @@ class RuleConfig(JobPart):
     """
 
     pattern: Text
+    """A regular expression that is looked for, whatever the case."""
     who: Literal["agent", "user"] = "agent"
+    """In whose messages it is looked for."""
     absent: bool = False
+    """The rule holds where the pattern is nowhere."""
     weight: Positive = 1.0
+    """How much the rule counts among the task's rules."""
     reason: str = ""
+    """What is said of the rule in the verdict."""
 
 
 class JobTask(JobPart):
     """Something to ask the agent for."""
 
     task: Text
+    """What the user wants from the agent."""
     type: Literal["task", "question"] = "task"
+    """Something to be done, or a question."""
     acceptance_criteria: str = ""
+    """How the judge can tell that it was done well; the evaluator never sees it."""
     rules: tuple[RuleConfig, ...] = ()
+    """What the rules judge looks for."""
     pass_above: Unit = 0.6
+    """The task counts as passed above this score."""
 
 
 class AssertionPart(JobPart):
@@ -163,15 +213,20 @@ class AssertionPart(JobPart):
     """
 
     weight: Positive = 1.0
+    """How much the assertion counts in the score's assertion part."""
     name: Text | None = None
+    """How it is called on screen and in reports."""
     timeline: bool = True
+    """Check it after each turn as well, not at the end alone."""
     invariant: bool = False
+    """It is meant to hold from the start; that it does marks no run as not clean."""
 
 
 class ExpressionAssertion(AssertionPart):
     """A condition over `objectContext` and `evaluation`."""
 
     expression: Text
+    """A condition in the published Kotlin subset over objectContext and evaluation."""
 
     @property
     def title(self) -> str:
@@ -183,7 +238,9 @@ class CypherAssertion(AssertionPart):
     """A query whose only value must equal `expected`."""
 
     cypher: Text
+    """A query that only reads; the first value of its only row is compared."""
     expected: Any
+    """What that value must equal."""
 
     @property
     def title(self) -> str:
@@ -195,8 +252,11 @@ class MedalAssertion(AssertionPart):
     """A file that the agent left must reach a medal on a machine-learning task."""
 
     medal: MedalName
+    """The medal that must be reached."""
     task: Text
+    """The machine-learning task, as `bioeval-tui tasks` lists it."""
     submission: Text
+    """The file that the agent leaves."""
 
     @property
     def title(self) -> str:
@@ -236,20 +296,35 @@ class EvaluationJob(JobPart):
     """
 
     target: TargetConfig
+    """The agent under test."""
     aspirational_average: Positive
+    """The average latency that you wish for, in milliseconds."""
     tasks: tuple[JobTask, ...]
+    """What the user asks for, in this order."""
     facts: tuple[Text, ...]
+    """What the user knows: withheld in the first conversation, given when asked in the second."""
     evaluator: EvaluatorConfig = EvaluatorConfig()
+    """Who plays the user, and how."""
     scorer: ScorerConfig = ScorerConfig()
+    """Who judges the transcript, and how."""
     max_turns: Annotated[int, Field(ge=2)] = 20
+    """Most messages of both sides together; while there are fewer, each side says one more."""
     greetings: Annotated[tuple[Text, ...], Field(min_length=1)] = DEFAULT_GREETINGS
+    """First words of the user; one is drawn."""
     seeds: tuple[Seed, ...] = ()
+    """What the agent is told before the greeting: texts and earlier conversations."""
     setups: tuple[Setup, ...] = ()
+    """Statements that prepare the graph before each conversation."""
     assertions: tuple[Assertion, ...] = ()
+    """What must hold at the end: conditions, Cypher queries, medals."""
     seed: int | None = None
+    """Seed of everything that is drawn."""
     order: Literal["withheld-first", "supplied-first", "random"] | None = None
+    """Which condition comes first."""
     sensitive: bool = False
+    """Refuse every host but this machine."""
     compat: Literal["embabel", "v0.1"] | None = None
+    """How assertions read the state where readings differ: exactly as published, or as version 0.1 of this program."""
 
     @property
     def max_messages(self) -> int:

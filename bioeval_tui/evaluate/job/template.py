@@ -73,7 +73,7 @@ def job_text(answers: Answers) -> str:
     facts = f"facts:\n  - {_quoted(answers.fact)}" if answers.fact else "facts: []"
     return f"""\
 # A job for bioeval-tui. `bioeval-tui check` says everything that is wrong with it, with line and column;
-# `bioeval-tui schema > job.schema.json` lets an editor complete it.
+# the schema beside it, which `bioeval-tui schema` prints, lets an editor complete it.
 # yaml-language-server: $schema=job.schema.json
 
 target:

@@ -17,6 +17,7 @@ from bioeval_tui.evaluate.judges.verdicts import (
     read_verdict,
 )
 from bioeval_tui.evaluate.models.answer import ChatAnswer, text_of, without_reasoning
+from bioeval_tui.evaluate.models.happened import states_shown
 from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluate.models.prompting import find_prompt, judge_prompt
 from bioeval_tui.evaluate.retry import MODEL_RULE, RetryRule, send
@@ -54,11 +55,13 @@ class LLMJudge:
         that is because the judge could not be reached.
         """
         try:
-            told = judge_prompt(find_prompt(view.job.scorer.prompt, self._job_dir), view)
+            prompt = find_prompt(view.job.scorer.prompt, self._job_dir)
+            told = judge_prompt(prompt, view)
         except UsageError as problem:
             raise NotMeasuredError(str(problem)) from problem
+        own = prompt.origin == "job"
         asked = [(model, number) for model in self._models for number in range(1, self._repeats + 1)]
-        found = await asyncio.gather(*(self._one(model, number, told, view) for model, number in asked))
+        found = await asyncio.gather(*(self._one(model, number, told, view, own) for model, number in asked))
         failures = [failure for _, failure in found if failure is not None]
         if not enough(len(asked) - len(failures), len(asked)):
             raise _not_measured(failures, len(asked))
@@ -69,7 +72,7 @@ class LLMJudge:
         await self._chat.aclose()
 
     async def _one(
-        self, model: str, number: int, told: str, view: JudgeView
+        self, model: str, number: int, told: str, view: JudgeView, own_prompt: bool
     ) -> tuple[Verdict, PeerError | NotMeasuredError | None]:
         """Return one verdict; where there is none, one with its `error`, and why."""
         label = clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
@@ -87,7 +90,9 @@ class LLMJudge:
                     tokens.add(answer)
                     try:
                         text = _usable(answer)
-                        found = read_verdict(text, view.job.tasks, view.transcript)
+                        found = read_verdict(
+                            text, view.job.tasks, view.transcript, states_shown(view), published=own_prompt
+                        )
                     except MalformedAnswerError as problem:
                         why = str(problem)
                     else:

@@ -6,16 +6,19 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from bioeval_tui.evaluate.job.models import JobTask
+from bioeval_tui.evaluate.models.happened import as_shown
 from bioeval_tui.evaluate.seams import Evidence, TaskVerdict, TranscriptMessage
 from bioeval_tui.text import clean, clean_line, shorten
 
 MAX_EVIDENCE = 10
 MAX_REASON = 2000
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
+_THINKING = re.compile(r"^\s*<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…|\[\s*(?:\.{3}|…)\s*\])\s*")
 _QUOTES = str.maketrans(
     dict.fromkeys("“”„«»", '"')
@@ -48,23 +51,32 @@ def answer_schema() -> dict[str, Any]:
 
 
 def read_verdict(
-    text: str, tasks: Sequence[JobTask], transcript: Sequence[TranscriptMessage]
+    text: str,
+    tasks: Sequence[JobTask],
+    transcript: Sequence[TranscriptMessage],
+    states: Sequence[str] = (),
+    *,
+    published: bool = False,
 ) -> tuple[tuple[TaskVerdict, ...], float | None]:
     """Return the verdict of each task, in order, and the tone.
 
     Raises `MalformedAnswerError` unless every task is scored exactly once, with a score in [0, 1], a reason,
-    and quotations where the score is above 0.
+    and quotations where the score is above 0. With `published` the answer may have the published shape: `scored`
+    and `score` alone, in the tasks' order where `scored` does not repeat their words.
     """
     answer = _json_object(text)
     given = answer.get("tasks")
     if not isinstance(given, list):
         raise MalformedAnswerError("`tasks` is not a list")
     verdicts: dict[int, TaskVerdict] = {}
-    for entry in given:
-        number = _task_number(entry, tasks)
+    in_order = published and len(given) == len(tasks) and not any(_names_task(item, tasks) for item in given)
+    for place, entry in enumerate(given, start=1):
+        number = place if in_order and isinstance(entry, dict) else _task_number(entry, tasks)
         if number in verdicts:
             raise MalformedAnswerError(f"task {number} is scored twice")
-        verdicts[number] = _task_verdict(number, entry, transcript)
+        verdicts[number] = _task_verdict(
+            number, entry, partial(locate, transcript=transcript, states=states), published
+        )
     missing = [str(number) for number in range(1, len(tasks) + 1) if number not in verdicts]
     if missing:
         raise MalformedAnswerError(f"no score for task {', '.join(missing)} of {len(tasks)}")
@@ -83,8 +95,12 @@ def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> str:
     return f"{'; '.join(missing)}. Quote word for word" if missing else ""
 
 
-def locate(quote: str, transcript: Sequence[TranscriptMessage]) -> int | None:
-    """Return the message in which a quotation stands (the agent's first), whatever its case, spaces and dashes."""
+def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()) -> int | None:
+    """Return the message in which a quotation stands, whatever its case, spaces and dashes.
+
+    The agent's messages come first, then the user's, then what else the judge was shown: tool calls, and in
+    `states` the object contexts, which stand at the end of the conversation.
+    """
     whole = _SPEAKER.sub("", _plain(" ".join(quote.split())))
     parts = [part for part in (_plain(part).rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole)) if part]
     if not parts:
@@ -93,6 +109,11 @@ def locate(quote: str, transcript: Sequence[TranscriptMessage]) -> int | None:
         for message in transcript:
             if message.role == role and _stands_in(parts, _plain(message.content)):
                 return message.message
+    for number, calls in as_shown(transcript).items():
+        if _stands_in(parts, _plain(calls)):
+            return number
+    if transcript and any(_stands_in(parts, _plain(state)) for state in states):
+        return transcript[-1].message
     return None
 
 
@@ -113,6 +134,7 @@ def _plain(text: str) -> str:
 
 
 def _json_object(text: str) -> Mapping[str, Any]:
+    text = _THINKING.sub("", text)  # what a reasoning model thought aloud may hold braces, even a verdict
     fenced = _FENCE.search(text)
     body = fenced.group(1) if fenced else text[text.find("{") : text.rfind("}") + 1] or text
     try:
@@ -145,21 +167,29 @@ def _task_number(entry: Any, tasks: Sequence[JobTask]) -> int:
     return named[0]
 
 
+def _names_task(entry: Any, tasks: Sequence[JobTask]) -> bool:
+    """Say whether an entry tells which task it scores, by its number or by the task's words."""
+    if not isinstance(entry, dict):
+        return True  # for `_task_number` to refuse
+    scored = _plain(str(entry.get("scored", "")))
+    return entry.get("task") is not None or any(_plain(task.task) == scored for task in tasks)
+
+
 def _task_verdict(
-    number: int, entry: Mapping[str, Any], transcript: Sequence[TranscriptMessage]
+    number: int, entry: Mapping[str, Any], place: Callable[[str], int | None], published: bool
 ) -> TaskVerdict:
     score = _unit(f"the score of task {number}", entry.get("score"))
-    reason = entry.get("reason")
-    if not isinstance(reason, str) or not reason.strip():
+    reason = entry.get("reason", "" if published else None)
+    if not isinstance(reason, str) or not (published or reason.strip()):
         raise MalformedAnswerError(f"task {number} has no reason")
-    evidence = entry.get("evidence")
+    evidence = entry.get("evidence", [] if published else None)
     quotes = [evidence] if isinstance(evidence, str) else evidence
     if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
         raise MalformedAnswerError(f"the evidence of task {number} is not a list of quotations")
     quotes = [clean(quote.strip(), MAX_REASON) for quote in quotes if quote.strip()][:MAX_EVIDENCE]
-    if score > 0 and not quotes:
+    if score > 0 and not quotes and not published:
         raise MalformedAnswerError(f"task {number} has a score above 0 and no evidence")
-    found = tuple(Evidence(quote, locate(quote, transcript)) for quote in quotes)
+    found = tuple(Evidence(quote, place(quote)) for quote in quotes)
     return TaskVerdict(number, score, clean(reason.strip(), MAX_REASON), found)
 
 

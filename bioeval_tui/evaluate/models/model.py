@@ -46,6 +46,8 @@ class ChatRequest:
     messages: Sequence[Mapping[str, Any]]
     temperature: float | None = None
     schema: Mapping[str, Any] | None = None
+    user: str = ""
+    """Sent as `user`, where it is not empty: who the conversation is with, for endpoints that keep something of it."""
 
 
 class ChatModel:
@@ -247,6 +249,8 @@ def _client(
 def _options(request: ChatRequest, refused: set[str], *, stream: bool) -> dict[str, Any]:
     """Return the optional parameters that the server has not refused so far."""
     options: dict[str, Any] = {}
+    if request.user:
+        options["user"] = request.user
     if request.temperature is not None and "temperature" not in refused:
         options["temperature"] = request.temperature
     if stream and "stream_options" not in refused:

@@ -14,15 +14,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.job.withholding import for_evaluator
+from bioeval_tui.evaluate.models import happened
 from bioeval_tui.evaluate.seams import EvaluatorView, JudgeView, TranscriptMessage
 from bioeval_tui.text import clean_line
 
@@ -94,10 +95,42 @@ def evaluator_prompt(prompt: Prompt, view: EvaluatorView) -> str:
 
 
 def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
-    """Return what the judge is told. Raises `UsageError` when the template is wrong."""
+    """Return what the judge is told. Raises `UsageError` when the template is wrong.
+
+    Templates see `config`, `transcript`, `example` (as published), `facts`, `boundary`, and what happened: `tools`,
+    `events` and `state` (`before`, `after`), empty where `scorer.context` leaves them out.
+    """
     config = view.job.model_dump(mode="json", by_alias=True)
     example = json.dumps(_example(view.job), ensure_ascii=False, indent=2)
-    return _render(prompt, config, _messages(view.transcript), facts=config["facts"], example=example)
+    shown = shown_to_judge(prompt, view.job)
+    calls = happened.tool_calls(view.transcript) if shown != "none" else []
+    events = happened.other_events(view.transcript) if shown == "all" else []
+    state = {
+        "before": happened.state_text(view.state_before if shown == "all" else None),
+        "after": happened.state_text(view.state_after if shown == "all" else None),
+    }
+    return _render(
+        prompt,
+        config,
+        _messages(view.transcript),
+        facts=config["facts"],
+        example=example,
+        tools=happened.bounded(calls),
+        events=happened.bounded(events),
+        state=state,
+    )
+
+
+def shown_to_judge(prompt: Prompt, job: EvaluationJob) -> Literal["none", "tools", "all"]:
+    """Return what the judge is shown besides the words: `scorer.context`, as far as the template has a place for it."""
+    try:
+        names = meta.find_undeclared_variables(_Sandbox().parse(prompt.text))
+    except TemplateSyntaxError:
+        return "none"  # rendering it says what is wrong
+    wanted = job.scorer.context
+    if wanted == "none" or not names & {"tools", "events", "state"}:
+        return "none"
+    return "all" if wanted == "all" and names & {"events", "state"} else "tools"
 
 
 def _example(job: EvaluationJob) -> dict[str, Any]:
@@ -123,6 +156,8 @@ def _render(prompt: Prompt, config: Mapping[str, Any], transcript: list[dict[str
     digest = hashlib.sha256()
     for said in transcript:
         digest.update(f"{said['role']}\0{said['content']}\0".encode("utf-8", "replace"))
+    for name in ("tools", "events", "state"):
+        digest.update(json.dumps(more.get(name), default=str).encode())
     context = {
         "config": config,
         "transcript": transcript,

@@ -24,6 +24,7 @@ _END_OF_TRANSCRIPT = (
     "say which is meant with compat: embabel or compat: v0.1"
 )
 
+UNRESTRICTED = "; where you trust the job, `bioeval-tui run --unrestricted-setups` passes its setups to Neo4j as they are"
 MAX_PROBLEMS = 500
 """Most problems of one file's texts that are told."""
 
@@ -42,8 +43,9 @@ class CheckedJob:
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
 
-def check_job(path: Path, *, embedded: bool = False) -> CheckedJob:
-    """Load and check a job; every problem is listed, with file, line, column and field.
+def check_job(path: Path, *, embedded: bool = False, unrestricted_setups: bool = False) -> CheckedJob:
+    """Load and check a job; every problem is listed, with file, line, column and field. Setups are not looked at
+    where they are `unrestricted`.
 
     Where Cypher would be asked of the `embedded` graph, what that refuses is a warning. A key that is missing or of the wrong kind hides no problem of an expression elsewhere in the file.
     """
@@ -51,15 +53,17 @@ def check_job(path: Path, *, embedded: bool = False) -> CheckedJob:
         loaded = load_job(path)
     except JobError as error:
         source = _unloaded(path)
-        found = _problems_in(source, embedded) if source is not None else []
+        found = _problems_in(source, embedded, unrestricted_setups) if source is not None else []
         return CheckedJob(path, None, _in_order([*error.problems, *found]))
     source = _Source(loaded.path, loaded.document)
-    return CheckedJob(path, loaded, _in_order([*loaded.problems, *_problems_in(source, embedded)]))
+    return CheckedJob(
+        path, loaded, _in_order([*loaded.problems, *_problems_in(source, embedded, unrestricted_setups)])
+    )
 
 
-def require_job(path: Path) -> LoadedJob:
+def require_job(path: Path, *, unrestricted_setups: bool = False) -> LoadedJob:
     """Return the job, or raise `JobError` with every problem that keeps it from running."""
-    checked = check_job(path)
+    checked = check_job(path, unrestricted_setups=unrestricted_setups)
     if checked.loaded is None or checked.errors:
         raise JobError("\n".join(map(str, checked.errors)), checked.errors)
     return checked.loaded
@@ -107,9 +111,9 @@ def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
 
 
-def _problems_in(source: _Source, embedded: bool) -> list[Problem]:
+def _problems_in(source: _Source, embedded: bool, unrestricted_setups: bool) -> list[Problem]:
     return [
-        *_query_problems(source),
+        *_query_problems(source, unrestricted_setups),
         *(_refused_by_embedded(source) if embedded else ()),
         *_evaluator_problems(source),
         *_seed_problems(source),
@@ -134,14 +138,15 @@ def _language_problems(source: _Source) -> list[Problem]:
     return [replace(source.problem(("tasks",), "", message), severity="warning")]
 
 
-def _query_problems(source: _Source) -> list[Problem]:
+def _query_problems(source: _Source, unrestricted_setups: bool) -> list[Problem]:
     """Return what is wrong with expressions and Cypher."""
     compat = source.data.get("compat")
     readers: list[tuple[str, str, Callable[[str], object]]] = [
         ("assertions", "expression", lambda text: parse(text, published=compat == "embabel")),
         ("assertions", "cypher", cypher.check_read_only),
-        ("setups", "cypher", cypher.check_setup),
     ]
+    if not unrestricted_setups:
+        readers.append(("setups", "cypher", cypher.check_setup))
     found = []
     for part, key, read in readers:
         for index, item in _items(source.data.get(part)):
@@ -151,7 +156,8 @@ def _query_problems(source: _Source) -> list[Problem]:
             try:
                 read(text)
             except (ExpressionError, QueryError) as error:
-                found.append(source.problem((part, index, key), text, error.message, error.column))
+                hint = UNRESTRICTED if part == "setups" and "not allowed" in error.message else ""
+                found.append(source.problem((part, index, key), text, error.message + hint, error.column))
                 continue
             if key == "expression" and compat is None and (column := counts_the_end(text)):
                 problem = source.problem((part, index, key), text, _END_OF_TRANSCRIPT, column)

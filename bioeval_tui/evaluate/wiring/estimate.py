@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bioeval_tui.evaluate.conversation.plan import RunPlan
 from bioeval_tui.evaluate.engine.batch import PreparedRun
+from bioeval_tui.evaluate.engine.budget import PROMPT_TOKENS, VERDICT_TOKENS
 from bioeval_tui.evaluate.engine.resume import Resumption
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.job.models import ConversationSeed, EvaluationJob
@@ -18,10 +20,6 @@ from bioeval_tui.settings import Settings
 
 MESSAGE_TOKENS = 200
 """Taken for the length of a message, in tokens."""
-PROMPT_TOKENS = 1500
-"""Taken for the length of an evaluator's or judge's prompt without the transcript, in tokens."""
-VERDICT_TOKENS = 200
-"""Taken for a judge's words on one task, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +43,7 @@ class RunEstimate:
     conversations: int
     hosts: tuple[str, ...]
     roles: tuple[RoleEstimate, ...]
+    judge_sees: str = ""
 
     @property
     def calls(self) -> int:
@@ -58,6 +57,7 @@ class RunEstimate:
             "model": self.model,
             "conversations": self.conversations,
             "hosts": list(self.hosts),
+            "judge_sees": self.judge_sees or None,
             "most_calls": self.calls,
             "roles": {
                 role.role: {
@@ -118,12 +118,11 @@ def _estimate(prepared: PreparedRun, spec: EngineSpec, settings: Settings) -> Ru
             _evaluator(plan, makers, settings, held),
             *_judges(plan, makers, settings, held),
         ),
+        judge_sees=plan.judge_sees,
     )
 
 
-def _job_dir(plan: RunPlan) -> Any:
-    from pathlib import Path
-
+def _job_dir(plan: RunPlan) -> Path:
     return Path(plan.job_path).parent
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bioeval_tui import plugins
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.seams import KnowledgeGraph
+from bioeval_tui.evaluate.wiring.plugged import PluggedGraph, told_as
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import clean_line
 
@@ -32,10 +33,15 @@ async def open_graph(
         from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph
 
         password = settings.neo_password.get_secret_value() if settings.neo_password else ""
-        return Neo4jGraph(settings.neo_uri, settings.neo_username, password), ""
+        graph = Neo4jGraph(
+            settings.neo_uri, settings.neo_username, password, unrestricted=spec.unrestricted_setups
+        )
+        return graph, ""
     if choice != "embedded":
         make: plugins.MakeGraph = plugins.load("graphs", choice)
-        return make(settings.graph_uri.get_secret_value() if settings.graph_uri else ""), ""
+        with told_as("graph", choice):
+            found = make(settings.graph_uri.get_secret_value() if settings.graph_uri else "")
+        return PluggedGraph(found, choice), ""
     from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
 
     why_not = available()

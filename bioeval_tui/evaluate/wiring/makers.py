@@ -28,6 +28,7 @@ from bioeval_tui.evaluate.wiring.endpoints import (
     require_agents_host,
 )
 from bioeval_tui.evaluate.wiring.hosts import host_of
+from bioeval_tui.evaluate.wiring.plugged import PluggedAgent, PluggedEvaluator, PluggedJudge, told_as
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
 
@@ -89,7 +90,11 @@ class Makers:
         """Return a new agent of the job's protocol."""
         target, settings = self.job.target, self.settings
         if target.protocol not in ("openai", "rest"):
-            return plugins.make_agent(target.protocol, target=target, url=self.agent_url, model=self.model)
+            with told_as("agent", target.protocol):
+                made = plugins.make_agent(
+                    target.protocol, target=target, url=self.agent_url, model=self.model
+                )
+            return PluggedAgent(made, target.protocol)
         from bioeval_tui.evaluate.http.client import Timeouts
 
         timeouts = Timeouts(whole=target.timeout_ms / 1000) if target.timeout_ms else Timeouts()
@@ -151,7 +156,9 @@ class Makers:
             return HumanEvaluator(job, lines)
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
-            return make_evaluator(for_evaluator(job, job.facts if condition == "supplied" else ()))
+            with told_as("evaluator", job.evaluator.kind):
+                found = make_evaluator(for_evaluator(job, job.facts if condition == "supplied" else ()))
+            return PluggedEvaluator(found, job.evaluator.kind)
         from bioeval_tui.evaluate.evaluators.llm import LLMEvaluator
 
         # One for all conversations of the run: its connections, and what it learnt of the options that a server refuses.
@@ -180,7 +187,9 @@ class Makers:
             return RulesJudge()
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
-            return make_judge(job)
+            with told_as("judge", job.scorer.kind):
+                found = make_judge(job)
+            return PluggedJudge(found, job.scorer.kind)
         from bioeval_tui.evaluate.judges.llm import LLMJudge
 
         return LLMJudge(
@@ -248,6 +257,19 @@ class Makers:
         from bioeval_tui.evaluate.models.prompting import prompt_hashes
 
         return prompt_hashes(self.job, self.job_dir)
+
+    def judge_sees(self) -> str:
+        """Return a sentence on what the judge is shown besides the transcript; empty where that is nothing."""
+        kind, shown = self.job.scorer.kind, self.job.scorer.context
+        if kind == "llm":
+            from bioeval_tui.evaluate.models.prompting import find_prompt, shown_to_judge
+
+            shown = shown_to_judge(find_prompt(self.job.scorer.prompt, self.job_dir), self.job)
+        if not self.judge_hosts() or shown == "none" or not self.job.tasks:
+            return ""
+        more = ", other events and its state" if shown == "all" else ""
+        where = ", ".join(self.judge_hosts())
+        return f"the judge ({where}) is also shown the agent's tool calls{more} (scorer.context: {shown})"
 
     def rates(self) -> Rates:
         """Return what calls cost.

@@ -30,6 +30,7 @@ from bioeval_tui.text import clean_line
 
 SAMPLE_AGENT = "sample agent"
 A_DAY_S = 86_400.0
+UNRESTRICTED_SETUP_S = 600.0
 
 
 def terms_of(spec: EngineSpec, settings: Settings) -> BatchTerms:
@@ -49,7 +50,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         from bioeval_tui.evaluate.wiring.resume import prepare_resumed
 
         return prepare_resumed(spec, run, settings)
-    loaded = require_job(Path(run.job_path))
+    loaded = require_job(Path(run.job_path), unrestricted_setups=spec.unrestricted_setups)
     job = with_mode(loaded.job, spec)
     makers = Makers(job, loaded.path.parent, spec, run.model, settings)
     order = spec.order or job.order
@@ -67,7 +68,11 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     )
     warnings = tuple(
         problem.message
-        for problem in check_job(loaded.path, embedded=graphs.is_embedded(settings, spec)).problems
+        for problem in check_job(
+            loaded.path,
+            embedded=graphs.is_embedded(settings, spec),
+            unrestricted_setups=spec.unrestricted_setups,
+        ).problems
         if problem.severity == "warning"
     )
     return assemble(spec, makers, plan, warnings, settings)
@@ -98,6 +103,7 @@ def assemble(
         rehearsal=job.evaluator.kind == "scripted" or job.scorer.kind == "rules",
         hosts=hosts,
         prompts=makers.prompt_hashes(),
+        judge_sees=makers.judge_sees(),
         batch_id=spec.batch_id,
         options=_options(spec, makers, plan),
         limits=_limits(spec, job, settings),
@@ -163,6 +169,7 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
         "judge_model": list(makers.judge_models()) or None,
         "evaluator_host": makers.model_host("evaluator") if makers.job.evaluator.kind == "llm" else None,
         "judge_host": makers.model_host("judge") if makers.judge_models() else None,
+        "unrestricted_setups": spec.unrestricted_setups,
     }
 
 
@@ -177,6 +184,8 @@ def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> Limits:
         model_retries=replace(MODEL_RULE, longest_wait_s=longest_s),
     )
     usual = replace(usual, judge_s=max(usual.judge_s, 2.5 * answer_s))
+    if spec.unrestricted_setups:  # an index, or a file that is loaded, takes its time
+        usual = replace(usual, setup_s=UNRESTRICTED_SETUP_S)
     if job.evaluator.kind == "human":
         return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)
     rate = spec.requests_per_minute

@@ -12,13 +12,13 @@ from typing import Any
 from bioeval_tui import score as composite
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.evaluate.conversation.plan import Limits
-from bioeval_tui.evaluate.conversation.transcript import sent_messages
+from bioeval_tui.evaluate.conversation.transcript import for_judge, sent_messages
 from bioeval_tui.evaluate.conversation.verdicts import judge_transcript
 from bioeval_tui.evaluate.engine.resume import is_finished
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.job.loading import job_from_data
 from bioeval_tui.evaluate.job.models import EvaluationJob
-from bioeval_tui.evaluate.seams import Judge, JudgeView
+from bioeval_tui.evaluate.seams import Judge
 from bioeval_tui.evaluate.wiring.hosts import is_loopback
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record import events
@@ -70,6 +70,7 @@ class Rescorer:
         spec = EngineSpec(runs=(), judge_model=judge_models or None, allow_hosts=allow_hosts)
         self._makers = Makers(self.job, folder, spec, started.model, settings)
         self.hosts = self._makers.judge_hosts()
+        self.judge_sees = self._makers.judge_sees()
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):
             raise UsageError(
                 f"the job is sensitive, and its transcripts would go to {', '.join(self.hosts)}; "
@@ -100,7 +101,9 @@ class Rescorer:
 
     async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> JudgedAgain:
         messages = sent_messages(talk, self.job.evaluator.signoff)
-        view = JudgeView(self.job, talk.key.condition, messages)
+        before = next((seen.object_context for seen in talk.observations if seen.after_turn == 0), None)
+        after = talk.observations[-1].object_context if talk.observations else None
+        view = for_judge(self.job, talk.key.condition, messages, before, after)
         found = await judge_transcript(judge, view, Limits().judge_s)
         warnings = tuple(message for _, message in found.warnings)
         if found.tasks is None:

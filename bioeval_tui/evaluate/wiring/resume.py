@@ -37,6 +37,7 @@ def resume_spec(
     rerun: bool = False,
     max_calls: int | None = None,
     max_cost: float | None = None,
+    unrestricted_setups: bool = False,
 ) -> EngineSpec | None:
     """Return what an engine is told to let a run go on, None when nothing is missing.
 
@@ -65,6 +66,7 @@ def resume_spec(
         trials=trials,
         max_calls=max_calls,
         max_cost=max_cost,
+        unrestricted_setups=unrestricted_setups,
     )
     return EngineSpec(
         runs=(RunSpec(path.stem, started.job_path, started.model),),

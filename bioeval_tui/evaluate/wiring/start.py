@@ -78,6 +78,11 @@ def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
     return list(dict.fromkeys(host for run in prepared for host in run.plan.hosts))
 
 
+def judges_see(prepared: Sequence[PreparedRun]) -> list[str]:
+    """Return what judges of the batch are shown besides transcripts, a sentence each."""
+    return list(dict.fromkeys(run.plan.judge_sees for run in prepared if run.plan.judge_sees))
+
+
 def _make_dir(path: Path) -> None:
     try:
         private_dir(path)

@@ -93,6 +93,7 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
         Text(
             f"{rehearsal}{started.job_name} · {started.agent} · "
             f"{started.evaluator} evaluator · {started.judge} judge"
+            + (f", prompt {started.judge_prompt}" if started.judge_prompt else "")
         )
     )
     if not state.clean:

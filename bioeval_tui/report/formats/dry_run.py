@@ -39,6 +39,8 @@ def print_estimates(found: Sequence[RunEstimate], console: Console | None = None
         Text(f"costs take {MESSAGE_TOKENS} tokens for a message and every conversation at its longest")
     )
     console.print(Text(f"transcripts would go to: {', '.join(hosts)}"), soft_wrap=True)
+    for sentence in dict.fromkeys(run.judge_sees for run in found if run.judge_sees):
+        console.print(Text(sentence), soft_wrap=True)
 
 
 def _who(role: RoleEstimate) -> str:

@@ -130,6 +130,7 @@ class AppServices:
             kept = (
                 "allow_hosts",
                 "graph",
+                "unrestricted_setups",
                 "seed",
                 "requests_per_minute",
                 "max_calls",

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from bioeval_tui.errors import JobError
 from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph
 from bioeval_tui.evaluate.wiring import graphs
 from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
@@ -143,6 +146,48 @@ async def test_a_graph_that_refuses_the_password_is_found_before_the_first_messa
     assert "refuses the user name or password" in ended.detail
     assert run.state.conversations == {}
     assert "hunter2" not in run.path.read_text(encoding="utf-8")
+
+
+UNRESTRICTED = """
+target: {user: ada, chatbot: my-agent}
+aspirationalAverage: 60000
+evaluator: {kind: scripted, lines: [{say: Hello there}]}
+scorer: {kind: rules}
+facts: []
+tasks: []
+setups:
+  - cypher: CREATE CONSTRAINT published IF NOT EXISTS FOR (n:Published) REQUIRE n.id IS UNIQUE
+  - cypher: "MATCH (n:Published) DELETE n; CREATE (:Published {id: 1, text: 'a; b'});"
+  - cypher: 'UNWIND range(2, 4) AS id CALL (id) { CREATE (:Published {id: id}) } IN TRANSACTIONS OF 2 ROWS'
+  - cypher: CALL db.awaitIndexes(10)
+  - cypher: 'LOAD CSV FROM "CSV" AS row CREATE (:Published {id: toInteger(row[0])})'
+assertions:
+  - {cypher: "MATCH (n:Published) RETURN count(n)", expected: 6, invariant: true}
+"""
+
+
+async def test_unrestricted_setups_reach_the_graph_as_published(
+    server: Server, agent: RunningAgent, graph: Neo4jGraph, tmp_path: Path
+) -> None:
+    async def csv(request: web.Request) -> web.Response:
+        return web.Response(text="5\n6\n")
+
+    app = web.Application()
+    app.router.add_get("/rows.csv", csv)
+    async with TestServer(app) as files:
+        text = UNRESTRICTED.replace('CSV"', f'{files.make_url("/rows.csv")}"')
+        with pytest.raises(JobError, match="--unrestricted-setups") as refused:
+            await hold(text, tmp_path, settings=neo4j(server), agent_url=agent.url)
+        assert len(refused.value.problems) == 5, "each says how it could run"
+        assert all("--unrestricted-setups" in problem.message for problem in refused.value.problems)
+        run = await hold(
+            text, tmp_path, settings=neo4j(server), agent_url=agent.url, unrestricted_setups=True
+        )
+    assert [setup.error for setup in run.of("setup_applied")] == [None] * 10
+    assert [check["status"] for check in run.result["conditions"]["supplied"]["assertions"]] == ["passed"]
+    owner = Neo4jGraph(server.uri, server.username, server.password, unrestricted=True)
+    await owner.execute("DROP CONSTRAINT published; MATCH (n:Published) DELETE n")
+    await owner.aclose()
 
 
 async def test_a_demo_without_its_neo4j_says_why(server: Server, tmp_path: Path) -> None:

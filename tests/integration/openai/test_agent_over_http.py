@@ -115,6 +115,10 @@ async def test_the_object_context_comes_from_its_own_url(server, status, body, e
         agent = OpenAIChatAgent(server.url, model="m", api_key="secret-key", object_context_url=url)
         session = await agent.open()
         assert await agent.observe() == expected
+        server.will(srv.say("Hello."))
+        async for _ in agent.send("Hi"):
+            pass
+        assert server.received[-1].body["user"] == session, "whose state it is, the endpoint is told"
         assert asked == [(f"/state/{session}", None)]
     finally:
         await runner.cleanup()

@@ -76,8 +76,9 @@ def test_another_recording_of_the_same_id_is_not_written_over(mailed: Path, tmp_
 def test_what_is_no_recording_is_refused_in_a_sentence(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(data)
-    with pytest.raises(RecordingError, match="not a recording"):
+    with pytest.raises(RecordingError, match="not a recording") as refused:
         import_recording(path, tmp_path / "runs")
+    assert refused.value.problems == (), "one sentence, not one for each line"
 
 
 def test_deleting_takes_everything_that_belongs_to_a_run(mailed: Path, tmp_path: Path) -> None:

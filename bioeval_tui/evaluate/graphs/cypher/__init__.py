@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluate.graphs.cypher import embedded, statements
+from bioeval_tui.evaluate.graphs.cypher.lexer import tokens
 from bioeval_tui.evaluate.graphs.cypher.roles import read
 
-__all__ = ["check_embedded", "check_read_only", "check_setup"]
+__all__ = ["check_embedded", "check_read_only", "check_setup", "split_statements"]
 
 
 def check_read_only(query: str) -> None:
@@ -34,6 +36,17 @@ def check_setup(query: str) -> None:
     USE, subqueries IN TRANSACTIONS and procedures (but the reading ones) are refused.
     """
     statements.check_writing(read(query))
+
+
+def split_statements(text: str) -> list[str]:
+    """Return the statements that semicolons part, empty ones left out; a text that cannot be read is one."""
+    try:
+        ends = [token.column - 1 for token in tokens(text) if token.upper == ";"]
+    except QueryError:
+        return [text]
+    begins = [0, *(end + 1 for end in ends)]
+    parts = [text[begin:end] for begin, end in zip(begins, [*ends, len(text)], strict=True)]
+    return [part.strip() for part in parts if part.strip()]
 
 
 def check_embedded(query: str, parameters: Mapping[str, Any] | None = None) -> None:

@@ -179,7 +179,7 @@ def read(text: str) -> Query:
         raise QueryError("the query is empty", 1)
     for token in found:
         if token.upper == ";":
-            raise QueryError("only one statement is allowed", token.column)
+            raise QueryError("several statements are not allowed here: only one", token.column)
     return _Roles(found).query()
 
 

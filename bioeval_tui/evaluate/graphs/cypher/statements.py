@@ -134,7 +134,8 @@ def _check_call(query: Query, index: int) -> None:
     if name.lower() not in READING_PROCEDURES:
         shown = clean_line(name, 60) or "this"
         raise QueryError(
-            f"the procedure {shown} is not on the list of reading ones", query.tokens[index + 1].column
+            f"the procedure {shown} is not allowed here: it is not on the list of reading ones",
+            query.tokens[index + 1].column,
         )
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluate.engine.budget import Budget, Rates
+from bioeval_tui.evaluate.engine.budget import PROMPT_TOKENS, VERDICT_TOKENS, Budget, Rates
 from bioeval_tui.evaluate.prices import Price
+from bioeval_tui.evaluate.wiring import estimate
 from bioeval_tui.record import events
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,6 +71,23 @@ def test_cost_is_counted_from_tokens_and_estimated_where_nobody_tells_them() -> 
     untold = Budget()
     untold.take(completed(3, "user"), rates)
     assert untold.cost > 0, "unknown tokens are not free"
+
+
+def test_unknown_tokens_are_taken_as_a_dry_run_takes_them() -> None:
+    assert (PROMPT_TOKENS, VERDICT_TOKENS) == (estimate.PROMPT_TOKENS, estimate.VERDICT_TOKENS)
+    a_token = Price(1e6, 0.0)
+    rates = Rates(evaluator=a_token, agent=a_token, judge=a_token, judge_calls=3, evaluator_is_model=True)
+    budget = Budget()
+    budget.take(completed(1, "user"), rates)
+    assert budget.cost == 0, "the greeting asks nobody"
+    said = 101
+    budget.take(completed(2, "assistant"), rates)
+    assert budget.cost == said, "a chat agent is sent what was said"
+    budget.take(completed(3, "user"), rates)
+    assert budget.cost == said + PROMPT_TOKENS + 2 * said
+    before = budget.cost
+    budget.take(events.TranscriptScored(**where(judge="a, b, c")), rates)
+    assert budget.cost - before == 3 * (PROMPT_TOKENS + 3 * said), "each member of the panel reads it"
 
 
 def test_the_agents_answers_cost_nothing_where_somebody_else_pays() -> None:

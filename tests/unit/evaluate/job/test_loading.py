@@ -153,3 +153,11 @@ def test_guards_may_be_off_with_or_without_quotes(tmp_path: Path, written: str, 
     path.write_text(MINIMAL + f"evaluator:\n  guards: {written}\n", encoding="utf-8")
     assert load_job(path).job.evaluator.guards == mode
     assert job_from_data(job_snapshot(load_job(path).job)).evaluator.guards == mode
+
+
+def test_a_misspelt_kind_of_assertion_gets_a_suggestion() -> None:
+    with pytest.raises(JobError) as caught:
+        parse_job(MINIMAL + "assertions:\n  - expresion: 'true'\n", Path("job.yml"))
+    (problem,) = caught.value.problems
+    assert problem.message.endswith("instead of expresion, did you mean expression?")
+    assert problem.line == MINIMAL.count("\n") + 2

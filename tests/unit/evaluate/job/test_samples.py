@@ -19,5 +19,17 @@ def test_a_sample_job_has_no_problem_and_tells_editors_its_schema(path: Path) ->
     assert path.read_text().startswith("# yaml-language-server: $schema=job.schema.json")
 
 
+def test_every_key_of_the_schema_has_a_description() -> None:
+    schema = job_schema()
+    parts = {"job": schema, **schema["$defs"]}
+    missing = [
+        f"{name}.{key}"
+        for name, part in parts.items()
+        for key, value in part["properties"].items()
+        if not value.get("description")
+    ]
+    assert missing == []
+
+
 def test_the_schema_file_is_what_the_command_prints() -> None:
     assert json.loads((JOBS / "job.schema.json").read_text()) == json.loads(json.dumps(job_schema()))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from bioeval_tui.cli.main import app
+from bioeval_tui.evaluate.job.schema import job_schema
 from bioeval_tui.evaluate.job.template import Answers, Script, in_first_person, job_text
 from bioeval_tui.evaluate.wiring.check_job import check_job
 
@@ -63,3 +65,12 @@ def test_the_questions_end_in_a_file_and_an_existing_one_is_kept(tmp_path: Path)
 )
 def test_a_fact_about_the_user_is_said_in_the_first_person(fact: str, said: str) -> None:
     assert in_first_person(fact) == said
+
+
+def test_new_writes_the_schema_that_the_job_names_beside_it(tmp_path: Path) -> None:
+    job = tmp_path / "job.yml"
+    assert CliRunner().invoke(app, ["new", str(job), "--yes"]).exit_code == 0
+    assert job.read_text(encoding="utf-8").count("$schema=job.schema.json") == 1
+    assert json.loads((tmp_path / "job.schema.json").read_text(encoding="utf-8")) == json.loads(
+        json.dumps(job_schema())
+    )

@@ -32,6 +32,28 @@ def test_every_task_once_in_any_order():
     assert tone == 0.5
 
 
+def test_the_published_shape_alone_is_enough_for_a_prompt_of_ones_own():
+    tasks = [{"scored": "a reminder", "score": 0.9}, {"scored": "the price", "score": 0.4}]
+    answer = json.dumps({"tone": 0.5, "tasks": tasks})
+    verdicts, _ = read_verdict(answer, TASKS, SAID, published=True)
+    assert [(v.task, v.score, v.reason, v.evidence) for v in verdicts] == [(1, 0.9, "", ()), (2, 0.4, "", ())]
+    with pytest.raises(MalformedAnswerError, match="does not say which task"):
+        read_verdict(answer, TASKS, SAID)
+
+
+def test_what_a_reasoning_model_thinks_aloud_is_no_part_of_its_answer():
+    answer = json.dumps({"tone": 0.5, "tasks": [entry(1), entry(2)]})
+    verdicts, _ = read_verdict(f'<think>maybe {{"tone": 0}} or ```{{}}```</think>\n{answer}', TASKS, SAID)
+    assert [v.score for v in verdicts] == [0.5, 0.5]
+
+
+def test_a_quotation_of_a_tool_call_is_found_in_the_message_that_made_it():
+    call = {"request": {"function": {"name": "createReminder"}, "arguments": {"at": "9:00"}}}
+    said = [*SAID, TranscriptMessage(4, "assistant", "", generation=(call,))]
+    assert locate('"function": "createReminder", "arguments": {"at": "9:00"}', said) == 4
+    assert locate("deleteReminder", said) is None
+
+
 def test_the_published_shape_names_tasks_by_their_words():
     tasks = [{**entry(0), "scored": task.task} for task in TASKS]
     for task in tasks:

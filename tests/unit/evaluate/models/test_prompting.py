@@ -1,5 +1,7 @@
 """Prompts are found where they should be, and nothing in a job or transcript is read as a template."""
 
+import re
+
 import pytest
 
 from bioeval_tui.errors import UsageError
@@ -11,6 +13,7 @@ from bioeval_tui.evaluate.models.prompting import (
     judge_prompt,
     prompt_hashes,
     prompt_sha,
+    shown_to_judge,
 )
 from bioeval_tui.evaluate.seams import EvaluatorView, JudgeView, TranscriptMessage
 
@@ -51,6 +54,60 @@ def test_the_evaluator_is_told_nothing_that_it_may_not_know(condition):
         assert not [secret for secret in SECRETS if secret in told]
         assert ("FACT" in told) == (condition == "supplied")
         assert "T1" in told
+
+
+CALL = {"request": {"function": {"name": "createReminder"}, "arguments": {"at": "9"}}}
+DID = [
+    TranscriptMessage(1, "user", "Hi"),
+    TranscriptMessage(2, "assistant", "", generation=({"systemPrompt": "be kind"}, CALL, {"output": "ok"})),
+]
+STATES = ({"resources": []}, {"resources": [{"type": "Reminder"}]})
+
+
+def judge_told(context, prompt=None, said=DID):
+    job = JOB.model_copy(update={"scorer": JOB.scorer.model_copy(update={"context": context})})
+    return judge_prompt(prompt or find_prompt("eval/score", None), JudgeView(job, "withheld", said, *STATES))
+
+
+def test_the_judge_sees_tool_calls_with_arguments_and_results_by_default():
+    assert JOB.scorer.context == "tools"
+    told = judge_told("tools")
+    assert '{"message": 2, "function": "createReminder", "arguments": {"at": "9"}, "result": "ok"}' in told
+    assert "be kind" not in told
+    assert "state_after" not in told
+
+
+def test_the_judge_sees_events_and_states_where_the_job_says_all():
+    told = judge_told("all")
+    assert '{"message": 2, "event": {"systemPrompt": "be kind"}}' in told
+    assert '{"state_before": "{\\"resources\\":[]}"}' in told
+    assert "Reminder" in told.split("state_after")[1]
+
+
+def test_the_judge_sees_words_alone_where_the_job_says_none():
+    told = judge_told("none")
+    assert "createReminder" not in told
+    assert "# What the chatbot did" not in told
+
+
+def test_a_template_of_ones_own_has_what_happened_as_variables_and_sees_none_without_them():
+    own = Prompt("p", "{{ tools | as_json }} {{ state.after }}", "job")
+    assert "createReminder" in judge_told("all", own)
+    assert "Reminder" in judge_told("all", own)
+    published = Prompt("p", "{{ transcript | as_json }} {{ example }}", "job")
+    assert shown_to_judge(published, JOB) == "none"
+    assert shown_to_judge(own, JOB) == "tools"
+    assert "createReminder" not in judge_told("tools", published)
+
+
+def test_what_is_too_long_is_cut_from_the_middle_and_says_so():
+    long = {"request": {"function": {"name": "write"}, "arguments": {"text": "x" * 50_000 + "END"}}}
+    said = [TranscriptMessage(2, "assistant", "", generation=[long] * 100)]
+    told = judge_told("tools", said=said)
+    assert "characters left out … " in told
+    assert "END" in told
+    assert re.search(r'"left_out": "\d+ entries in the middle"', told)
+    assert len(told) < 60_000
 
 
 def test_the_judge_is_told_facts_criteria_and_an_example():

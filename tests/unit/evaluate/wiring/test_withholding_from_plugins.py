@@ -24,9 +24,18 @@ JOB = EvaluationJob.model_validate(
 
 @pytest.mark.parametrize(("condition", "facts"), [("withheld", ()), ("supplied", ("FACT",))])
 def test_it_gets_the_facts_of_its_condition_alone(monkeypatch, tmp_path: Path, condition, facts):
-    monkeypatch.setattr(plugins, "load", lambda group, name: lambda job: job)
+    given = []
+
+    class Theirs:
+        identity = "theirs"
+
+        def __init__(self, job):
+            given.append(job)
+
+    monkeypatch.setattr(plugins, "load", lambda group, name: Theirs)
     makers = Makers(JOB, tmp_path, EngineSpec(()), None, Settings())
-    job = makers.evaluator(condition, 1)
+    makers.evaluator(condition, 1)
+    (job,) = given
     assert job.facts == facts
     told = job.model_dump_json()
     assert not any(word in told for word in ("CRITERION", "SETUP", "LINE"))

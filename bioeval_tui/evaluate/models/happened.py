@@ -1,0 +1,110 @@
+"""What the agent did, as a judge is shown it: tool calls, other events and its state, bounded.
+
+What is too long is cut from the middle, and says so: the beginning and the end of a call or a state tell most.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bioeval_tui.evaluate.seams import JudgeView, TranscriptMessage
+from bioeval_tui.text import compact_json, plural
+
+MAX_VALUE = 2_000
+"""Longest arguments, result or event of one call, in characters."""
+MAX_LIST = 40_000
+"""Most of all calls together, and of all events together, in characters."""
+MAX_STATE = 20_000
+"""Longest state, in characters."""
+_RESULTS = ("output", "result", "response")
+
+
+def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
+    """Return each tool call: `message`, `function`, `arguments` and, where the agent told it, `result`.
+
+    A result without a call before it stands alone.
+    """
+    calls: list[dict[str, Any]] = []
+    for message in transcript:
+        waiting: list[dict[str, Any]] = []
+        for event in message.generation:
+            call = _call(event)
+            result = next((event[key] for key in _RESULTS if key in event), None)
+            if call is not None:
+                calls.append({"message": message.message, **call})
+                waiting.append(calls[-1])
+            if result is not None:
+                if waiting:
+                    waiting.pop(0)["result"] = _short(result)
+                else:
+                    calls.append({"message": message.message, "result": _short(result)})
+    return calls
+
+
+def other_events(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
+    """Return what else the agent told of how its answers came about: `message` and `event`."""
+    return [
+        {"message": message.message, "event": _short(dict(event))}
+        for message in transcript
+        for event in message.generation
+        if _call(event) is None and not any(key in event for key in _RESULTS)
+    ]
+
+
+def state_text(state: Mapping[str, Any] | None) -> str:
+    """Return an object context as JSON, cut from the middle; empty where there is none."""
+    return "" if state is None else cut_middle(compact_json(state), MAX_STATE)
+
+
+def bounded(items: Sequence[dict[str, Any]], limit: int = MAX_LIST) -> list[dict[str, Any]]:
+    """Return the items within `limit` characters; those left out of the middle are counted in their place."""
+    sizes = [len(compact_json(item)) for item in items]
+    if sum(sizes) <= limit:
+        return list(items)
+    first, last, left = 0, len(items), limit
+    while first < last:
+        at_the_front = first <= len(items) - last
+        index = first if at_the_front else last - 1
+        if sizes[index] > left:
+            break
+        left -= sizes[index]
+        first, last = (first + 1, last) if at_the_front else (first, last - 1)
+    cut = {"left_out": f"{plural(last - first, 'entry', 'entries')} in the middle"}
+    return [*items[:first], cut, *items[last:]]
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Return at most about `limit` characters of a text, cut from the middle, saying so."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]} … {len(text) - 2 * half:,} characters left out … {text[-half:]}"
+
+
+def as_shown(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
+    """Return by message the tool calls in the words in which a judge sees them, for looking up a quotation."""
+    shown: dict[int, list[str]] = {}
+    for call in tool_calls(transcript):
+        shown.setdefault(call["message"], []).append(json.dumps(call, ensure_ascii=False))
+    return {message: "\n".join(lines) for message, lines in shown.items()}
+
+
+def states_shown(view: JudgeView) -> tuple[str, ...]:
+    """Return the states of a view in the words in which a judge sees them, plain and as JSON text."""
+    texts = [text for state in (view.state_before, view.state_after) if (text := state_text(state))]
+    return tuple(form for text in texts for form in (text, json.dumps(text, ensure_ascii=False)))
+
+
+def _call(event: Mapping[str, Any]) -> dict[str, Any] | None:
+    request = event.get("request")
+    if not isinstance(request, Mapping) or not isinstance(request.get("function"), Mapping):
+        return None
+    name = str(request["function"].get("name", ""))
+    return {"function": name, "arguments": _short(request.get("arguments") or {})}
+
+
+def _short(value: Any) -> Any:
+    text = value if isinstance(value, str) else compact_json(value)
+    return value if len(text) <= MAX_VALUE else cut_middle(text, MAX_VALUE)

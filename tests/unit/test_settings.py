@@ -1,0 +1,72 @@
+"""What the environment sets: the page that lists it, and a data folder that is none."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui import settings
+from bioeval_tui.cli.main import main
+from bioeval_tui.errors import UsageError
+from bioeval_tui.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = re.compile(r"\b(?:BIOEVAL|NEO|OPENAI)_[A-Z_]+\b")
+INTERNAL = {"BIOEVAL_WORKER"}
+"""What the program tells a process that it starts."""
+
+
+def test_the_page_lists_every_environment_variable_and_no_other() -> None:
+    source = Path(settings.__file__).read_text(encoding="utf-8")
+    read = set(re.findall(r'(?:text|secret|seconds)\("([A-Z_]+)"', source))
+    package = Path(settings.__file__).parent
+    for file in package.rglob("*.py"):
+        read |= set(re.findall(r'= "(BIOEVAL_[A-Z_]+)"$', file.read_text(encoding="utf-8"), re.MULTILINE))
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    listed = set(OURS.findall("\n".join(re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE))))
+    assert listed == read - INTERNAL
+
+
+def test_the_page_tells_the_defaults() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    usual = Settings.from_environment({})
+    rows = {
+        name: line
+        for line in page.splitlines()
+        for name in OURS.findall(line.split("|")[1] if "|" in line else "")
+    }
+    for name, value in (
+        ("BIOEVAL_AGENT_URL", usual.agent_url),
+        ("BIOEVAL_KNOWLEDGE_URL", usual.knowledge_url),
+        ("BIOEVAL_EVALUATOR_MODEL", usual.evaluator_model),
+        ("BIOEVAL_JUDGE_MODEL", usual.judge_model),
+        ("BIOEVAL_MODEL_TIMEOUT_S", f"{usual.model_timeout_s:g}"),
+        ("BIOEVAL_LONGEST_WAIT_S", f"{usual.longest_wait_s:g}"),
+        ("NEO_URI", usual.neo_uri),
+        ("NEO_USERNAME", usual.neo_username),
+    ):
+        assert value in rows[name], name
+
+
+@pytest.mark.parametrize("below", ["", "/runs"])
+def test_a_data_folder_that_is_a_file_is_said_to_be_none(below: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("x", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"BIOEVAL_DATA_DIR=.*: .*file is no folder"):
+        _ = Settings.from_environment({"BIOEVAL_DATA_DIR": f"{file}{below}"}).data_dir
+
+
+def test_listing_runs_of_such_a_folder_ends_with_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("x", encoding="utf-8")
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(file))
+    monkeypatch.setattr(sys, "argv", ["bioeval-tui", "runs", "list"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "is no folder" in capsys.readouterr().err
