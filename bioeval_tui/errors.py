@@ -9,7 +9,8 @@
     ├── ExpressionError              an assertion's text is wrong, or ran into a limit
     ├── QueryError                   a Cypher query is refused, wrong, or not supported
     └── UnavailableError             a peer could not be reached or did not answer in time exit 3
-        └── NotMeasuredError         something could not be measured, with the reason
+        ├── NotMeasuredError         something could not be measured, with the reason
+        └── StorageError             a file could not be written: a full disk, a folder without permission
 
 A screen that crashes is a `ScreenCrashError`, a defect of the program like any other exception: exit 3.
 
@@ -121,6 +122,10 @@ class UnavailableError(BioevalError):
 
 class NotMeasuredError(UnavailableError):
     """Something could not be measured; the message is the reason."""
+
+
+class StorageError(UnavailableError):
+    """A file could not be written; the message names it and says why."""
 
 
 class ScreenCrashError(Exception):

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from bioeval_tui.cli.progress import BatchProgress
 from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.errors import ExitCode, RecordingError
 from bioeval_tui.evaluate.engine.loop import run_fairly
 from bioeval_tui.evaluate.engine.resume import excluded_trials
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
@@ -32,7 +32,7 @@ from bioeval_tui.report.result import result_with_cost
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
 from bioeval_tui.settings import Settings
-from bioeval_tui.text import plural
+from bioeval_tui.text import clean_line, plural
 
 FRAME_S = 0.05
 SLOW_FRAME_S = 0.25
@@ -56,10 +56,17 @@ def run_headless(
     gate.check_paths()
     talk = plain_console(stderr=True)
     prepared = prepare_batch(spec, settings)
-    talk.print(Text(f"transcripts go to: {', '.join(hosts_of(prepared))}"), soft_wrap=True)
+    if hosts := hosts_of(prepared):
+        talk.print(Text(f"transcripts go to: {', '.join(hosts)}"), soft_wrap=True)
     interrupted: list[bool] = []
     running = run_prepared(prepared, spec, settings, on_interrupt=lambda: interrupted.append(True))
-    states = run_fairly(_run(running, spec, settings, talk, verbose))
+    try:
+        states = run_fairly(_run(running, spec, settings, talk, verbose))
+    except RecordingError as error:
+        if not interrupted:
+            raise
+        talk.print(Text(clean_line(str(error), 500)), soft_wrap=True)  # the disk refused to the end
+        return ExitCode.INTERRUPTED
     prices = load_prices(settings.data_dir / FILE_NAME)
     if len(spec.runs) * spec.trials > 1:  # while they went on, nothing was kept of them
         paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted
-from bioeval_tui.record.live import is_live
+from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.paths import is_run_id, live_path, overlay_path, recording_path
 from bioeval_tui.record.reading import LineReader, read_recording
@@ -75,8 +75,6 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
     """
     freed = 0
     for path in paths:
-        if is_live(path):
-            raise RecordingError(f"{path.stem} goes on right now; cancel it first")
         belongings = (
             overlay_path(path),
             live_path(path),
@@ -84,7 +82,8 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
             logs_dir / f"{path.stem}.spec.json",
             path,
         )
-        freed += sum(erase(file) for file in belongings)
+        with only_here(path):
+            freed += sum(erase(file) for file in belongings)
     return freed
 
 
@@ -108,13 +107,7 @@ def erase(file: Path) -> int:
 def _take_reviews(target: Path, data: bytes) -> int:
     """Append the reviews that the run does not have yet; return how many there were."""
     reader = LineReader("overlay")
-    given = [event for event in reader.feed(data) if isinstance(event, Reviewed)]
-    known = LineReader("overlay").feed(overlay_path(target).read_bytes())
-    ids = {event.review for event in known if isinstance(event, Reviewed)}
-    new = [event for event in given if event.review not in ids]
-    if new:
-        append_reviews(target, new)
-    return len(new)
+    return append_reviews(target, [event for event in reader.feed(data) if isinstance(event, Reviewed)])
 
 
 def _cleaned(file: Path) -> bytes:

@@ -28,7 +28,8 @@ from bioeval_tui.evaluate.seams import Judge, JudgeView, PeerError
 from bioeval_tui.evaluate.wiring.hosts import is_loopback
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record import events
-from bioeval_tui.record.overlay import append_overlay, last_seq, read_overlay
+from bioeval_tui.record.live import only_here
+from bioeval_tui.record.overlay import append_numbered
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.settings import Settings
@@ -61,10 +62,7 @@ class Rescorer:
             UsageError: the judge cannot be made, or would take a sensitive job's transcripts elsewhere.
         """
         self.path = path
-        self.state = apply_all(RunState(), read_recording(path, as_written=True).events)
-        started = self.state.started
-        if started is None:
-            raise RecordingError(f"{path.name}: the first event is missing; a judge needs the job")
+        started = _folded(path)[1]
         self.run_id = started.run_id
         self.job = _with_judge(job_from_data(started.job), judge_models, rules)
         folder = Path(started.options.get("job_file") or started.job_path).parent
@@ -80,10 +78,17 @@ class Rescorer:
     async def judge_again(self, author: str) -> list[JudgedAgain]:
         """Judge every conversation that counts as a result, and append what came out to the overlay.
 
+        No other process writes the recording meanwhile: it is read again once that is certain.
+
         Raises:
             UsageError: the judge cannot be made.
-            RecordingError: the overlay cannot be written.
+            RecordingError: the run goes on in another process, or the overlay cannot be written.
         """
+        with only_here(self.path):
+            return await self._judge_all(author)
+
+    async def _judge_all(self, author: str) -> list[JudgedAgain]:
+        state = _folded(self.path)[0]
         judge = self._makers.judge()
         slots = asyncio.Semaphore(AT_ONCE)
 
@@ -92,11 +97,13 @@ class Rescorer:
                 return await self._judge(judge, talk, author)
 
         try:
-            talks = [talk for talk in self.state.conversations.values() if _can_be_judged(talk)]
+            talks = [talk for talk in state.conversations.values() if _can_be_judged(talk)]
             found = list(await asyncio.gather(*map(one, talks)))
         finally:
             await judge.aclose()
-        self._keep(found)
+        new = [event for judged in found for event in (judged.verdict, judged.score) if event is not None]
+        if new:
+            append_numbered(self.path, new, after=state.last_seq)
         return found
 
     async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> JudgedAgain:
@@ -162,16 +169,12 @@ class Rescorer:
             "author": author,
         }
 
-    def _keep(self, found: list[JudgedAgain]) -> None:
-        seq = max(last_seq(read_overlay(self.path)), self.state.last_seq)
-        new: list[events.RunEvent] = []
-        for judged in found:
-            for event in (judged.verdict, judged.score):
-                if event is not None:
-                    seq += 1
-                    new.append(event.model_copy(update={"seq": seq}))
-        if new:
-            append_overlay(self.path, new)
+
+def _folded(path: Path) -> tuple[RunState, events.RunStarted]:
+    state = apply_all(RunState(), read_recording(path, as_written=True).events)
+    if state.started is None:
+        raise RecordingError(f"{path.name}: the first event is missing; a judge needs the job")
+    return state, state.started
 
 
 def _can_be_judged(talk: ConversationState) -> bool:

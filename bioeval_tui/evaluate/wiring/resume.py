@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import JobError, RecordingError, UsageError
-from bioeval_tui.evaluate.conversation.plan import RunPlan
+from bioeval_tui.evaluate.conversation.control import Control
+from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluate.engine.batch import PreparedRun
-from bioeval_tui.evaluate.engine.resume import excluded_trials, missing, resumption_of
+from bioeval_tui.evaluate.engine.resume import Resumption, excluded_trials, missing, resumption_of, trials_of
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluate.job.loading import job_from_data, job_snapshot, load_job
 from bioeval_tui.evaluate.job.models import EvaluationJob
@@ -36,8 +38,9 @@ def resume_spec(
     max_calls: int | None = None,
     max_cost: float | None = None,
 ) -> EngineSpec | None:
-    """Return what an engine is told to let a run go on, None when nothing is missing.
+    """Return what an engine is told to let a run go on, None when nothing is missing, its end included.
 
+    What is read here only says what to ask the engine for: it reads the recording again once it alone may write it.
     `rerun` adds a trial for each one in which a conversation was spoilt by evaluator, judge or infrastructure.
 
     Raises:
@@ -47,8 +50,8 @@ def resume_spec(
     if is_live(path):
         raise UsageError(f"{path.stem} goes on right now; `bioeval-tui watch {path.stem}` shows it")
     state, started = _folded(path)
-    trials = _trials(state, started) + (owed_reruns(path) if rerun else 0)
-    if not missing(state, trials):
+    trials = trials_of(state) + (owed_reruns(path) if rerun else 0)
+    if not missing(state, trials) and state.ended is not None:
         return None
     known = started.options
     judge = known.get("judge_model")
@@ -84,7 +87,7 @@ def owed_reruns(path: Path) -> int:
     state, started = _folded(path)
     events = read_recording(path, as_written=True).events
     asked = next((event.trials for event in events if isinstance(event, RunStarted)), started.trials)
-    return max(0, len(excluded_trials(state)) - (_trials(state, started) - asked))
+    return max(0, len(excluded_trials(state)) - (trials_of(state) - asked))
 
 
 def rerun_offer(path: Path) -> str:
@@ -98,10 +101,6 @@ def rerun_offer(path: Path) -> str:
     )
 
 
-def _trials(state: RunState, started: RunStarted) -> int:
-    return max(started.trials, *(key.trial for key in state.conversations), 1)
-
-
 def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
     """Return the run as it goes on.
 
@@ -109,9 +108,14 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         UsageError: the job or a prompt has changed, and `spec.force` is not set; the sentence has the diff.
         RecordingError: the recording cannot be read.
     """
-    state, started = _folded(recording_path(settings.runs_dir, run.run_id))
+    path = recording_path(settings.runs_dir, run.run_id)
+    state, started = _folded(path)
     job_path = Path(started.options.get("job_file") or started.job_path)
     job = job_from_data(started.job)
+    # Only the end is missing: nobody is asked anything, so it does not matter what became of the job.
+    owes = bool(missing(state, spec.trials))
+    if not owes:
+        return _end_alone(path, started, job, spec)
     makers = Makers(job, job_path.parent, spec, run.model, settings)
     changes = [*_job_changes(job, job_path), *_prompt_changes(started, makers)]
     if changes and not spec.force:
@@ -133,7 +137,39 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         git_revision=started.git_revision,
     )
     prepared = assemble(spec, makers, plan, (CHANGED,) if changes else (), settings)
-    return replace(prepared, resume=resumption_of(state))
+    return replace(prepared, resume=lambda: _under_the_lock(path, started))
+
+
+def _end_alone(path: Path, started: RunStarted, job: EvaluationJob, spec: EngineSpec) -> PreparedRun:
+    """Return a run of which nothing is missing but its last event: no agent or model need be there for it."""
+
+    def nobody(control: Control) -> AbstractAsyncContextManager[Parts]:
+        raise UsageError("more is missing than a moment ago; resume the run again")
+
+    plan = RunPlan(
+        run_id=started.run_id,
+        job=job,
+        job_name=started.job_name,
+        job_path=started.job_path,
+        job_sha256=started.job_sha256,
+        seed=started.seed,
+        conditions=started.conditions,
+        trials=spec.trials,
+    )
+    who = Identities(started.agent, started.evaluator, started.judge, graph=started.graph)
+    return PreparedRun(plan, who, nobody, resume=lambda: _under_the_lock(path, started))
+
+
+def _under_the_lock(path: Path, expected: RunStarted) -> Resumption:
+    """Return where the run goes on, read when nobody else can write it any more.
+
+    Raises:
+        RecordingError: the recording cannot be read, or is another one now.
+    """
+    state, started = _folded(path)
+    if started.job_sha256 != expected.job_sha256 or started.run_id != expected.run_id:
+        raise RecordingError(f"{path.name}: another recording has taken its place; resume it again")
+    return resumption_of(state)
 
 
 def _folded(path: Path) -> tuple[RunState, RunStarted]:

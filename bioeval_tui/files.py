@@ -1,0 +1,90 @@
+"""Files that appear under their names only when they are whole, and stay there when the power goes.
+
+Every part of the program that writes a file a user keeps goes through `write_whole`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import uuid
+from pathlib import Path
+
+from bioeval_tui.errors import StorageError
+from bioeval_tui.text import clean_line
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+def is_full(error: OSError) -> bool:
+    """Whether there was no space left: on the disk, in the quota, or for a file of that size."""
+    return error.errno in _NO_SPACE
+
+
+def storage_error(path: Path | str, error: OSError) -> StorageError:
+    """Return the sentence for a file that could not be written: a full disk is said to be one."""
+    shown = clean_line(str(path), 300)
+    if is_full(error):
+        return StorageError(f"{shown} cannot be written: the disk is full or over its quota; free some space")
+    return StorageError(f"{shown} cannot be written: {clean_line(error.strerror or str(error), 160)}")
+
+
+def write_whole(path: Path | str, data: bytes | str, *, mode: int = 0o644, sync: bool = True) -> None:
+    """Write a file in one step: its old content, or all of the new one, is under its name at any time.
+
+    Args:
+        path: where to write; its folder must exist.
+        data: the content; text is written as UTF-8.
+        mode: the permissions of a new file, before the umask; 0o600 for what may hold patients' data.
+        sync: wait until file and folder are on the disk. Without it, call `sync_all` before the source is removed.
+
+    Raises:
+        StorageError: the disk is full, or the folder cannot be written.
+    """
+    folder, name = os.path.split(os.fspath(path))
+    partial = os.path.join(folder, f".{name[:80]}.{uuid.uuid4().hex[:8]}.partial")  # noqa: PTH118 (the hot path)
+    try:
+        descriptor = os.open(partial, _NEW, mode)
+        try:
+            write_fully(descriptor, data.encode("utf-8", "replace") if isinstance(data, str) else data)
+            if sync:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(partial, path)  # noqa: PTH105 (the hot path of large batches)
+        if sync:
+            sync_folder(folder or ".")
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)  # noqa: PTH108
+        raise storage_error(path, error) from None
+
+
+def write_fully(descriptor: int, data: bytes) -> None:
+    """Write all of `data`: the system may take a part of it, and does so on a disk that is nearly full.
+
+    Raises:
+        OSError: it takes no more.
+    """
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def sync_folder(folder: Path | str) -> None:
+    """Wait until the names in a folder are on the disk, where the system can do that (not on Windows)."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_all() -> None:
+    """Wait until everything that was written is on the disk: one wait for any number of files (not on Windows)."""
+    if hasattr(os, "sync"):
+        os.sync()
