@@ -21,8 +21,9 @@ from bioeval_tui.evaluate.engine.resume import excluded_trials
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluate.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.evaluate.wiring.start import ends_of, hosts_of, prepare_batch, run_prepared
+from bioeval_tui.record.outline import fold_file
 from bioeval_tui.record.paths import recording_path
-from bioeval_tui.record.reading import CHUNK, LineReader, follow
+from bioeval_tui.record.reading import follow
 from bioeval_tui.record.state import RunState, apply, lighten
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.gate import from_state
@@ -91,22 +92,6 @@ def run_headless(
     if len(loaded) < len(states) or any(_stopped(state) for state in states):
         return ExitCode.NOT_MEASURED
     return result.exit_code
-
-
-def fold_file(path: Path, *, light: bool) -> RunState:
-    """Fold a recording; with `light` each finished conversation is lightened at once. Empty where there is none."""
-    state = RunState()
-    reader = LineReader(path.name)
-    try:
-        with path.open("rb") as file:
-            while data := file.read(CHUNK):
-                for event in reader.feed(data):
-                    change = apply(state, event)
-                    if light and change.kind == "conversation_scored" and change.key is not None:
-                        lighten(state.conversations[change.key])
-    except FileNotFoundError:
-        pass  # the run never began
-    return state
 
 
 def _fold_all(

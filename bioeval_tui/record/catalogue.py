@@ -24,7 +24,7 @@ from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.record.paths import OVERLAY, SUFFIX, is_run_id, overlay_path, recording_path
 
 if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its modules load slowly
-    from bioeval_tui.record.state import RunState
+    from bioeval_tui.record.outline import Outline
 
 Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
 STATUSES: tuple[Status, ...] = ("running", "completed", "cancelled", "failed", "interrupted")
@@ -330,21 +330,20 @@ class Catalogue:
         )
 
     def _take_in(self, database: sqlite3.Connection, run_id: str, file: _File) -> None:
-        from bioeval_tui.record.reading import read_recording
-        from bioeval_tui.record.state import RunState, apply_all
+        from bioeval_tui.record.outline import Outline, outline
 
         try:
-            state = apply_all(RunState(), read_recording(file.path, as_written=True).events)
+            found = outline(file.path)
         except RecordingError:
-            state = RunState()
-        run = summarise(run_id, file.path, state)
+            found = Outline()
+        run = summarise(run_id, file.path, found)
         database.execute(
             f"insert or replace into runs values ({', '.join('?' * 15)})",  # noqa: S608
             (
                 run_id,
                 file.size,
                 file.modified,
-                state.ended is not None,
+                found.ended is not None,
                 run.job,
                 run.status,
                 run.started_at,
@@ -364,27 +363,26 @@ class Catalogue:
 def _reviewed(path: Path) -> str | None:
     """Return a run's reviewed scores as JSON; None when nobody reviewed it or nothing can be read."""
     from bioeval_tui.record.events import Reviewed
+    from bioeval_tui.record.outline import fold_file
     from bioeval_tui.record.overlay import in_force, read_overlay
-    from bioeval_tui.record.reading import read_recording
     from bioeval_tui.record.reviews import fold_reviews, reviewed_scores
-    from bioeval_tui.record.state import RunState, apply_all
 
     try:
         overlay = read_overlay(path, as_written=True)
         if not any(isinstance(event, Reviewed) for event in overlay.events):
             return None
-        state = in_force(apply_all(RunState(), read_recording(path, as_written=True).events), overlay)
+        state = in_force(fold_file(path, light=True), overlay)
     except RecordingError:
         return None
     found = reviewed_scores(state, fold_reviews(overlay.events, state))
     return json.dumps(found.to_dict()) if found else None
 
 
-def summarise(run_id: str, path: Path, state: RunState) -> CataloguedRun:
-    """Return what the list shows of a folded run."""
-    started = state.started
-    if state.ended is not None:
-        status: Status = state.ended.status
+def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
+    """Return what the list shows of a run."""
+    started = found.started
+    if found.ended is not None:
+        status: Status = found.ended.status
     else:
         status = "running" if is_live(path) else "interrupted"
     begun = started.at if started else datetime.fromtimestamp(0).astimezone()
@@ -393,20 +391,12 @@ def summarise(run_id: str, path: Path, state: RunState) -> CataloguedRun:
         job=started.job_name if started else "unknown",
         status=status,
         started_at=begun.isoformat(),
-        score=state.ended.mean if state.ended else None,
-        fault=", ".join(_faults(state)) or "none",
-        scores=state.scores(),
-        messages=sum(1 for talk in state.conversations.values() for message in talk.messages if message.done),
+        score=found.ended.mean if found.ended else None,
+        fault=", ".join(found.faults) or "none",
+        scores=found.scores(),
+        messages=found.messages,
         model=started.model if started else None,
         rehearsal=started.rehearsal if started else False,
         batch_id=started.batch_id if started else None,
         folder=path.parent,
     )
-
-
-def _faults(state: RunState) -> Sequence[str]:
-    found = set()
-    for talk in state.conversations.values():
-        found |= {talk.ended.fault} if talk.ended else set()
-        found |= {talk.score.fault} if talk.score else set()
-    return sorted(found - {"none"})

@@ -219,7 +219,7 @@ class EvaluationJob(JobPart):
     facts: tuple[Text, ...]
     evaluator: EvaluatorConfig = EvaluatorConfig()
     scorer: ScorerConfig = ScorerConfig()
-    max_turns: Annotated[int, Field(ge=2)] = 20
+    max_turns: Annotated[int, Field(ge=2, le=100_000)] = 20
     greetings: Annotated[tuple[Text, ...], Field(min_length=1)] = DEFAULT_GREETINGS
     seeds: tuple[Seed, ...] = ()
     setups: tuple[Setup, ...] = ()
