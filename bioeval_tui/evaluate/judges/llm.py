@@ -16,7 +16,7 @@ from bioeval_tui.evaluate.judges.panel import enough
 from bioeval_tui.evaluate.judges.verdicts import MalformedAnswerError, answer_schema, read_verdict
 from bioeval_tui.evaluate.models.answer import ChatAnswer, text_of
 from bioeval_tui.evaluate.models.model import MODEL_TIMEOUTS, ChatModel, ChatRequest
-from bioeval_tui.evaluate.models.prompting import find_prompt, judge_prompt
+from bioeval_tui.evaluate.models.prompting import find_prompt, judge_context, rendered
 from bioeval_tui.evaluate.seams import JudgeView, PeerError, Verdict
 from bioeval_tui.text import clean_line, shorten
 
@@ -68,7 +68,8 @@ class LLMJudge:
         that is because the judge could not be reached.
         """
         try:
-            told = judge_prompt(find_prompt(view.job.scorer.prompt, self._job_dir), view)
+            prompt = find_prompt(view.job.scorer.prompt, self._job_dir)
+            told = await rendered(prompt, judge_context(view), self._chat.templates)
         except UsageError as problem:
             raise NotMeasuredError(str(problem)) from problem
         asked = [(model, number) for model in self._models for number in range(1, self._repeats + 1)]

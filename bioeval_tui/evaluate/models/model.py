@@ -20,6 +20,7 @@ from bioeval_tui.evaluate.http.sse import EventParser
 from bioeval_tui.evaluate.http.transport import make_client, proxy_for
 from bioeval_tui.evaluate.models.answer import AnswerReader, ChatAnswer
 from bioeval_tui.evaluate.models.errors import Refused, refusal, refused_options
+from bioeval_tui.evaluate.models.template_process import Templates
 from bioeval_tui.evaluate.seams import Peer
 from bioeval_tui.text import clean_line
 
@@ -71,6 +72,8 @@ class ChatModel:
         self.host = _host(self._url)
         if api_key and not (api_key.isascii() and api_key.isprintable()):
             raise UsageError(f"the API key for {self.host} has characters that a header cannot carry")
+        self.templates = Templates()
+        """Renders the prompts that a job brings, for whoever asks this model."""
         self._proxy = proxy_for(self._url)
         self._arrivals = arrivals
         self._client: aiohttp.ClientSession | None = None
@@ -95,7 +98,8 @@ class ChatModel:
             return reader.whole(await body.read())
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close every connection, and end the process that rendered prompts."""
+        await self.templates.aclose()
         if self._client is not None:
             client, self._client = self._client, None
             await client.close()
