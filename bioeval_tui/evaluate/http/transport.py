@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import ssl
 import time
 from collections.abc import Sequence
@@ -26,6 +28,9 @@ KEEPALIVE_S = 4.0
 
 _NO_CONNECTION = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 """The request never left: TLS and DNS errors are among the first."""
+
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+"""This machine's own limits: they say nothing of the peer."""
 
 TRANSPORT_ERRORS = (aiohttp.ClientError, OSError, ValueError)
 
@@ -110,6 +115,9 @@ def proxy_for(url: str) -> str | None:
 def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
     """Return what a failed exchange means. Everything but a wrong address or certificate may be tried again."""
     unreachable = isinstance(error, _NO_CONNECTION)
+    if _errno(error) in _EXHAUSTED:
+        message = f"this machine has nothing left to connect to {host} with: {os.strerror(_errno(error))}"
+        return PeerError(peer, message, retryable=True, unreachable=unreachable, exhausted=True)
     match error:
         case aiohttp.ClientConnectorCertificateError(
             certificate_error=ssl.SSLCertVerificationError() as untrusted
@@ -165,6 +173,12 @@ def received_text(data: bytes | str) -> str:
 
 def _detail(error: BaseException) -> str:
     return clean_line(str(error) or type(error).__name__, 200)
+
+
+def _errno(error: BaseException) -> int:
+    """Return the system's number of what went wrong, 0 where there is none."""
+    cause = getattr(error, "os_error", None) or error
+    return (cause.errno or 0) if isinstance(cause, OSError) else 0
 
 
 def _refused(error: BaseException) -> bool:

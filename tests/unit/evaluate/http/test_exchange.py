@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from aiohttp import ClientConnectorError
+from aiohttp.client_reqrep import ConnectionKey
 
 from bioeval_tui.evaluate.http.exchange import Body, Deadline, Timeouts
+from bioeval_tui.evaluate.http.transport import connection_error
 from bioeval_tui.evaluate.seams import PeerError
 
 
@@ -39,3 +43,14 @@ async def test_an_answer_beyond_its_size_is_not_read_to_its_end() -> None:
 
 async def test_an_answer_in_time_is_read_whole() -> None:
     assert await body(iter([b"a", b"b"]), Timeouts()).read() == b"ab"
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS])
+def test_a_machine_without_a_file_descriptor_left_is_not_the_agents_fault(number: int) -> None:
+    key = ConnectionKey("127.0.0.1", 1, False, True, None, None, None)
+    for error in (OSError(number, "x"), ClientConnectorError(key, OSError(number, "x"))):
+        found = connection_error("agent", "agent.example", error)
+        assert (found.exhausted, found.retryable) == (True, True)
+        assert "this machine" in str(found)
+    refused = ClientConnectorError(key, ConnectionRefusedError(errno.ECONNREFUSED, "x"))
+    assert not connection_error("agent", "agent.example", refused).exhausted
