@@ -115,6 +115,12 @@ class JsonFileCommand(click.Command):
 @click.option(
     "--repeat", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Trials of each run."
 )
+@click.option(
+    "--submissions",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder in which medal assertions may look for files, outside the job's own; repeat it for several.",
+)
 @click.option("--concurrency", type=click.IntRange(1, 1000), help="Most conversations at once [1].")
 @click.option(
     "--max-requests-per-minute",
@@ -175,6 +181,7 @@ def _spec(jobs: Sequence[Path], settings: Settings, options: dict[str, Any]) -> 
         runs=tuple(RunSpec(run_id, *what) for run_id, what in zip(ids, wanted, strict=True)),
         batch_id=ids[0] if len(ids) > 1 else None,
         agent_url=options["agent_url"],
+        submissions=tuple(str(folder.absolute()) for folder in options["submissions"]),
         mode="rehearsal" if options["rehearsal"] else "job",
         evaluator_model=options["evaluator_model"],
         judge_model=options["judge_models"] or None,

@@ -22,6 +22,18 @@ if TYPE_CHECKING:
 )
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
 @click.option("--agent-url", help="Where the agent listens now [as before].")
+@click.option(
+    "--job",
+    "job_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The job's file [as before]; an imported run needs it.",
+)
+@click.option(
+    "--submissions",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder in which medal assertions may look for files, outside the job's own [as before].",
+)
 @click.option("--force", is_flag=True, help="Go on, with the job as recorded, although its file has changed.")
 @click.option(
     "--rerun", is_flag=True, help="Add a trial for each that evaluator, judge or infrastructure spoilt."
@@ -64,8 +76,16 @@ def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
     help="The model that judges; repeat it for a panel [the job's own judge].",
 )  # fmt: skip
 @click.option("--rules", is_flag=True, help="Let the job's rules judge.")
+@click.option(
+    "--job",
+    "job_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The job's file, beside which its prompt is [as before]; an imported run needs it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, old and new scores in each.")
-def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool, as_json: bool) -> int:
+def rescore(
+    run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool, job_file: Path | None, as_json: bool
+) -> int:
     """Judge recorded transcripts again, without talking to the agent. The recording itself never changes.
 
     Where people reviewed the scores, it says whether the new verdicts agree better with them.
@@ -85,7 +105,10 @@ def rescore(run_ids: tuple[str, ...], judge_models: tuple[str, ...], rules: bool
     from bioeval_tui.report.formats.rescored import print_rescored, rescored_dicts
 
     found = [_find(run_id) for run_id in run_ids]
-    rescorers = [Rescorer(path, settings, judge_models=judge_models, rules=rules) for settings, path in found]
+    rescorers = [
+        Rescorer(path, settings, judge_models=judge_models, rules=rules, job_file=job_file)
+        for settings, path in found
+    ]
     hosts = dict.fromkeys(host for rescorer in rescorers for host in rescorer.hosts)
     if hosts:
         click.echo(f"transcripts go to: {', '.join(hosts)}", err=True)

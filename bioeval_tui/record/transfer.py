@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bioeval_tui.errors import Problem, RecordingError
-from bioeval_tui.files import storage_error, sync_folder
+from bioeval_tui.errors import Problem, RecordingError, StorageError
+from bioeval_tui.files import storage_error, sync_folder, write_whole
 from bioeval_tui.portable import BINARY
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted
 from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import append_reviews
-from bioeval_tui.record.paths import is_run_id, live_path, overlay_path, recording_path
+from bioeval_tui.record.paths import imported_path, is_run_id, live_path, overlay_path, recording_path
 from bioeval_tui.record.reading import CHUNK, MAX_LINE, LineReader
 from bioeval_tui.text import clean_value, compact_json, plural
 
@@ -59,6 +59,7 @@ def import_recording(file: Path, runs_dir: Path) -> Imported:
                 f"{SCHEMA_VERSION}): what it does not know is kept and left out of what is shown"
             )
         if new:
+            _mark_imported(target)
             _put(copy, target)
     notes += _import_overlay(overlay_path(file), target, runs_dir)
     return Imported(started.run_id, target, new, tuple(notes), problems)
@@ -88,6 +89,7 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
         belongings = (
             overlay_path(path),
             live_path(path),
+            imported_path(path),
             logs_dir / f"{path.stem}.log",
             logs_dir / f"{path.stem}.spec.json",
             path,
@@ -183,6 +185,14 @@ def _clean_line(line: bytes) -> bytes:
     if cleaned == value:
         return line
     return compact_json(cleaned).encode("utf-8", "replace") + line[len(line.rstrip(b"\r\n")) :]
+
+
+def _mark_imported(target: Path) -> None:
+    """Leave the mark before the recording is there: at no time is it taken for one of the user's own."""
+    try:
+        write_whole(imported_path(target), b"", mode=0o600)
+    except StorageError as error:
+        raise RecordingError(str(error)) from None
 
 
 def _put(copy: Path, target: Path) -> None:

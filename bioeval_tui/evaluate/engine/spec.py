@@ -29,6 +29,8 @@ class EngineSpec:
 
     runs: tuple[RunSpec, ...]
     agent_url: str | None = None
+    submissions: tuple[str, ...] = ()
+    """Folders outside the job's own in which medal assertions may look for an agent's files."""
     sample_agent: bool = False
     mode: Literal["job", "rehearsal", "llm"] = "job"
     """Who plays the user and judges: what the job says, the offline stand-ins, or models."""
@@ -69,7 +71,7 @@ class EngineSpec:
         """Read what `write` wrote."""
         data: dict[str, Any] = json.loads(path.read_text("utf-8"))
         runs = tuple(RunSpec(**run) for run in data.pop("runs"))
-        for name in ("judge_model", "conditions"):
+        for name in ("judge_model", "conditions", "submissions"):
             if isinstance(data.get(name), list):
                 data[name] = tuple(data[name])
         return cls(runs=runs, **data)

@@ -154,7 +154,8 @@ def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
 def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     """Return how the run was asked for, as `evaluate.wiring.resume` reads it back."""
     return {
-        "job_file": str(makers.job_dir.absolute() / Path(plan.job_path).name),
+        "job_file": str((makers.job_dir or Path()).absolute() / Path(plan.job_path).name),
+        "submissions": list(spec.submissions),
         "agent_url": None if spec.sample_agent else without_credentials(makers.agent_url),
         "sample_agent": spec.sample_agent,
         "mode": spec.mode,

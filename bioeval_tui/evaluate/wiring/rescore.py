@@ -24,12 +24,14 @@ from bioeval_tui.evaluate.engine.resume import is_finished
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.job.loading import job_from_data
 from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.models.prompting import find_prompt
 from bioeval_tui.evaluate.seams import Judge, JudgeView, PeerError
 from bioeval_tui.evaluate.wiring.hosts import is_loopback
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record import events
 from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import append_numbered
+from bioeval_tui.record.paths import is_imported
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.settings import Settings
@@ -53,9 +55,17 @@ class Rescorer:
     """Judges one recording again."""
 
     def __init__(
-        self, path: Path, settings: Settings, *, judge_models: tuple[str, ...] = (), rules: bool = False
+        self,
+        path: Path,
+        settings: Settings,
+        *,
+        judge_models: tuple[str, ...] = (),
+        rules: bool = False,
+        job_file: Path | None = None,
     ) -> None:
         """Without `judge_models` or `rules` the job's own judge is asked once more.
+
+        Its prompt is looked for beside `job_file`, or where the run's own job was; of an imported run only there.
 
         Raises:
             RecordingError: the recording cannot be read.
@@ -65,7 +75,10 @@ class Rescorer:
         started = _folded(path)[1]
         self.run_id = started.run_id
         self.job = _with_judge(job_from_data(started.job), judge_models, rules)
-        folder = Path(started.options.get("job_file") or started.job_path).parent
+        own = None if is_imported(path) else Path(started.options.get("job_file") or started.job_path)
+        folder = file.parent if (file := job_file or own) else None
+        if folder is None and self.job.scorer.kind == "llm":
+            _require_own_prompt(path, self.job.scorer.prompt)
         spec = EngineSpec(runs=(), judge_model=judge_models or None)
         self._makers = Makers(self.job, folder, spec, started.model, settings)
         self.hosts = self._makers.judge_hosts()
@@ -175,6 +188,17 @@ def _folded(path: Path) -> tuple[RunState, events.RunStarted]:
     if state.started is None:
         raise RecordingError(f"{path.name}: the first event is missing; a judge needs the job")
     return state, state.started
+
+
+def _require_own_prompt(path: Path, name: str) -> None:
+    """Refuse to look for an imported run's prompt in a folder that its recording names."""
+    try:
+        find_prompt(name, None)
+    except UsageError:
+        raise UsageError(
+            f"{path.stem} was imported, and its judge's prompt `{clean_line(name, 100)}` is not one of this program's; "
+            "give your copy of its job with --job FILE, the prompt beside it"
+        ) from None
 
 
 def _can_be_judged(talk: ConversationState) -> bool:

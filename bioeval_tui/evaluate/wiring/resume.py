@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +21,11 @@ from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.evaluate.wiring.parts import SAMPLE_AGENT, assemble
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.live import is_live
-from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.paths import is_imported, recording_path
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.settings import Settings
-from bioeval_tui.text import plural
+from bioeval_tui.text import clean_line, plural
 
 CHANGED = "job changed since the run began; the run goes on with the job as it was recorded"
 
@@ -33,6 +34,8 @@ def resume_spec(
     path: Path,
     *,
     agent_url: str | None = None,
+    job_file: Path | None = None,
+    submissions: Sequence[Path] = (),
     force: bool = False,
     rerun: bool = False,
     max_calls: int | None = None,
@@ -42,9 +45,10 @@ def resume_spec(
 
     What is read here only says what to ask the engine for: it reads the recording again once it alone may write it.
     `rerun` adds a trial for each one in which a conversation was spoilt by evaluator, judge or infrastructure.
+    A recording that was imported is data: the job's file and the agent's address count only where they are given here.
 
     Raises:
-        UsageError: the run goes on elsewhere.
+        UsageError: the run goes on elsewhere, or was imported and its job or agent is not given.
         RecordingError: the recording cannot be read, or lacks its first event.
     """
     if is_live(path):
@@ -54,10 +58,16 @@ def resume_spec(
     if not missing(state, trials) and state.ended is not None:
         return None
     known = started.options
+    imported = is_imported(path)
+    if imported and missing(state, trials):
+        _require_repeated(path, started, job_file, agent_url)
     judge = known.get("judge_model")
+    own = str(known.get("job_file") or started.job_path)
     return EngineSpec(
-        runs=(RunSpec(path.stem, started.job_path, started.model),),
-        agent_url=agent_url or known.get("agent_url"),
+        runs=(RunSpec(path.stem, str(job_file.absolute()) if job_file else own, started.model),),
+        agent_url=agent_url or (None if imported else known.get("agent_url")),
+        submissions=tuple(str(folder.absolute()) for folder in submissions)
+        or (() if imported else tuple(known.get("submissions") or ())),
         # Recordings of version 1 say it by the agent's name alone.
         sample_agent=bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None,
         evaluator_model=known.get("evaluator_model"),
@@ -76,6 +86,20 @@ def resume_spec(
         max_calls=max_calls,
         max_cost=max_cost,
     )
+
+
+def _require_repeated(path: Path, started: RunStarted, job_file: Path | None, agent_url: str | None) -> None:
+    """Refuse to do what an imported recording says, until the user says it."""
+    known = started.options
+    needed = []
+    if job_file is None:
+        file = clean_line(str(known.get("job_file") or started.job_path), 200)
+        needed.append(f"your copy of its job with --job FILE (it names {file})")
+    sample = known.get("sample_agent", started.agent == SAMPLE_AGENT)
+    if agent_url is None and not sample and known.get("agent_url"):
+        needed.append(f"its agent with --agent-url URL (it names {clean_line(str(known['agent_url']), 200)})")
+    if needed:
+        raise UsageError(f"{path.stem} was imported; to let it go on, give " + " and ".join(needed))
 
 
 def owed_reruns(path: Path) -> int:
@@ -110,7 +134,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     """
     path = recording_path(settings.runs_dir, run.run_id)
     state, started = _folded(path)
-    job_path = Path(started.options.get("job_file") or started.job_path)
+    job_path = Path(run.job_path)
     job = job_from_data(started.job)
     # Only the end is missing: nobody is asked anything, so it does not matter what became of the job.
     owes = bool(missing(state, spec.trials))
@@ -118,6 +142,8 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         return _end_alone(path, started, job, spec)
     makers = Makers(job, job_path.parent, spec, run.model, settings)
     changes = [*_job_changes(job, job_path), *_prompt_changes(started, makers)]
+    if changes and is_imported(path):
+        raise UsageError("the imported run is of another job than the one given\n" + "\n".join(changes))
     if changes and not spec.force:
         raise UsageError(
             "the job has changed since the run began; --force goes on with the job as it was recorded\n"

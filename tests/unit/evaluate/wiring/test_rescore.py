@@ -16,6 +16,7 @@ from bioeval_tui.record.events import write_event
 from bioeval_tui.record.overlay import judgings, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.record.transfer import import_recording
 from bioeval_tui.report.formats.rescored import rescored_dicts
 from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv
@@ -121,3 +122,20 @@ async def test_what_is_judged_again_is_read_when_nobody_else_writes_it(recording
     numbers = [event.seq for event in read_overlay(recording).events]
     assert numbers == sorted(set(numbers))
     assert numbers[0] > whole.count(b"\n") - 5, "numbered on from the whole recording"
+
+
+def test_an_imported_runs_prompt_is_looked_for_only_where_the_user_says(
+    recording: Path, tmp_path: Path
+) -> None:
+    private = tmp_path / "private"
+    private.mkdir()
+    (private / "credentials").write_text("KEY")
+    rows = [json.loads(line) for line in recording.read_bytes().splitlines()]
+    rows[0]["options"] = {"job_file": str(private / "job.yml")}
+    rows[0]["job"]["scorer"] = {"kind": "llm", "prompt": "credentials"}
+    recording.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = import_recording(recording, tmp_path / "runs").path
+    with pytest.raises(UsageError, match=r"was imported.*--job FILE"):
+        Rescorer(path, settings("http://127.0.0.1:1"), judge_models=("m",))
+    own = Rescorer(path, settings("http://127.0.0.1:1"), judge_models=("m",), job_file=private / "job.yml")
+    assert own.hosts
