@@ -162,12 +162,12 @@ def import_run(file: Path) -> int:
     return ExitCode.OK
 
 
-@click.command(epilog="\b\nExample:\n  bioeval-tui runs delete 7f3a 91c2")
+@click.command(epilog="\b\nExample:\n  bioeval-tui runs delete 195407-7f3a 201133-91c2")
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(run_ids: tuple[str, ...], yes: bool) -> int:
-    """Delete runs for good: recording, later scores and log."""
-    paths = [_find(run_id)[1] for run_id in run_ids]
+    """Delete runs for good: recording, later scores and log. RUN is the id, or six characters of its beginning or end."""
+    paths = [_find(run_id, least=6)[1] for run_id in run_ids]
     return _delete(list(dict.fromkeys(paths)), yes)
 
 
@@ -253,16 +253,18 @@ def _delete(paths: list[Path], yes: bool, thrown: Sequence[Thrown] = ()) -> int:
         click.confirm(f"Delete {what} for good{f' ({shown})' if shown else ''}?", abort=True, err=True)
     logs_dir = Settings.from_environment().logs_dir
     freed = delete_runs(paths, logs_dir) + empty(thrown, logs_dir)
+    for run_id in (*(path.stem for path in paths), *(one for each in thrown for one in each.run_ids)):
+        click.echo(run_id)
     click.echo(f"deleted {what}, {freed / 1e6:,.1f} MB", err=True)
     return ExitCode.OK
 
 
-def _find(run_id: str) -> tuple[Settings, Path]:
+def _find(run_id: str, *, least: int = 1) -> tuple[Settings, Path]:
     from bioeval_tui.record.catalogue import Catalogue
     from bioeval_tui.settings import Settings
 
     settings = Settings.from_environment()
-    return settings, Catalogue(settings.runs_dir).find(run_id)
+    return settings, Catalogue(settings.runs_dir).find(run_id, least=least)
 
 
 COMMANDS: list[click.Command] = [resume, rescore, import_run, delete, prune, record_to]

@@ -11,17 +11,20 @@ import contextlib
 import json
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.record.live import is_live
 from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.record.paths import OVERLAY, SUFFIX, is_run_id, overlay_path, recording_path
+from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its modules load slowly
     from bioeval_tui.record.outline import Outline
@@ -30,6 +33,9 @@ Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
 STATUSES: tuple[Status, ...] = ("running", "completed", "cancelled", "failed", "interrupted")
 TRUSTED_AFTER_NS = 2_000_000_000
 """A folder's time of change is trusted when it is older than this: clocks of file systems tick coarsely."""
+
+LOCKED_S = 5.0
+"""How long to wait for another process that writes the list."""
 
 _VERSION = 3
 _SCHEMA = """
@@ -56,6 +62,21 @@ json_object(
     'reviewed', json(reviewed), 'path', ? || run_id || ?
 )
 """
+
+
+def _is_damaged(error: sqlite3.DatabaseError) -> bool:
+    """Say whether a catalogue has to be made again; a lock, a full disk or a missing permission is no damage."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return not isinstance(error, sqlite3.OperationalError)
+    return code & 0xFF in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _prepare(database: sqlite3.Connection) -> None:
+    """Make the tables, unless they are there as this version has them."""
+    if database.execute("pragma user_version").fetchone()[0] != _VERSION:
+        script = f"drop table if exists runs; drop table if exists folder; drop table if exists overlays; {_SCHEMA} pragma user_version = {_VERSION};"
+        database.executescript(script)
 
 
 class CataloguedRun(NamedTuple):
@@ -146,20 +167,27 @@ class _File(NamedTuple):
 class Catalogue:
     """Lists the recordings of a folder, reading only files that are new or have changed."""
 
-    def __init__(self, runs_dir: Path) -> None:
+    def __init__(self, runs_dir: Path, *, writes: bool = True) -> None:
+        """With `writes` unset nothing is kept in the folder: what the list is made of stays in memory."""
         self.runs_dir = runs_dir
+        self._lock = threading.Lock()
+        self._memory: sqlite3.Connection | None = None if writes else self._in_memory()
 
     def runs(self, wanted: RunFilter | None = None, limit: int | None = None) -> list[CataloguedRun]:
         """Return runs, newest first. Damaged recordings are listed as far as they can be read."""
         found = self._list(wanted or RunFilter(), limit) if self.runs_dir.is_dir() else []
         return current().value(found) if masking() else found
 
-    def find(self, text: str) -> Path:
-        """Return the recording whose id is `text`, or begins or ends with it.
+    def find(self, text: str, *, least: int = 1) -> Path:
+        """Return the recording whose id is `text`, or begins or ends with it, in at least so many characters.
 
         Raises:
-            UsageError: none or several match.
+            UsageError: none or several match, or `text` is too short.
         """
+        if len(text) < least:
+            raise UsageError(
+                f"{clean_line(text, 20)}: give at least {least} characters of the id; `bioeval-tui runs list` shows it"
+            )
         if is_run_id(text) and recording_path(self.runs_dir, text).is_file():
             return recording_path(self.runs_dir, text)
         found = [
@@ -206,17 +234,40 @@ class Catalogue:
             "order by started desc, run_id desc limit ?"
         )
         values = [*given, *values, -1 if limit is None else limit]
-        try:
-            return self._fetch(query, values)
-        except sqlite3.DatabaseError:
-            self._file.unlink(missing_ok=True)
-            return self._fetch(query, values)
+        if self._memory is None:
+            try:
+                return self._fetch(query, values)
+            except sqlite3.DatabaseError as error:
+                if _is_damaged(error):
+                    with contextlib.suppress(OSError):
+                        self._file.unlink(missing_ok=True)
+                    with contextlib.suppress(sqlite3.DatabaseError):
+                        return self._fetch(query, values)
+        # The folder is full or may not be written, or another process holds the file for long: do without it.
+        with self._lock:
+            self._memory = self._memory or self._in_memory()
+            self._refresh(self._memory)
+            return self._memory.execute(query, values).fetchall()
 
     def _fetch(self, query: str, values: Sequence[object]) -> list[Any]:
         with contextlib.closing(self._open()) as database:
             with database:
                 self._refresh(database)
             return database.execute(query, values).fetchall()
+
+    def _in_memory(self) -> sqlite3.Connection:
+        """Return a catalogue that is in no file, with what the file has, where that can be read."""
+        memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        with contextlib.suppress(sqlite3.Error):
+            name = quote(str(self._file.absolute()))
+            with contextlib.closing(sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=1)) as there:
+                there.execute("begin")
+                there.execute(
+                    "select modified from folder"
+                ).fetchone()  # a copy would wait for a lock without end
+                there.backup(memory)
+        _prepare(memory)
+        return memory
 
     def _list(self, wanted: RunFilter, limit: int | None) -> list[CataloguedRun]:
         rows = self._select(_COLUMNS, (), wanted, limit)
@@ -241,13 +292,15 @@ class Catalogue:
         ]
 
     def _open(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self._file, timeout=5)
+        with contextlib.suppress(OSError):  # SQLite says what is wrong
+            os.close(os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600))
+            if os.name != "nt" and self._file.stat().st_mode & 0o077:
+                self._file.chmod(0o600)
+        database = sqlite3.connect(self._file, timeout=LOCKED_S)
         try:
             # No journal file: creating one would change the folder, and what is lost here can be made again.
             database.execute("pragma journal_mode = memory").fetchone()
-            if database.execute("pragma user_version").fetchone()[0] != _VERSION:
-                script = f"drop table if exists runs; drop table if exists folder; drop table if exists overlays; {_SCHEMA} pragma user_version = {_VERSION};"
-                database.executescript(script)
+            _prepare(database)
         except sqlite3.Error:
             database.close()
             raise

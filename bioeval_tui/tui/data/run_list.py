@@ -21,10 +21,10 @@ from bioeval_tui.text import clean_line, plural
 class RunList:
     """Lists runs; a run that has not changed is the same object as the last time. Its methods block."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, writes: bool = True) -> None:
         self._runs_dir = settings.runs_dir
         self._trash = settings.data_dir / FOLDER
-        self._catalogue = Catalogue(settings.runs_dir)
+        self._catalogue = Catalogue(settings.runs_dir, writes=writes)
         self._lock = threading.Lock()
         self._known: dict[str, tuple[CataloguedRun, RunSummary]] = {}
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
+import stat
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -270,3 +272,59 @@ def test_what_the_list_shows_is_what_the_whole_run_comes_to(tmp_path: Path) -> N
         assert found.messages == sum(message.done for talk in held for message in talk.messages)
         ends = {talk.ended.fault for talk in held if talk.ended} | {t.score.fault for t in held if t.score}
         assert found.faults == sorted(ends - {"none"})
+
+
+def test_the_list_is_for_its_owner_alone(tmp_path: Path) -> None:
+    write(tmp_path, ID, list(recorded()))
+    (tmp_path / "catalogue.sqlite").touch(0o644)
+    assert len(Catalogue(tmp_path).runs()) == 1
+    assert stat.S_IMODE((tmp_path / "catalogue.sqlite").stat().st_mode) == 0o600
+
+
+def test_a_list_that_another_process_holds_for_long_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "LOCKED_S", 0.01)
+    write(tmp_path, ID, list(recorded()))
+    assert len(Catalogue(tmp_path).runs()) == 1
+    file = tmp_path / "catalogue.sqlite"
+    before = file.stat().st_ino
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as holder:
+        holder.execute("begin exclusive")
+        write(tmp_path, "20260102-000000-beef", list(recorded()))
+        listed = Catalogue(tmp_path)
+        assert len(listed.runs()) == 2
+        write(tmp_path, "20260103-000000-beef", list(recorded()))
+        assert len(listed.runs()) == 3
+        assert len(listed.json_lines()) == 3
+    assert file.stat().st_ino == before
+
+
+@pytest.mark.parametrize("refusal", ["SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR"])
+def test_runs_are_listed_where_nothing_can_be_written(
+    refusal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, ID, list(recorded()))
+
+    def refuse(self: Catalogue) -> sqlite3.Connection:
+        error = sqlite3.OperationalError("no")
+        error.sqlite_errorcode = getattr(sqlite3, refusal)
+        raise error
+
+    monkeypatch.setattr(Catalogue, "_open", refuse)
+    assert [run.run_id for run in Catalogue(tmp_path).runs()] == [ID]
+    assert [path.name for path in tmp_path.iterdir()] == [f"{ID}.jsonl"]
+
+
+def test_who_may_only_look_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
+    write(tmp_path, ID, list(recorded()))
+    assert len(Catalogue(tmp_path, writes=False).runs()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == [f"{ID}.jsonl"]
+
+
+def test_a_short_beginning_is_enough_to_see_a_run_and_not_to_delete_it(tmp_path: Path) -> None:
+    write(tmp_path, ID, list(recorded()))
+    assert Catalogue(tmp_path).find("2").stem == ID
+    with pytest.raises(UsageError, match="at least 6 characters"):
+        Catalogue(tmp_path).find("2", least=6)
+    assert Catalogue(tmp_path).find("0-abcd", least=6).stem == ID

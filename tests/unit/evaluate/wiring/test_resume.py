@@ -136,8 +136,9 @@ def test_an_imported_run_goes_on_only_with_the_users_own_job_and_agent(
 
 
 def test_an_imported_run_is_not_held_with_another_job_not_even_by_force(
-    recording: Any, tmp_path: Path
+    recording: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
     path = import_recording(recording(lambda rows: rows[:50]), tmp_path / "runs").path
     job = tmp_path / "own.yml"
     job.write_text(
@@ -146,4 +147,4 @@ def test_an_imported_run_is_not_held_with_another_job_not_even_by_force(
     spec = resume_spec(path, job_file=job, force=True)
     assert spec is not None
     with pytest.raises(UsageError, match="of another job than the one given"):
-        prepare_resumed(spec, spec.runs[0], Settings(data_dir=tmp_path))
+        prepare_resumed(spec, spec.runs[0], Settings.from_environment())
