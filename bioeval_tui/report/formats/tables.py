@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.text import FORMULA_STARTS
 
 COLUMNS = (
     "run_id", "job", "model", "condition", "trial", "turn", "user", "agent", "latency_ms", "waited_ms",
     "first_token_ms", "tokens_in", "tokens_out", "failures", "facts", "assertions_passed", "assertions_failed",
 )  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def openai_lines(runs: Sequence[LoadedRun]) -> str:
@@ -93,7 +93,7 @@ def cell(value: object) -> object:
             return ""
         case float():
             return f"{value:.3f}"
-        case str() if value.startswith(_FORMULA):
+        case str() if value.startswith(FORMULA_STARTS):
             return "'" + value
         case _:
             return value

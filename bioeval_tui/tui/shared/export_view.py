@@ -9,8 +9,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Literal
 
+from bioeval_tui.text import FORMULA_STARTS
+
 Format = Literal["csv", "md"]
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _MARKDOWN = str.maketrans(
     {"|": "\\|", "\\": "\\\\", "<": "&lt;", "[": "\\[", "`": "\\`", "*": "\\*", "_": "\\_"}
 )
@@ -34,7 +35,7 @@ def as_markdown(heading: Sequence[str], rows: Iterable[Sequence[str | float | No
 
 def _harmless(value: str | float | None) -> str | float:
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
+        return f"'{value}" if value.startswith(FORMULA_STARTS) else value
     return "" if value is None else value
 
 

@@ -153,3 +153,16 @@ def test_guards_may_be_off_with_or_without_quotes(tmp_path: Path, written: str, 
     path.write_text(MINIMAL + f"evaluator:\n  guards: {written}\n", encoding="utf-8")
     assert load_job(path).job.evaluator.guards == mode
     assert job_from_data(job_snapshot(load_job(path).job)).evaluator.guards == mode
+
+
+@pytest.mark.parametrize(
+    "number", ["0x" + "f" * 500_000, "1" * 5000, "1:" * 5000 + "1", "12:30:00", "1:30.5"]
+)
+def test_a_number_that_is_long_or_of_base_60_is_one_problem_at_its_place(number: str) -> None:
+    head = "target: {user: a, chatbot: b}\ntasks: []\nfacts: []\n"
+    with pytest.raises(JobError) as refused:
+        parse_job(f"{head}aspirationalAverage: {number}\n", Path("job.yml"))
+    first = refused.value.problems[0]
+    assert (first.line, first.field) == (4, "aspirationalAverage")
+    assert "quote a text" in first.message
+    assert len(str(first)) < 300
