@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import os
 import subprocess
+from pathlib import Path
 from typing import Any
 
 LOCKED_AT = 2**31 - 2
@@ -42,6 +43,14 @@ def lock(descriptor: int, *, wait: bool = False) -> None:
             except OSError as error:
                 if not wait:
                     raise BlockingIOError(error.errno, "the file is locked") from None
+
+
+def is_at(descriptor: int, path: Path) -> bool:
+    """Say whether an open file is the one that `path` names now: it may have been removed or replaced since."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def read_at(descriptor: int, size: int, offset: int) -> bytes:

@@ -40,6 +40,9 @@ _COMBINING_RUN = re.compile(
 )
 _SOFT_HYPHEN = "\u00ad"  # says where a word may be broken: no part of the word
 
+FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ", "\u00a0", "\u3000")
+"""What a spreadsheet may take a cell for a formula by, also after it has left out blanks."""
+
 
 def clean(text: str, limit: int = MAX_TEXT) -> str:
     """Return `text` without anything that a terminal or a reader could be fooled by.

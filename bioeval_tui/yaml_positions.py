@@ -16,6 +16,8 @@ MAX_DEPTH = 50
 Path = tuple[str | int, ...]
 _TAG = "tag:yaml.org,2002:"
 # The parser in C is ten times as fast. Its composer recurses without a limit, so depth is counted before it.
+LONGEST_NUMBER = 40
+"""Characters. Longer ones cost time, and `1:30:00` would be a number of base 60."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -142,6 +144,13 @@ class _Builder:
         kind = node.tag.removeprefix(_TAG)
         if kind in ("str", "timestamp", "binary", "value"):
             return text
+        if kind in ("int", "float") and (len(text) > LONGEST_NUMBER or ":" in text):
+            self._problem(
+                node,
+                path,
+                f"`{clean_line(text, 40)}` is no number as jobs have them (short, base 10); quote a text",
+            )
+            return None
         try:
             return yaml.SafeLoader("").construct_object(node, deep=True)
         except (yaml.YAMLError, ValueError):

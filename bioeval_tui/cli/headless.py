@@ -15,15 +15,16 @@ from rich.text import Text
 
 from bioeval_tui.cli.progress import BatchProgress
 from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.errors import ExitCode, RecordingError
 from bioeval_tui.evaluate.engine.loop import run_fairly
 from bioeval_tui.evaluate.engine.resume import excluded_trials
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluate.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.evaluate.wiring.resume import rerun_offer
 from bioeval_tui.evaluate.wiring.start import ends_of, hosts_of, judges_see, prepare_batch, run_prepared
+from bioeval_tui.record.outline import fold_file
 from bioeval_tui.record.paths import recording_path
-from bioeval_tui.record.reading import CHUNK, LineReader, follow
+from bioeval_tui.record.reading import follow
 from bioeval_tui.record.state import RunState, apply, lighten
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.gate_run import Gate, print_checks
@@ -32,7 +33,7 @@ from bioeval_tui.report.result import result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
 from bioeval_tui.settings import Settings
-from bioeval_tui.text import plural
+from bioeval_tui.text import clean_line, plural
 
 FRAME_S = 0.05
 SLOW_FRAME_S = 0.25
@@ -56,12 +57,19 @@ def run_headless(
     gate.check_paths()
     talk = plain_console(stderr=True)
     prepared = prepare_batch(spec, settings)
-    talk.print(Text(f"transcripts go to: {', '.join(hosts_of(prepared))}"), soft_wrap=True)
+    if hosts := hosts_of(prepared):
+        talk.print(Text(f"transcripts go to: {', '.join(hosts)}"), soft_wrap=True)
     for sentence in judges_see(prepared):
         talk.print(Text(sentence), soft_wrap=True)
     interrupted: list[bool] = []
     running = run_prepared(prepared, spec, settings, on_interrupt=lambda: interrupted.append(True))
-    states = run_fairly(_run(running, spec, settings, talk, verbose))
+    try:
+        states = run_fairly(_run(running, spec, settings, talk, verbose))
+    except RecordingError as error:
+        if not interrupted:
+            raise
+        talk.print(Text(clean_line(str(error), 500)), soft_wrap=True)  # the disk refused to the end
+        return ExitCode.INTERRUPTED
     prices = load_prices(settings.data_dir / FILE_NAME)
     if len(spec.runs) * spec.trials > 1:  # while they went on, nothing was kept of them
         paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
@@ -86,22 +94,6 @@ def run_headless(
     if len(loaded) < len(states) or any(_stopped(state) for state in states):
         return ExitCode.NOT_MEASURED
     return result.exit_code
-
-
-def fold_file(path: Path, *, light: bool) -> RunState:
-    """Fold a recording; with `light` each finished conversation is lightened at once. Empty where there is none."""
-    state = RunState()
-    reader = LineReader(path.name)
-    try:
-        with path.open("rb") as file:
-            while data := file.read(CHUNK):
-                for event in reader.feed(data):
-                    change = apply(state, event)
-                    if light and change.kind == "conversation_scored" and change.key is not None:
-                        lighten(state.conversations[change.key])
-    except FileNotFoundError:
-        pass  # the run never began
-    return state
 
 
 def _fold_all(

@@ -158,7 +158,7 @@ def show_tab(
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.read_only_app import ReadOnlyApp
 
-    inner = AppServices(settings, job_places=places)
+    inner = AppServices(settings, job_places=places, writes=not read_only)
     services = cast("Services", ReadOnlyServices(inner)) if read_only else inner
     screen = "runs" if read_only else "jobs"
     start = partial(services.open_recording, run_id, speed=1.0) if run_id else screen

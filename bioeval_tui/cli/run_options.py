@@ -64,6 +64,12 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "repeat": click.option(
         "--repeat", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Trials of each run."
     ),
+    "submissions": click.option(
+        "--submissions",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="A folder in which medal assertions may look for files, outside the job's own; repeat it for several.",
+    ),
     "concurrency": click.option(
         "--concurrency", type=click.IntRange(1, 1000), help="Most conversations at once [1]."
     ),
@@ -113,6 +119,7 @@ def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:
         judge_model=given["judge_models"] or None,
         conditions=tuple(name for name in CONDITIONS if given["condition"] in (name, "both")),
         trials=given["repeat"],
+        submissions=tuple(str(folder.absolute()) for folder in given["submissions"]),
         keep_prompts=not given["no_events"],
         **{name: given[name] for name in same},
     )

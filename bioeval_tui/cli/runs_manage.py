@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     epilog="\b\nExamples:\n  bioeval-tui runs resume 7f3a\n  bioeval-tui runs resume 7f3a --headless --rerun"
 )
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
-@with_options("agent_url", "allow_hosts")
+@with_options("agent_url", "allow_hosts", "submissions")
+@click.option(
+    "--job",
+    "job_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The job's file [as before]; an imported run needs it.",
+)
 @click.option("--force", is_flag=True, help="Go on, with the job as recorded, although its file has changed.")
 @click.option(
     "--rerun", is_flag=True, help="Add a trial for each that evaluator, judge or infrastructure spoilt."
@@ -66,12 +72,19 @@ def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
     help="Let the recorded job send transcripts and keys to this host.",
 )  # fmt: skip
 @click.option("--rules", is_flag=True, help="Let the job's rules judge.")
+@click.option(
+    "--job",
+    "job_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The job's file, beside which its prompt is [as before]; an imported run needs it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, old and new scores in each.")
 def rescore(
     run_ids: tuple[str, ...],
     judge_models: tuple[str, ...],
     allow_hosts: tuple[str, ...],
     rules: bool,
+    job_file: Path | None,
     as_json: bool,
 ) -> int:
     """Judge recorded transcripts again, without talking to the agent. The recording itself never changes.
@@ -93,7 +106,9 @@ def rescore(
 
     found = [_find(run_id) for run_id in run_ids]
     rescorers = [
-        Rescorer(path, settings, judge_models=judge_models, allow_hosts=allow_hosts, rules=rules)
+        Rescorer(
+            path, settings, judge_models=judge_models, allow_hosts=allow_hosts, rules=rules, job_file=job_file
+        )
         for settings, path in found
     ]
     hosts = dict.fromkeys(host for rescorer in rescorers for host in rescorer.hosts)
@@ -154,12 +169,12 @@ def import_run(file: Path) -> int:
     return ExitCode.OK
 
 
-@click.command(epilog="\b\nExample:\n  bioeval-tui runs delete 7f3a 91c2")
+@click.command(epilog="\b\nExample:\n  bioeval-tui runs delete 195407-7f3a 201133-91c2")
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(run_ids: tuple[str, ...], yes: bool) -> int:
-    """Delete runs for good: recording, later scores and log."""
-    paths = [_find(run_id)[1] for run_id in run_ids]
+    """Delete runs for good: recording, later scores and log. RUN is the id, or six characters of its beginning or end."""
+    paths = [_find(run_id, least=6)[1] for run_id in run_ids]
     return _delete(list(dict.fromkeys(paths)), yes)
 
 
@@ -245,16 +260,18 @@ def _delete(paths: list[Path], yes: bool, thrown: Sequence[Thrown] = ()) -> int:
         click.confirm(f"Delete {what} for good{f' ({shown})' if shown else ''}?", abort=True, err=True)
     logs_dir = Settings.from_environment().logs_dir
     freed = delete_runs(paths, logs_dir) + empty(thrown, logs_dir)
+    for run_id in (*(path.stem for path in paths), *(one for each in thrown for one in each.run_ids)):
+        click.echo(run_id)
     click.echo(f"deleted {what}, {freed / 1e6:,.1f} MB", err=True)
     return ExitCode.OK
 
 
-def _find(run_id: str) -> tuple[Settings, Path]:
+def _find(run_id: str, *, least: int = 1) -> tuple[Settings, Path]:
     from bioeval_tui.record.catalogue import Catalogue
     from bioeval_tui.settings import Settings
 
     settings = Settings.from_environment()
-    return settings, Catalogue(settings.runs_dir).find(run_id)
+    return settings, Catalogue(settings.runs_dir).find(run_id, least=least)
 
 
 COMMANDS: list[click.Command] = [resume, rescore, import_run, delete, prune, record_to]

@@ -25,6 +25,7 @@ class PeerError(UnavailableError):
     the peer asked for, if it did. `received` is what came instead of an answer, cut and cleaned. `unusable`
     is true when a whole answer came that nobody can use (a refusal, cut off, empty): not the network's fault.
     `unreachable` is true when no connection could be made at all: nothing can be said of the peer.
+    `exhausted` is true when it is this machine that had no file descriptor or memory left for a connection.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class PeerError(UnavailableError):
         received: str = "",
         unusable: bool = False,
         unreachable: bool = False,
+        exhausted: bool = False,
     ) -> None:
         super().__init__(message)
         self.peer = peer
@@ -47,6 +49,7 @@ class PeerError(UnavailableError):
         self.received = received
         self.unusable = unusable
         self.unreachable = unreachable
+        self.exhausted = exhausted
 
 
 @dataclass(frozen=True, slots=True)

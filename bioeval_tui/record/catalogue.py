@@ -11,19 +11,23 @@ import contextlib
 import json
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.record.live import is_live
 from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.record.paths import OVERLAY, SUFFIX, is_run_id, overlay_path, recording_path
+from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its modules load slowly
+    from bioeval_tui.record.outline import Outline
     from bioeval_tui.record.state import RunState
 
 Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
@@ -31,7 +35,10 @@ STATUSES: tuple[Status, ...] = ("running", "completed", "cancelled", "failed", "
 TRUSTED_AFTER_NS = 2_000_000_000
 """A folder's time of change is trusted when it is older than this: clocks of file systems tick coarsely."""
 
-_VERSION = 4
+LOCKED_S = 5.0
+"""How long to wait for another process that writes the list."""
+
+_VERSION = 5
 _SCHEMA = """
 create table runs (
     run_id text primary key, size integer, modified integer, ended integer,
@@ -63,6 +70,21 @@ json_object(
     'judged_again', json(case when judged_again is null then 'false' else 'true' end), 'path', ? || run_id || ?
 )
 """
+
+
+def _is_damaged(error: sqlite3.DatabaseError) -> bool:
+    """Say whether a catalogue has to be made again; a lock, a full disk or a missing permission is no damage."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return not isinstance(error, sqlite3.OperationalError)
+    return code & 0xFF in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _prepare(database: sqlite3.Connection) -> None:
+    """Make the tables, unless they are there as this version has them."""
+    if database.execute("pragma user_version").fetchone()[0] != _VERSION:
+        script = f"drop table if exists runs; drop table if exists folder; drop table if exists overlays; {_SCHEMA} pragma user_version = {_VERSION};"
+        database.executescript(script)
 
 
 class CataloguedRun(NamedTuple):
@@ -158,20 +180,27 @@ class _File(NamedTuple):
 class Catalogue:
     """Lists the recordings of a folder, reading only files that are new or have changed."""
 
-    def __init__(self, runs_dir: Path) -> None:
+    def __init__(self, runs_dir: Path, *, writes: bool = True) -> None:
+        """With `writes` unset nothing is kept in the folder: what the list is made of stays in memory."""
         self.runs_dir = runs_dir
+        self._lock = threading.Lock()
+        self._memory: sqlite3.Connection | None = None if writes else self._in_memory()
 
     def runs(self, wanted: RunFilter | None = None, limit: int | None = None) -> list[CataloguedRun]:
         """Return runs, newest first. Damaged recordings are listed as far as they can be read."""
         found = self._list(wanted or RunFilter(), limit) if self.runs_dir.is_dir() else []
         return current().value(found) if masking() else found
 
-    def find(self, text: str) -> Path:
-        """Return the recording whose id is `text`, or begins or ends with it.
+    def find(self, text: str, *, least: int = 1) -> Path:
+        """Return the recording whose id is `text`, or begins or ends with it, in at least so many characters.
 
         Raises:
-            UsageError: none or several match.
+            UsageError: none or several match, or `text` is too short.
         """
+        if len(text) < least:
+            raise UsageError(
+                f"{clean_line(text, 20)}: give at least {least} characters of the id; `bioeval-tui runs list` shows it"
+            )
         if is_run_id(text) and recording_path(self.runs_dir, text).is_file():
             return recording_path(self.runs_dir, text)
         found = [
@@ -218,17 +247,40 @@ class Catalogue:
             "order by started desc, run_id desc limit ?"
         )
         values = [*given, *values, -1 if limit is None else limit]
-        try:
-            return self._fetch(query, values)
-        except sqlite3.DatabaseError:
-            self._file.unlink(missing_ok=True)
-            return self._fetch(query, values)
+        if self._memory is None:
+            try:
+                return self._fetch(query, values)
+            except sqlite3.DatabaseError as error:
+                if _is_damaged(error):
+                    with contextlib.suppress(OSError):
+                        self._file.unlink(missing_ok=True)
+                    with contextlib.suppress(sqlite3.DatabaseError):
+                        return self._fetch(query, values)
+        # The folder is full or may not be written, or another process holds the file for long: do without it.
+        with self._lock:
+            self._memory = self._memory or self._in_memory()
+            self._refresh(self._memory)
+            return self._memory.execute(query, values).fetchall()
 
     def _fetch(self, query: str, values: Sequence[object]) -> list[Any]:
         with contextlib.closing(self._open()) as database:
             with database:
                 self._refresh(database)
             return database.execute(query, values).fetchall()
+
+    def _in_memory(self) -> sqlite3.Connection:
+        """Return a catalogue that is in no file, with what the file has, where that can be read."""
+        memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        with contextlib.suppress(sqlite3.Error):
+            name = quote(str(self._file.absolute()))
+            with contextlib.closing(sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=1)) as there:
+                there.execute("begin")
+                there.execute(
+                    "select modified from folder"
+                ).fetchone()  # a copy would wait for a lock without end
+                there.backup(memory)
+        _prepare(memory)
+        return memory
 
     def _list(self, wanted: RunFilter, limit: int | None) -> list[CataloguedRun]:
         rows = self._select(_COLUMNS, (), wanted, limit)
@@ -255,13 +307,15 @@ class Catalogue:
         ]
 
     def _open(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self._file, timeout=5)
+        with contextlib.suppress(OSError):  # SQLite says what is wrong
+            os.close(os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600))
+            if os.name != "nt" and self._file.stat().st_mode & 0o077:
+                self._file.chmod(0o600)
+        database = sqlite3.connect(self._file, timeout=LOCKED_S)
         try:
             # No journal file: creating one would change the folder, and what is lost here can be made again.
             database.execute("pragma journal_mode = memory").fetchone()
-            if database.execute("pragma user_version").fetchone()[0] != _VERSION:
-                script = f"drop table if exists runs; drop table if exists folder; drop table if exists overlays; {_SCHEMA} pragma user_version = {_VERSION};"
-                database.executescript(script)
+            _prepare(database)
         except sqlite3.Error:
             database.close()
             raise
@@ -344,21 +398,20 @@ class Catalogue:
         )
 
     def _take_in(self, database: sqlite3.Connection, run_id: str, file: _File) -> None:
-        from bioeval_tui.record.reading import read_recording
-        from bioeval_tui.record.state import RunState, apply_all
+        from bioeval_tui.record.outline import Outline, outline
 
         try:
-            state = apply_all(RunState(), read_recording(file.path, as_written=True).events)
+            found = outline(file.path)
         except RecordingError:
-            state = RunState()
-        run = summarise(run_id, file.path, state)
+            found = Outline()
+        run = summarise(run_id, file.path, found)
         database.execute(
             f"insert or replace into runs values ({', '.join('?' * 16)})",  # noqa: S608
             (
                 run_id,
                 file.size,
                 file.modified,
-                state.ended is not None,
+                found.ended is not None,
                 run.job,
                 run.status,
                 run.started_at,
@@ -378,30 +431,37 @@ class Catalogue:
 
 def _overlaid(path: Path) -> tuple[str | None, str | None]:
     """Return a run's reviewed scores and the scores by later judges as JSON; None where there are none."""
+    from bioeval_tui.record.outline import fold_file
     from bioeval_tui.record.overlay import in_force, judgings, read_overlay
-    from bioeval_tui.record.reading import read_recording
     from bioeval_tui.record.reviews import fold_reviews, reviewed_scores
-    from bioeval_tui.record.state import RunState, apply_all
 
     try:
         overlay = read_overlay(path, as_written=True)
-        state = apply_all(RunState(), read_recording(path, as_written=True).events)
+        state = fold_file(path, light=True)
     except RecordingError:
         return None, None
     now = in_force(state, overlay)
     found = reviewed_scores(now, fold_reviews(overlay.events, now))
     again = None
     if judgings(state, overlay):
-        run = summarise(path.stem, path, now)
-        again = json.dumps({"score": run.score, "scores": run.scores, "fault": run.fault})
+        mean = now.ended.mean if now.ended else None
+        again = json.dumps({"score": mean, "scores": now.scores(), "fault": _faults(now)})
     return json.dumps(found.to_dict()) if found else None, again
 
 
-def summarise(run_id: str, path: Path, state: RunState) -> CataloguedRun:
-    """Return what the list shows of a folded run."""
-    started = state.started
-    if state.ended is not None:
-        status: Status = state.ended.status
+def _faults(state: RunState) -> str:
+    """Return whose faults there are, as the list shows them."""
+    talks = state.conversations.values()
+    ended = {talk.ended.fault for talk in talks if talk.ended}
+    scored = {talk.score.fault for talk in talks if talk.score}
+    return ", ".join(sorted((ended | scored) - {"none"})) or "none"
+
+
+def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
+    """Return what the list shows of a run."""
+    started = found.started
+    if found.ended is not None:
+        status: Status = found.ended.status
     else:
         status = "running" if is_live(path) else "interrupted"
     begun = started.at if started else datetime.fromtimestamp(0).astimezone()
@@ -410,21 +470,13 @@ def summarise(run_id: str, path: Path, state: RunState) -> CataloguedRun:
         job=started.job_name if started else "unknown",
         status=status,
         started_at=begun.isoformat(),
-        score=state.ended.mean if state.ended else None,
-        fault=", ".join(_faults(state)) or "none",
-        scores=state.scores(),
-        messages=sum(1 for talk in state.conversations.values() for message in talk.messages if message.done),
+        score=found.ended.mean if found.ended else None,
+        fault=", ".join(found.faults) or "none",
+        scores=found.scores(),
+        messages=found.messages,
         model=started.model if started else None,
         rehearsal=started.rehearsal if started else False,
         batch_id=started.batch_id if started else None,
         folder=path.parent,
-        clean=state.clean,
+        clean=found.clean,
     )
-
-
-def _faults(state: RunState) -> Sequence[str]:
-    found = set()
-    for talk in state.conversations.values():
-        found |= {talk.ended.fault} if talk.ended else set()
-        found |= {talk.score.fault} if talk.score else set()
-    return sorted(found - {"none"})

@@ -33,17 +33,27 @@ Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 """A number of a run. What is larger or not finite came from elsewhere: sums of it could not stand in a report."""
 
 
+MOST_TRIALS = 100_000
+"""Ten times what `run --repeat` takes, since `runs resume --rerun` adds some."""
+MOST_MESSAGES = 1_000_000
+Trial = Annotated[int, Field(ge=1, le=MOST_TRIALS)]
+Place = Annotated[int, Field(ge=0, le=MOST_MESSAGES)]
+"""Which message, turn, attempt, task or assertion. Views go through all up to it, so what is larger came from elsewhere."""
+Tokens = Annotated[int, Field(ge=0, le=int(LARGEST))]
+Conditions = Annotated[tuple[ConditionName, ...], Field(max_length=2)]
+
+
 class EventBase(BaseModel):
     """What every event carries."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     run_id: str
-    seq: int
+    seq: Annotated[int, Field(ge=0, le=int(LARGEST))]
     at: datetime
     condition: ConditionName | None = None
-    trial: int | None = None
-    attempt: int | None = None
+    trial: Trial | None = None
+    attempt: Place | None = None
     author: str | None = None
     """Who wrote an event of an overlay: a reviewer, or a command that judged again. None in recordings."""
 
@@ -67,10 +77,10 @@ class RunStarted(EventBase):
     prompts: dict[str, str] = Field(default_factory=dict)
     model: str | None = None
     seed: int
-    trials: int = 1
-    conditions: tuple[ConditionName, ...] = CONDITIONS
+    trials: Trial = 1
+    conditions: Conditions = CONDITIONS
     """What each trial holds, in this order: both, or only one."""
-    concurrency: int = 1
+    concurrency: Trial = 1
     batch_id: str | None = None
     git_revision: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
@@ -90,7 +100,7 @@ class RunResumed(EventBase):
 
     kind: Literal["run_resumed"] = "run_resumed"
     program_version: str
-    trials: int | None = None
+    trials: Trial | None = None
     """How many trials the run is to have from here on; None: as many as before."""
 
 
@@ -98,7 +108,7 @@ class SetupApplied(EventBase):
     """A setup statement ran before a condition, or failed."""
 
     kind: Literal["setup_applied"] = "setup_applied"
-    index: int
+    index: Place
     cypher: str
     elapsed_ms: Number
     error: str | None = None
@@ -108,7 +118,7 @@ class SeedApplied(EventBase):
     """A seed was handed to the agent, or could not be."""
 
     kind: Literal["seed_applied"] = "seed_applied"
-    index: int
+    index: Place
     what: Literal["text", "conversation"]
     applied: bool
     detail: str = ""
@@ -120,15 +130,15 @@ class ConversationStarted(EventBase):
     kind: Literal["conversation_started"] = "conversation_started"
     session_id: str
     greeting: str
-    max_messages: int
+    max_messages: Place
 
 
 class MessageStarted(EventBase):
     """Somebody begins to answer: the evaluator thinks, or the agent was sent a message."""
 
     kind: Literal["message_started"] = "message_started"
-    message: int
-    turn: int
+    message: Place
+    turn: Place
     role: RoleName
     speaker: str
 
@@ -137,7 +147,7 @@ class MessageDelta(EventBase):
     """What has streamed in since the last delta: text, and generation events."""
 
     kind: Literal["message_delta"] = "message_delta"
-    message: int
+    message: Place
     text: str = ""
     generation: tuple[dict[str, Any], ...] = ()
 
@@ -149,8 +159,8 @@ class MessageCompleted(EventBase):
     """
 
     kind: Literal["message_completed"] = "message_completed"
-    message: int
-    turn: int
+    message: Place
+    turn: Place
     role: RoleName
     speaker: str
     content: str
@@ -158,8 +168,8 @@ class MessageCompleted(EventBase):
     waited_ms: Number = 0.0
     thought_ms: Number | None = None
     first_token_ms: Number | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
+    tokens_in: Tokens | None = None
+    tokens_out: Tokens | None = None
     generation: tuple[dict[str, Any], ...] = ()
     operator: bool = False
     signs_off: bool = False
@@ -173,13 +183,13 @@ class RequestFailed(EventBase):
 
     kind: Literal["request_failed"] = "request_failed"
     peer: PeerName
-    request_attempt: int
+    request_attempt: Place
     error: str
     received: str | None = None
     status: int | None = None
     wait_ms: Number | None = None
     counted: bool = False
-    message: int | None = None
+    message: Place | None = None
 
 
 class StateObserved(EventBase):
@@ -190,7 +200,7 @@ class StateObserved(EventBase):
     """
 
     kind: Literal["state_observed"] = "state_observed"
-    after_turn: int
+    after_turn: Place
     object_context: dict[str, Any] | None = None
     graph: dict[str, Any] | None = None
     digest: str | None = None
@@ -203,10 +213,10 @@ class AssertionChecked(EventBase):
     """One assertion, after a turn or at the end (`final`). `index` counts from 0 in the job's list."""
 
     kind: Literal["assertion_checked"] = "assertion_checked"
-    index: int
+    index: Place
     title: str
     weight: Number
-    after_turn: int
+    after_turn: Place
     final: bool = False
     status: CheckStatus
     observed: Any = None
@@ -219,10 +229,10 @@ class FactDisclosed(EventBase):
     """The evaluator's message gave away a fact; `asked` says whether the agent had asked. `fact` counts from 1."""
 
     kind: Literal["fact_disclosed"] = "fact_disclosed"
-    fact: int
+    fact: Place
     text: str
-    message: int
-    turn: int
+    message: Place
+    turn: Place
     asked: bool
 
 
@@ -235,7 +245,7 @@ class EvaluatorViolated(EventBase):
     kind: Literal["evaluator_violated"] = "evaluator_violated"
     rule: str
     detail: str
-    message: int
+    message: Place
     content: str
     mended: bool = False
     effect: Literal["mark", "void"] = "void"
@@ -280,14 +290,14 @@ class EvidenceQuoted(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     quote: str
-    message: int | None = None
+    message: Place | None = None
 
 
 class TaskScored(BaseModel):
     """One task's score in [0, 1]. `task` counts from 1; `spread` is max − min over the verdicts."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-    task: int
+    task: Place
     title: str
     score: Number
     reason: str = ""
@@ -315,8 +325,8 @@ class TranscriptScored(EventBase):
     tasks: tuple[TaskScored, ...] = ()
     verdicts: tuple[dict[str, Any], ...] = ()
     error: str | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
+    tokens_in: Tokens | None = None
+    tokens_out: Tokens | None = None
     prompts: dict[str, str] = Field(default_factory=dict)
     """Hashes of the prompts, where they are not those of `RunStarted`: a later judging."""
 
@@ -330,7 +340,7 @@ class SubmissionGraded(EventBase):
     """A file that the agent left was graded for a medal assertion; `report` is a TaskReport's dict."""
 
     kind: Literal["submission_graded"] = "submission_graded"
-    assertion: int
+    assertion: Place
     report: dict[str, Any] | None = None
     error: str | None = None
 
@@ -353,7 +363,7 @@ class ConversationScored(EventBase):
     score: Number | None = None
     parts: tuple[ScorePart, ...]
     penalty: Number
-    failures: int
+    failures: Place
     average_latency_ms: Number | None = None
     reason: str = ""
     fault: Fault = "none"
@@ -390,7 +400,7 @@ class Reviewed(EventBase):
     kind: Literal["reviewed"] = "reviewed"
     review: str
     action: ReviewAction
-    task: int | None = None
+    task: Place | None = None
     submission: str | None = None
     before: float | None = Field(default=None, ge=0, le=1)
     after: float | None = Field(default=None, ge=0, le=1)

@@ -6,9 +6,13 @@ import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from bioeval_tui.errors import RecordingError
+from bioeval_tui.files import storage_error
+from bioeval_tui.portable import BINARY, is_at, lock
 from bioeval_tui.record.paths import live_path
 
 
@@ -35,15 +39,22 @@ class LiveInfo:
 
 
 def write_live(recording: Path, info: LiveInfo) -> None:
-    """Write the file for its owner alone, whole or not at all."""
+    """Write the file for its owner alone, whole or not at all.
+
+    Raises:
+        RecordingError: it cannot be written.
+    """
     path = live_path(recording)
     part = path.with_suffix(".live-part")
-    with contextlib.suppress(FileNotFoundError):
-        part.unlink()
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(asdict(info), file)
-    part.replace(path)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            part.unlink()
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(asdict(info), file)
+        part.replace(path)
+    except OSError as error:
+        raise RecordingError(str(storage_error(path, error))) from None
 
 
 def read_live(recording: Path) -> LiveInfo | None:
@@ -65,6 +76,40 @@ def is_live(recording: Path) -> bool:
     """Say whether an engine owns the run right now."""
     info = read_live(recording)
     return info is not None and info.alive()
+
+
+@contextlib.contextmanager
+def only_here(recording: Path) -> Iterator[None]:
+    """Keep every other process from writing a recording: what is read inside stays true until the end.
+
+    Raises:
+        RecordingError: a process writes it, or it was deleted or moved just now.
+    """
+    if is_live(recording):
+        raise RecordingError(f"{recording.stem} goes on right now; cancel it first")
+    try:
+        descriptor = os.open(recording, os.O_RDONLY | BINARY)
+    except FileNotFoundError:
+        yield  # a link whose target is gone, or deleted already: nobody can write it
+        return
+    except OSError as error:
+        raise RecordingError(f"{recording}: cannot be read: {error.strerror}") from None
+    try:
+        try:
+            lock(descriptor)
+        except OSError:
+            raise RecordingError(
+                f"{recording.stem} goes on, or is judged again, in another process; wait for it or cancel it"
+            ) from None
+        if not is_at(descriptor, recording):
+            raise RecordingError(f"{recording.name}: was deleted or moved just now; try again")
+        if os.name == "nt":  # an open file cannot be deleted there
+            os.close(descriptor)
+            descriptor = -1
+        yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def process_start(pid: int) -> str:

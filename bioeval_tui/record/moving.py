@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from bioeval_tui.errors import RecordingError
+from bioeval_tui.files import sync_folder
 from bioeval_tui.portable import BINARY, lock, read_at
 
 CHUNK = 1 << 20
@@ -40,6 +41,7 @@ def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
             while view:
                 view = view[file.write(view) or 0 :]
         os.fsync(copy)
+        sync_folder(folder)
     except OSError as error:
         file.close()
         target.unlink(missing_ok=True)
@@ -61,6 +63,7 @@ def link(path: Path, target: Path) -> None:
         try:
             part.symlink_to(whole)
             part.replace(path)
+            sync_folder(path.parent)
         except OSError:
             # A full disk may have no room for a second name; the copy is whole and synced, so the first can go.
             path.unlink()

@@ -6,6 +6,7 @@ writers never cut into each other's lines.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem, RecordingError
+from bioeval_tui.files import storage_error, sync_folder, write_fully
 from bioeval_tui.portable import BINARY, lock, read_at
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
@@ -42,7 +44,7 @@ class Judging:
 
 
 def append_overlay(recording: Path, new: Sequence[RunEvent]) -> None:
-    """Append events to a recording's overlay, whole lines, for its owner alone.
+    """Append events to a recording's overlay, whole lines, for its owner alone, with the numbers that they have.
 
     Raises:
         RecordingError: the overlay cannot be written.
@@ -50,34 +52,62 @@ def append_overlay(recording: Path, new: Sequence[RunEvent]) -> None:
     _append(overlay_path(recording), lambda _: new)
 
 
-def append_reviews(recording: Path, new: Sequence[events.Reviewed]) -> None:
-    """Append reviews to an overlay, numbered on from its last event: two reviewers never get the same number.
+def append_numbered(recording: Path, new: Sequence[RunEvent], *, after: int = 0) -> None:
+    """Append events to an overlay, numbered on from its last event, or from `after`: no two writers get the same number.
 
     Raises:
         RecordingError: the overlay cannot be read or written.
     """
 
-    def numbered(path: Path) -> Sequence[RunEvent]:
-        last = last_seq(_read(path))
+    def numbered(there: Overlay) -> Sequence[RunEvent]:
+        last = max(last_seq(there), after)
         return [event.model_copy(update={"seq": last + at}) for at, event in enumerate(new, start=1)]
 
     _append(overlay_path(recording), numbered)
 
 
-def _append(path: Path, make: Callable[[Path], Sequence[RunEvent]]) -> None:
+def append_reviews(recording: Path, new: Sequence[events.Reviewed]) -> int:
+    """Append the reviews that an overlay does not have yet, numbered on from its last event; return how many.
+
+    Raises:
+        RecordingError: the overlay cannot be read or written.
+    """
+    added: list[RunEvent] = []
+
+    def unknown(there: Overlay) -> Sequence[RunEvent]:
+        known = {event.review for event in there.events if isinstance(event, events.Reviewed)}
+        last = last_seq(there)
+        for event in new:
+            if event.review not in known:
+                added.append(event.model_copy(update={"seq": last + len(added) + 1}))
+        return added
+
+    _append(overlay_path(recording), unknown)
+    return len(added)
+
+
+def _append(path: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> None:
+    """Append what `make` returns, given what is there once nobody else can write it."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
-        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+        with os.fdopen(descriptor, "r+b", buffering=0):
             lock(descriptor, wait=True)
-            data = b"".join(map(write_event, make(path)))
+            data = b"".join(map(write_event, make(_read(path, as_written=True))))
             size = os.fstat(descriptor).st_size
             # A line that another writer left torn must not swallow ours.
             if size and read_at(descriptor, 1, size - 1) != b"\n":
                 data = b"\n" + data
-            file.write(data)
-            os.fsync(descriptor)
+            try:
+                write_fully(descriptor, data)
+                os.fsync(descriptor)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(descriptor, size)  # half an event is none
+                raise
+            if not size:
+                sync_folder(path.parent)
     except OSError as error:
-        raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
+        raise RecordingError(str(storage_error(path, error))) from None
 
 
 def read_overlay(recording: Path, *, as_written: bool = False) -> Overlay:

@@ -44,6 +44,16 @@ def live_path(recording: Path) -> Path:
     return recording.with_suffix(".live")
 
 
+def imported_path(recording: Path) -> Path:
+    """Return the path of the mark that a recording came from elsewhere: its paths and addresses are not the user's."""
+    return recording.with_suffix(".imported")
+
+
+def is_imported(recording: Path) -> bool:
+    """Say whether a recording was taken in with `runs import`."""
+    return imported_path(recording).exists()
+
+
 def overlay_path(recording: Path) -> Path:
     """Return the path of later scores and reviews."""
     return recording.with_suffix(OVERLAY)

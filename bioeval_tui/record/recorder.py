@@ -3,7 +3,8 @@
 Every batch is flushed within 10 ms; `written()` returns when everything so far has been flushed, and is
 awaited before a message goes to the agent; fsync is grouped, at most once a second, and done at the end.
 When the disk refuses (full, read-only), the thread keeps what it has and tries again: the run pauses at
-its next `written()`, and nothing is lost. `move_to` lets it go on in another folder.
+its next `written()`, and nothing is lost. `move_to` lets it go on in another folder. A run that is to end
+does not wait for the disk: `give_up_after` says how long it may still refuse.
 """
 
 from __future__ import annotations
@@ -19,16 +20,23 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from bioeval_tui.errors import RecordingError
-from bioeval_tui.portable import BINARY, lock
+from bioeval_tui.files import sync_folder
+from bioeval_tui.portable import BINARY, is_at, lock
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.moving import copy_to, link
 
 FLUSH_S = 0.01
 SYNC_S = 1.0
 RETRY_S = 0.5
+GRACE_S = 2.0
+"""How much longer than its patience the writer may take to end, since a disk can be slow to refuse."""
 RELEASED_AT_ONCE = 2
 CHUNK = 1 << 20
 MOVE_S = 30.0
+
+
+class _GaveUpError(Exception):
+    """The disk refused for as long as the run could wait."""
 
 
 class Recorder:
@@ -57,6 +65,8 @@ class Recorder:
         self._flushed = 0
         self._waiters: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
         self._closing = False
+        self._patience_s: float | None = None
+        self._gave_up = False
         self._moves: list[tuple[Path, Future[None]]] = []
         self._file = _open_private(path, resume)
         self._thread = threading.Thread(target=self._write_forever, name=f"recorder {path.stem}", daemon=True)
@@ -73,9 +83,15 @@ class Recorder:
         _set(self._wake)
 
     async def written(self) -> None:
-        """Return once everything appended so far is flushed to the file."""
+        """Return once everything appended so far is flushed to the file.
+
+        Raises:
+            RecordingError: the recorder gave up.
+        """
         loop = asyncio.get_running_loop()
         with self._lock:
+            if self._gave_up:
+                raise self._lost()
             if self._flushed >= self._appended:
                 return
             waiter = loop.create_future()
@@ -102,17 +118,46 @@ class Recorder:
         except TimeoutError:
             raise RecordingError(f"{folder} takes the recording too slowly; it may go on there yet") from None
 
+    def give_up_after(self, seconds: float) -> None:
+        """Stop trying once the disk has refused for so long: the run is to end, whether or not there is room."""
+        self._patience_s = seconds
+        self._wake.set()
+
     async def aclose(self, timeout_s: float = 10.0) -> None:
         """Flush, sync and close. Raises `RecordingError` when the disk still refuses after `timeout_s`."""
+        if self._patience_s is None:
+            self._patience_s = timeout_s
         with self._lock:
             self._closing = True
         self._hurry.set()
         self._wake.set()
-        await asyncio.to_thread(self._thread.join, timeout_s)
-        if self._thread.is_alive():
-            raise RecordingError(f"{self.path.name}: the last events could not be written: {self.trouble}")
+        await asyncio.to_thread(self._thread.join, timeout_s + GRACE_S)
+        if self._thread.is_alive() or self._gave_up:
+            raise self._lost()
+
+    def _lost(self) -> RecordingError:
+        return RecordingError(
+            f"{self.path.name}: the last events could not be written: {self.trouble}; "
+            f"once there is room, `bioeval-tui runs resume {self.path.stem}` holds what is missing"
+        )
 
     def _write_forever(self) -> None:
+        try:
+            self._write_until_closed()
+        except _GaveUpError:
+            with self._lock:
+                self._gave_up = self._closing = True
+                waiters, self._waiters = self._waiters, []
+                moves, self._moves = self._moves, []
+            for _, done in moves:
+                done.set_exception(RecordingError("the run has ended"))
+            for _, loop, future in waiters:
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(_refuse, future, self._lost())
+        finally:
+            self._file.close()
+
+    def _write_until_closed(self) -> None:
         unsynced = False
         synced = time.monotonic()
         while True:
@@ -130,7 +175,6 @@ class Recorder:
                 unsynced = False
                 synced = time.monotonic()
             if self._closing and not self._lines:
-                self._file.close()
                 return
 
     def _write_batch(self) -> bool:
@@ -148,13 +192,23 @@ class Recorder:
         return bool(lines)
 
     def _write(self, data: bytes) -> None:
-        """Write all of `data`, waiting as long as the disk refuses; never write a part twice."""
+        """Write all of `data`, waiting as long as the disk refuses; never write a part twice.
+
+        Raises:
+            _GaveUpError: it has refused for longer than `give_up_after` allows.
+        """
         view = memoryview(data)
+        refused: float | None = None
         while view:
             try:
                 view = view[self._file.write(view) or 0 :]
+                refused = None
             except OSError as error:
+                now = time.monotonic()
+                refused = now if refused is None else refused
                 self._say(f"cannot write {self.path.name}: {error.strerror}")
+                if self._patience_s is not None and now - refused >= self._patience_s:
+                    raise _GaveUpError from None
                 self._wake.clear()
                 if not self._moves:
                     self._wake.wait(RETRY_S)
@@ -199,6 +253,11 @@ def _set(event: threading.Event) -> None:
         event.set()
 
 
+def _refuse(future: asyncio.Future[None], error: RecordingError) -> None:
+    if not future.done():
+        future.set_exception(error)
+
+
 def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]]) -> None:
     """Let who waits go on, a few in each round of the loop: a hundred conversations must not all go on in one."""
 
@@ -228,10 +287,15 @@ def _open_private(path: Path, resume: bool) -> io.FileIO:
             lock(descriptor)
         except OSError:
             raise RecordingError(f"{path.name}: another process writes it") from None
+        if not is_at(descriptor, path):
+            # Deleted, or gone on in another folder, between opening and locking.
+            raise RecordingError(f"{path.name}: was deleted or moved just now; try again")
         if resume:
             _cut_torn_line(descriptor)
         elif os.fstat(descriptor).st_size:
             raise RecordingError(f"{path.name} holds a recording already; it is not written over")
+        else:
+            sync_folder(path.parent)
     except BaseException:
         os.close(descriptor)
         raise

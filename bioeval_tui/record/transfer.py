@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import json
 import os
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bioeval_tui.errors import Problem, RecordingError
+from bioeval_tui.errors import Problem, RecordingError, StorageError
+from bioeval_tui.files import storage_error, sync_folder, write_whole
+from bioeval_tui.portable import BINARY
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted
-from bioeval_tui.record.live import is_live
+from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import append_reviews
-from bioeval_tui.record.paths import is_run_id, live_path, overlay_path, recording_path
-from bioeval_tui.record.reading import LineReader, read_recording
+from bioeval_tui.record.paths import imported_path, is_run_id, live_path, overlay_path, recording_path
+from bioeval_tui.record.reading import CHUNK, MAX_LINE, LineReader
 from bioeval_tui.text import clean_value, compact_json, plural
 
 NO_RECORDING = "not a recording: give the .jsonl file of a run, whose first line says how the run began"
@@ -34,44 +38,46 @@ class Imported:
 def import_recording(file: Path, runs_dir: Path) -> Imported:
     """Copy a recording (and its overlay, if one lies beside it) among the runs, every text in it cleaned.
 
+    The file is read piece by piece: its size does not matter.
+
     Raises:
-        RecordingError: the file is no recording, or another run has its id.
+        RecordingError: the file is no recording, another run has its id, or the copy cannot be written.
     """
-    try:
-        recording = read_recording(file, as_written=True)
-    except RecordingError as error:
-        if not error.problems:
-            raise
-        raise RecordingError(
-            f"{file}: {NO_RECORDING}"
-        ) from None  # a sentence for the file, not for each line
-    started = next((event for event in recording.events if isinstance(event, RunStarted)), None)
-    if started is None:
-        raise RecordingError(f"{file}: {NO_RECORDING}")
-    if not is_run_id(started.run_id):
-        raise RecordingError(f"{file}: not a recording: its run id has not the form of one")
-    target = recording_path(runs_dir, started.run_id)
-    data = _cleaned(file)
-    new = not target.exists()
-    if not new and target.read_bytes() != data:
-        raise RecordingError(f"{started.run_id}: another recording has this id already; delete it first")
-    notes = []
-    if started.schema_version > SCHEMA_VERSION:
-        notes.append(
-            f"written by a newer program (recording version {started.schema_version}, this one knows "
-            f"{SCHEMA_VERSION}): what it does not know is kept and left out of what is shown"
-        )
     runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if new:
-        _write_private(target, data)
-    beside = overlay_path(file)
-    if beside.is_file() and not overlay_path(target).exists():
-        _write_private(overlay_path(target), _cleaned(beside))
-        notes.append("its later scores and reviews came with it")
-    elif beside.is_file() and beside != overlay_path(target):
-        taken = _take_reviews(target, _cleaned(beside))
-        notes += [f"{plural(taken, 'review')} of it came along"] if taken else []
-    return Imported(started.run_id, target, new, tuple(notes), recording.problems)
+    with _cleaned(file, runs_dir) as (copy, events, problems):
+        started = next((event for event in events if isinstance(event, RunStarted)), None)
+        if started is None:
+            raise RecordingError(f"{file}: {NO_RECORDING}")
+        if not is_run_id(started.run_id):
+            raise RecordingError(f"{file}: not a recording: its run id has not the form of one")
+        target = recording_path(runs_dir, started.run_id)
+        new = not target.exists()
+        if not new and not filecmp.cmp(target, copy, shallow=False):
+            raise RecordingError(f"{started.run_id}: another recording has this id already; delete it first")
+        notes = []
+        if started.schema_version > SCHEMA_VERSION:
+            notes.append(
+                f"written by a newer program (recording version {started.schema_version}, this one knows "
+                f"{SCHEMA_VERSION}): what it does not know is kept and left out of what is shown"
+            )
+        if new:
+            _mark_imported(target)
+            _put(copy, target)
+    notes += _import_overlay(overlay_path(file), target, runs_dir)
+    return Imported(started.run_id, target, new, tuple(notes), problems)
+
+
+def _import_overlay(beside: Path, target: Path, runs_dir: Path) -> list[str]:
+    """Take in the later scores and reviews that lie beside a foreign recording; return what to say of it."""
+    there = overlay_path(target)
+    if not beside.is_file() or (there.exists() and beside.samefile(there)):
+        return []
+    with _cleaned(beside, runs_dir) as (copy, events, _):
+        if not there.exists():
+            _put(copy, there)
+            return ["its later scores and reviews came with it"]
+        taken = append_reviews(target, [event for event in events if isinstance(event, Reviewed)])
+    return [f"{plural(taken, 'review')} of it came along"] if taken else []
 
 
 def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
@@ -82,16 +88,16 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
     """
     freed = 0
     for path in paths:
-        if is_live(path):
-            raise RecordingError(f"{path.stem} goes on right now; cancel it first")
         belongings = (
             overlay_path(path),
             live_path(path),
+            imported_path(path),
             logs_dir / f"{path.stem}.log",
             logs_dir / f"{path.stem}.spec.json",
             path,
         )
-        freed += sum(erase(file) for file in belongings)
+        with only_here(path):
+            freed += sum(erase(file) for file in belongings)
     return freed
 
 
@@ -112,41 +118,88 @@ def erase(file: Path) -> int:
     return size
 
 
-def _take_reviews(target: Path, data: bytes) -> int:
-    """Append the reviews that the run does not have yet; return how many there were."""
-    reader = LineReader("overlay")
-    given = [event for event in reader.feed(data) if isinstance(event, Reviewed)]
-    known = LineReader("overlay").feed(overlay_path(target).read_bytes())
-    ids = {event.review for event in known if isinstance(event, Reviewed)}
-    new = [event for event in given if event.review not in ids]
-    if new:
-        append_reviews(target, new)
-    return len(new)
+@contextlib.contextmanager
+def _cleaned(
+    file: Path, folder: Path
+) -> Iterator[tuple[Path, list[RunStarted | Reviewed], tuple[Problem, ...]]]:
+    """Copy a foreign file into `folder`, every text in it cleaned; damaged lines stay, to be reported.
 
+    Gives the copy, which is removed at the end unless it was put elsewhere, how the run began and what people said
+    of it, and what is wrong with the file.
 
-def _cleaned(file: Path) -> bytes:
-    """Return the lines of a foreign file with every text cleaned; damaged lines stay, to be reported."""
-    lines = []
-    for line in file.read_bytes().split(b"\n"):
-        try:
-            value = json.loads(line)
-            cleaned = clean_value(value)
-            lines.append(line if cleaned == value else compact_json(cleaned).encode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            lines.append(line)
-    return b"\n".join(lines)
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}.part")
-    with contextlib.suppress(FileNotFoundError):
-        part.unlink()
+    Raises:
+        RecordingError: the file cannot be read, holds not one event, or the copy cannot be written.
+    """
+    reader = LineReader(file.name)
+    kept: list[RunStarted | Reviewed] = []
+    count = 0
+    copy = folder / f".import-{secrets.token_hex(8)}.part"
     try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        part.replace(path)
+        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     except OSError as error:
-        raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
+        raise RecordingError(str(storage_error(folder, error))) from None
+    try:
+        with os.fdopen(descriptor, "wb") as written:
+            for line in _lines(file):
+                for event in reader.feed(line):
+                    count += 1
+                    if isinstance(event, Reviewed) or (isinstance(event, RunStarted) and not kept):
+                        kept.append(event)
+                try:
+                    written.write(_clean_line(line))
+                except OSError as error:
+                    raise RecordingError(str(storage_error(folder, error))) from None
+            written.flush()
+            os.fsync(descriptor)
+        reader.finish()
+        if not count:
+            raise RecordingError(f"{file}: not a recording: no event could be read", tuple(reader.problems))
+        yield copy, kept, tuple(reader.problems)
+    except OSError as error:
+        raise RecordingError(str(storage_error(copy, error))) from None
+    finally:
+        copy.unlink(missing_ok=True)
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    """Yield the lines of a file; of one that is longer than any event, only enough for that to be said."""
+    try:
+        with file.open("rb") as opened:
+            while line := opened.readline(MAX_LINE + 2):
+                yield line
+                if len(line) == MAX_LINE + 2 and not line.endswith(b"\n"):
+                    while (rest := opened.readline(CHUNK)) and not rest.endswith(b"\n"):
+                        pass
+                    yield b"\n"
+    except OSError as error:
+        raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def _clean_line(line: bytes) -> bytes:
+    """Return a foreign line with every text in it cleaned; one that is no JSON as it is, one that is too long empty."""
+    if len(line) > MAX_LINE:
+        return b""
+    try:
+        value = json.loads(line)
+        cleaned = clean_value(value)
+    except (ValueError, RecursionError):
+        return line
+    if cleaned == value:
+        return line
+    return compact_json(cleaned).encode("utf-8", "replace") + line[len(line.rstrip(b"\r\n")) :]
+
+
+def _mark_imported(target: Path) -> None:
+    """Leave the mark before the recording is there: at no time is it taken for one of the user's own."""
+    try:
+        write_whole(imported_path(target), b"", mode=0o600)
+    except StorageError as error:
+        raise RecordingError(str(error)) from None
+
+
+def _put(copy: Path, target: Path) -> None:
+    try:
+        copy.replace(target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise RecordingError(str(storage_error(target, error))) from None

@@ -7,12 +7,15 @@ import contextlib
 import json
 import secrets
 import socket
+import time
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
+from bioeval_tui.admission import BACKLOG, Admission
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.serve import page
 from bioeval_tui.serve.access import Access, Hosts, Verdict, same_origin
@@ -22,6 +25,10 @@ from bioeval_tui.text import clean_line
 DRIVER = "bioeval_tui.tui.shared.web_driver:ServedDriver"
 MAX_MESSAGE = 1 << 16
 HEARTBEAT_S = 15.0
+IDLE_S = 15.0
+END_OF_HEAD = b"\r\n\r\n"
+SENTENCES = 30
+"""Most sentences a minute on stderr."""
 WRONG_LINK = "This link does not open anything. Open the one that `bioeval-tui serve` printed."
 FULL = "As many sessions are open as this server allows. Close a tab and load this page again."
 
@@ -48,7 +55,8 @@ class Server:
 
     def __init__(self, options: ServeOptions, port: int, complain: Callable[[str], None]) -> None:
         self._options = options
-        self._complain = complain
+        self._complain = _seldom(complain)
+        self.admission: Admission | None = None
         self.access = Access(Hosts.of(options.host, port, options.allowed_hosts))
         self._tabs: dict[web.WebSocketResponse, asyncio.Task[Any]] = {}
         self._ending: set[asyncio.Task[None]] = set()
@@ -84,6 +92,8 @@ class Server:
         for name, value in page.HEADERS.items():
             response.headers[name] = value
         response.headers.setdefault("Content-Security-Policy", page.policy())
+        if not isinstance(response, web.WebSocketResponse):
+            response.force_close()  # nobody keeps a connection but a tab
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
         # Nothing else in the link: the terminal's script would act on some of it.
@@ -131,6 +141,8 @@ class Server:
         task = asyncio.current_task()
         assert task is not None
         self._tabs[tab] = task
+        if self.admission is not None:
+            self.admission.keep(request.transport)
         try:
             await tab.prepare(request)
             await self._hold(tab, _size(request))
@@ -204,6 +216,20 @@ async def _obey(tab: web.WebSocketResponse, session: Session) -> None:
                 await session.tell(what)
 
 
+def _seldom(complain: Callable[[str], None]) -> Callable[[str], None]:
+    """Return `complain` for at most so many sentences a minute: a log must not fill the disk."""
+    said: deque[float] = deque(maxlen=SENTENCES)
+
+    def say(sentence: str) -> None:
+        now = time.monotonic()
+        if len(said) == SENTENCES and now - said[0] < 60:
+            return
+        said.append(now)
+        complain(sentence)
+
+    return say
+
+
 def _size(request: web.Request) -> tuple[int, int]:
     """Return the size that the tab begins with."""
     given = [request.query.get(name, "") for name in ("width", "height")]
@@ -227,20 +253,29 @@ async def serving(options: ServeOptions, complain: Callable[[str], None]) -> Asy
     listener = _listen(options)
     port = listener.getsockname()[1]
     server = Server(options, port, complain)
-    runner = web.AppRunner(server.app(), access_log=None, handle_signals=False, shutdown_timeout=1.0)
+    runner = web.AppRunner(
+        server.app(), access_log=None, handle_signals=False, shutdown_timeout=1.0, keepalive_timeout=IDLE_S
+    )
+    accepting: asyncio.Server | None = None
     try:
         await runner.setup()
-        await web.SockSite(runner, listener).start()
+        assert runner.server is not None
+        server.admission = Admission(runner.server, END_OF_HEAD)
+        accepting = await server.admission.listen(listener)
         yield f"http://{link_host(options.host)}:{port}/?token={server.access.token}"
     finally:
+        if accepting is not None:
+            accepting.close()
         await runner.cleanup()
+        if server.admission is not None:
+            server.admission.close()
         listener.close()
 
 
 def _listen(options: ServeOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     try:
-        return socket.create_server((options.host, options.port), family=family)
+        return socket.create_server((options.host, options.port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
         text = (error.strerror if isinstance(error, OSError) else None) or str(error)
         why = clean_line(text.partition(" (while")[0])

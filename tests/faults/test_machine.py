@@ -173,6 +173,27 @@ def test_a_signal_cancels_in_order(name: str, program: Program) -> None:
     assert (again.code, again.result["score"]) == (0, 1.0)
 
 
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no limit can be set on another process here")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_run_that_waits_for_a_full_disk_ends_when_it_is_told_to(name: str, program: Program) -> None:
+    agent = Agent(hold=threading.Event())
+    with serving(agent), Running(program, agent.url) as run:
+        run.wait_for(lambda: len(agent.asked) == 2, "the second message")
+        limits = resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE)
+        full = (run.recording.stat().st_size + 100, limits[1])
+        resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, full)
+        agent.hold.set()
+        run.wait_for(lambda: "the run waits" in run.said, "the run to say that it waits")
+        run.process.send_signal(getattr(signal, name))
+        assert run.process.wait(timeout=30) == 130
+    assert "the last events could not be written" in run.said
+    assert "defect" not in run.said
+    agent = Agent()
+    with serving(agent):
+        again = program.call("runs", "resume", run.recording.stem, "--agent-url", agent.url, "--json")
+    assert (again.code, again.result["score"]) == (0, 1.0)
+
+
 def test_an_engine_that_is_stopped_for_a_while_goes_on(program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent), Running(program, agent.url, timeout_s=1.5) as run:

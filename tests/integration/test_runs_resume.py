@@ -11,10 +11,15 @@ from typing import Any
 
 import pytest
 
+from bioeval_tui.errors import RecordingError
+from bioeval_tui.evaluate.engine.batch import run_batch
 from bioeval_tui.evaluate.engine.intents import send_intent
+from bioeval_tui.evaluate.wiring.resume import resume_spec
+from bioeval_tui.evaluate.wiring.start import prepare_batch
 from bioeval_tui.record.live import read_live
 from bioeval_tui.record.paths import overlay_path
-from tests.integration.program import events_of, run, sample_agent, started, wait_for
+from bioeval_tui.settings import Settings
+from tests.integration.program import environment, events_of, run, sample_agent, started, wait_for
 from tests.integration.test_first_light import JOBS, engine_spec
 
 
@@ -68,6 +73,46 @@ def test_a_killed_run_goes_on_with_what_is_missing_and_ends_like_an_undisturbed_
     again = run("runs", "resume", recording.stem, data_dir=data_dir)
     assert (again.returncode, "nothing is missing" in again.stderr) == (0, True)
     assert kinds(recording).count("run_resumed") == 1
+
+
+def test_a_second_resume_that_was_suspended_before_it_began_destroys_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read, suspended, overtaken by another program that holds what is missing, woken up."""
+    data_dir = tmp_path
+    assert run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir).returncode == 0
+    recording = next((data_dir / "runs").glob("*.jsonl"))
+    for name, value in environment(data_dir).items():
+        monkeypatch.setenv(name, value)
+    lines = recording.read_bytes().splitlines(keepends=True)
+    scored = next(at for at, line in enumerate(lines) if b'"conversation_scored"' in line)
+    recording.write_bytes(b"".join(lines[: scored + 3]))
+    settings = Settings.from_environment()
+    spec = resume_spec(recording)
+    assert spec is not None
+    prepared = prepare_batch(spec, settings)
+    assert run("runs", "resume", recording.stem, "--headless", data_dir=data_dir).returncode == 0
+    finished = recording.read_bytes()
+    with pytest.raises(RecordingError, match="nothing is missing any more"):
+        asyncio.run(run_batch(prepared, settings.runs_dir))
+    assert recording.read_bytes() == finished
+    numbers = [event["seq"] for event in events_of(recording)]
+    assert numbers == [*range(1, len(numbers) + 1)]
+
+
+def test_a_run_whose_last_line_is_missing_is_ended_by_resume(tmp_path: Path) -> None:
+    data_dir = tmp_path
+    assert run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir).returncode == 0
+    recording = next((data_dir / "runs").glob("*.jsonl"))
+    whole = recording.read_bytes()
+    assert kinds(recording)[-1] == "run_ended"
+    ended = events_of(recording)[-1]
+    recording.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+    done = run("runs", "resume", recording.stem, "--json", data_dir=data_dir)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["status"], result["score"]) == ("completed", ended["mean"])
+    assert kinds(recording)[-2:] == ["run_resumed", "run_ended"]
 
 
 def test_a_run_that_goes_on_is_not_resumed(tmp_path: Path) -> None:

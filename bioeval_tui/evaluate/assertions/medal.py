@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,8 +91,10 @@ class Grading:
                 self._pool = None
 
 
-def medal_grader(settings: Settings, job_dir: Path) -> GradeMedal:
+def medal_grader(settings: Settings, job_dir: Path | None, allowed: Sequence[Path] = ()) -> GradeMedal:
     """Return what grades a medal assertion's file; a glob takes the newest file, paths count from the job's folder.
+
+    `allowed` are folders elsewhere that the user named; an absolute path of a job counts only below one of them.
 
     One file at a time, and a file that did not change since is not graded again.
     """
@@ -110,9 +113,11 @@ def medal_grader(settings: Settings, job_dir: Path) -> GradeMedal:
         return outcome
 
     async def grade(assertion: MedalAssertion) -> CheckResult:
-        path = await asyncio.to_thread(newest, job_dir, assertion.submission)
+        path = await asyncio.to_thread(newest, job_dir, assertion.submission, allowed)
         if path is None:
             error = f"no file matches {clean_line(assertion.submission)}"
+            if assertion.submission.startswith(("/", "~")):
+                error += "; outside the job's folder only a folder given with --submissions is looked at"
             return CheckResult(False, expected=assertion.medal, error=error)
         try:
             async with turn:
@@ -146,20 +151,25 @@ def medal_result(assertion: MedalAssertion, outcome: Outcome) -> CheckResult:
     return CheckResult(passed, observed, assertion.medal, report=outcome.to_dict())
 
 
-def newest(folder: Path, pattern: str) -> Path | None:
+def newest(folder: Path | None, pattern: str, allowed: Sequence[Path] = ()) -> Path | None:
     """Return the file that a path or glob below the job's folder names, the newest if there are several.
 
-    A job may come from anywhere: neither `..` nor a link leads out of its folder. An absolute path names a file or a
-    pattern in one folder, for agents that work elsewhere.
+    A job may come from anywhere: neither `..` nor a link leads out of its folder. An absolute path counts only below
+    it, or below a folder that the user allowed, for agents that work elsewhere.
     """
     with contextlib.suppress(OSError, ValueError, NotImplementedError, IndexError, RuntimeError):
         candidate = Path(pattern).expanduser()
-        base, relative = (candidate.parent, candidate.name) if candidate.is_absolute() else (folder, pattern)
-        if candidate.is_absolute() and relative == "**":
-            return None
-        root = base.resolve()
+        if candidate.is_absolute():
+            known = [*([folder.absolute()] if folder is not None else []), *allowed]
+            roots = [base for base in known if candidate.is_relative_to(base)]
+            tried = [(base, str(candidate.relative_to(base))) for base in roots]
+        else:
+            tried = [(folder, pattern)] if folder is not None else []
         found = [
-            path for path in base.glob(relative) if path.is_file() and path.resolve().is_relative_to(root)
+            path
+            for base, relative in tried
+            for path in base.glob(relative)
+            if path.is_file() and path.resolve().is_relative_to(base.resolve())
         ]
         return max(found, key=lambda path: path.stat().st_mtime, default=None)
     return None

@@ -74,6 +74,27 @@ async def run_job(
     return await _Run(plan, parts, emitter, control, earlier or Earlier({}, {})).run()
 
 
+def end_run(plan: RunPlan, emitter: Emitter, earlier: Earlier, *, stopped: str = "") -> events.RunEnded:
+    """Emit the last event, with the means over what `earlier` has; `stopped` says why nothing more was begun."""
+    scores: dict[str, float | None] = {}
+    for condition in plan.conditions:
+        found = [
+            held.score if (held := earlier.finished.get((condition, trial))) else None
+            for trial in range(1, plan.trials + 1)
+        ]
+        scores[condition] = composite.mean_of(found)
+    cancelled = bool(stopped) or any(held.cancelled for held in earlier.finished.values())
+    return emitter.emit(
+        events.RunEnded,
+        status="cancelled" if cancelled else "completed",
+        detail=stopped,
+        scores=scores,
+        mean=composite.published_mean(scores),
+        clean=earlier.clean,
+        compared=tuple(sorted(earlier.compared or ())),
+    )
+
+
 def started_fields(plan: RunPlan, who: Identities) -> dict[str, Any]:
     """Return the fields of `RunStarted`."""
     return {
@@ -132,7 +153,8 @@ class _Run:
             for trial in trials:
                 await self._trial(trial)
         await self.emitter.written()
-        return self._end()
+        earlier = Earlier(self.held, self.attempts, self.clean, self.compared)
+        return end_run(self.plan, self.emitter, earlier, stopped=self.stopped)
 
     async def _trial(self, trial: int) -> None:
         todo = [condition for condition in self.plan.order(trial) if (condition, trial) not in self.held]
@@ -233,25 +255,6 @@ class _Run:
         """Mark the run: nobody can tell whether the conditions can be compared."""
         self.clean = False
         self.emitter.emit(events.Warned, code="clean_unknown", message=message)
-
-    def _end(self) -> events.RunEnded:
-        scores: dict[str, float | None] = {}
-        for condition in self.plan.conditions:
-            found = [
-                held.score if (held := self.held.get((condition, trial))) else None
-                for trial in range(1, self.plan.trials + 1)
-            ]
-            scores[condition] = composite.mean_of(found)
-        cancelled = bool(self.stopped) or any(held.cancelled for held in self.held.values())
-        return self.emitter.emit(
-            events.RunEnded,
-            status="cancelled" if cancelled else "completed",
-            detail=self.stopped,
-            scores=scores,
-            mean=composite.published_mean(scores),
-            clean=self.clean,
-            compared=tuple(sorted(self.compared or ())),
-        )
 
 
 def _defect(error: Exception) -> str:

@@ -316,8 +316,9 @@ class Talk:
         self.emitter.emit(events.Warned, code="stood_still", message=message)
 
     def is_our_doing(self, error: PeerError) -> bool:
-        """Say whether the agent refused because several conversations of ours ask at once."""
-        return error.peer == "agent" and error.status == 429 and self.plan.shared_agent > 1
+        """Say whether this program or machine is to blame: too many conversations at once, or nothing to connect with."""
+        too_many = error.status == 429 and self.plan.shared_agent > 1
+        return error.peer == "agent" and (too_many or error.exhausted)
 
     def outcome_of(self, error: PeerError) -> Outcome:
         """Return what a peer's last failure makes of the conversation."""

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bioeval_tui import __version__
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.errors import BioevalError, RecordingError
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.emitter import Emitter
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
-from bioeval_tui.evaluate.conversation.run_job import run_job, started_fields
+from bioeval_tui.evaluate.conversation.run_job import end_run, run_job, started_fields
 from bioeval_tui.evaluate.conversation.standstill import Standstill
 from bioeval_tui.evaluate.engine.budget import Budget, Rates
 from bioeval_tui.evaluate.engine.intents import listen, what_helps
@@ -34,6 +34,9 @@ from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.text import clean_line
+
+DISK_S = 0.5
+"""How long a run that was told to end waits for a disk that takes nothing."""
 
 ONE_AT_A_TIME = (
     "the conversations share one knowledge graph, so they are held one after another; "
@@ -55,7 +58,8 @@ class PreparedRun:
     warnings: tuple[str, ...] = ()
     keep_prompts: bool = True
     rates: Rates = field(default_factory=Rates)
-    resume: Resumption | None = None
+    resume: Callable[[], Resumption] | None = None
+    """Reads where the run goes on. Called once the recording is locked: what was read before may be out of date."""
     shares_graph: Callable[[], Awaitable[bool]] = _never
     """Asked only where conversations would go on at once: whether they would see each other's graph."""
 
@@ -156,13 +160,18 @@ async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
         loop.call_soon_threadsafe(_say_of_disk, emitter, path, trouble)
 
     recorder = Recorder(path, resume=run.resume is not None, on_trouble=disk)
+    try:
+        run, earlier = await _where_it_goes_on(run)
+    except BaseException:
+        await recorder.aclose()
+        raise
     sink = EngineSink(
         recorder,
         keep_prompts=run.keep_prompts,
         paces=batch.paces,
         count=lambda event: batch.budget.take(event, run.rates),
     )
-    emitter = Emitter(run.plan.run_id, sink, after_seq=run.resume.after_seq if run.resume else 0)
+    emitter = Emitter(run.plan.run_id, sink, after_seq=earlier.after_seq if earlier else 0)
     sink.on_cut = lambda peer, cut: _slowed(emitter, peer, cut)
 
     def acted(action: str, condition: Condition | None, text: str, sender: str) -> None:
@@ -173,15 +182,32 @@ async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
         async with listen(control, recorder) as (port, token):
             write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), port, token))
             _begin(run, emitter)
-            stopping = asyncio.create_task(_cancel_when(batch.stop, control))
+            stopping = asyncio.create_task(_cancel_when(batch.stop, control, recorder))
             try:
-                return await _hold(run, emitter, control, batch)
+                return await _hold(run, earlier, emitter, control, batch)
             finally:
                 stopping.cancel()
                 # The writer must have everything before the file that says "live" goes.
                 await recorder.aclose()
     finally:
         remove_live(path)
+
+
+async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption | None]:
+    """Read a resumed run's recording, which is locked by now, and return the run with as many trials as it has.
+
+    Raises:
+        RecordingError: another program finished the run meanwhile, or the recording cannot be read.
+    """
+    if run.resume is None:
+        return run, None
+    found = await asyncio.to_thread(run.resume)
+    trials = max(run.plan.trials, found.trials)
+    if found.ended and not found.owes(run.plan.conditions, trials):
+        raise RecordingError(
+            f"{run.plan.run_id}: nothing is missing any more; another program finished the run"
+        )
+    return replace(run, plan=replace(run.plan, trials=trials)), found
 
 
 def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
@@ -200,10 +226,14 @@ def _begin(run: PreparedRun, emitter: Emitter) -> None:
         emitter.emit(events.Warned, code="job", message=message)
 
 
-async def _hold(run: PreparedRun, emitter: Emitter, control: Control, batch: _Batch) -> events.RunEnded:
+async def _hold(
+    run: PreparedRun, found: Resumption | None, emitter: Emitter, control: Control, batch: _Batch
+) -> events.RunEnded:
     try:
+        if found is not None and not found.owes(run.plan.conditions, run.plan.trials):
+            return end_run(run.plan, emitter, found.earlier)  # only the end is missing: nobody need be asked
         async with run.open_parts(control) as parts:
-            earlier = run.resume.earlier if run.resume else None
+            earlier = found.earlier if found else None
             return await run_job(run.plan, _bounded(parts, run, batch), emitter, control, earlier=earlier)
     except BioevalError as error:
         return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
@@ -237,6 +267,7 @@ def _slowed(emitter: Emitter, peer: str, cut: Cut) -> None:
     emitter.emit(events.Warned, code="slowed", message=message)
 
 
-async def _cancel_when(stop: asyncio.Event, control: Control) -> None:
+async def _cancel_when(stop: asyncio.Event, control: Control, recorder: Recorder) -> None:
     await stop.wait()
+    recorder.give_up_after(DISK_S)
     control.act("cancel", sender="signal")

@@ -7,10 +7,13 @@ import contextlib
 import hmac
 import json
 import secrets
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from bioeval_tui.admission import BACKLOG, Admission, Limits
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.seams import Condition
@@ -18,6 +21,7 @@ from bioeval_tui.record.live import LiveInfo
 from bioeval_tui.text import clean_line
 
 MAX_LINE = 100_000
+MAX_HELLO = 4096
 ANSWER_S = 5.0
 MOVED_S = 40.0
 HOW_IS_IT, RECORD_TO = "how_is_it", "record_to"
@@ -51,18 +55,25 @@ async def listen(control: Control, recording: Recording | None = None) -> AsyncI
         assert task is not None
         talks[task] = writer
         try:
-            await _serve(reader, writer, control, token, recording)
+            vouch = partial(admission.keep, writer.transport)
+            await _serve(reader, writer, control, token, recording, vouch)
         except (OSError, ValueError, TimeoutError):
             pass  # a viewer that breaks off or talks nonsense costs only itself
         finally:
             writer.close()
             del talks[task]
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=MAX_LINE)
+    def talk() -> asyncio.Protocol:
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(limit=MAX_LINE), serve)
+
+    listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+    admission = Admission(talk, b"\n", Limits(ANSWER_S, MAX_HELLO))
+    server = await admission.listen(listener)
     try:
-        yield server.sockets[0].getsockname()[1], token
+        yield listener.getsockname()[1], token
     finally:
         server.close()
+        admission.close()
         for writer in talks.values():
             writer.close()
         if talks:
@@ -75,11 +86,13 @@ async def _serve(
     control: Control,
     token: str,
     recording: Recording | None,
+    vouch: Callable[[], None],
 ) -> None:
     hello = _parse(await asyncio.wait_for(reader.readline(), ANSWER_S))
     if not hmac.compare_digest(str(hello.get("token", "")).encode(), token.encode()):
         await _answer(writer, None, "wrong token")
         return
+    vouch()
     sender = clean_line(str(hello.get("sender", "viewer")), 80)
     while line := await reader.readline():
         intent = _parse(line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bioeval_tui.evaluate.conversation.observe import Observation
@@ -14,10 +14,20 @@ from bioeval_tui.record.state import ConversationState, RunState
 
 @dataclass(frozen=True)
 class Resumption:
-    """Where a run goes on: what it has, and the number of its last event."""
+    """Where a run goes on: what it has, the number of its last event, how many trials it has had, whether it ended."""
 
     earlier: Earlier
     after_seq: int
+    trials: int = 1
+    ended: bool = False
+
+    def owes(self, conditions: Sequence[Condition], trials: int) -> bool:
+        """Say whether a conversation of so many trials is missing."""
+        return any(
+            (condition, trial) not in self.earlier.finished
+            for condition in conditions
+            for trial in range(1, trials + 1)
+        )
 
 
 def resumption_of(state: RunState) -> Resumption:
@@ -29,7 +39,14 @@ def resumption_of(state: RunState) -> Resumption:
         if is_finished(talk):
             score = talk.score.score if talk.score else None
             finished[key.condition, key.trial] = Held(_start_of(talk), score)
-    return Resumption(Earlier(finished, attempts, state.clean, _compared(finished)), state.last_seq)
+    earlier = Earlier(finished, attempts, state.clean, _compared(finished))
+    return Resumption(earlier, state.last_seq, trials_of(state), state.ended is not None)
+
+
+def trials_of(state: RunState) -> int:
+    """Return how many trials a run is to have, or has had when a resumed one had more."""
+    asked = state.started.trials if state.started else 1
+    return max(asked, *(key.trial for key in state.conversations), 1)
 
 
 def is_finished(talk: ConversationState) -> bool:

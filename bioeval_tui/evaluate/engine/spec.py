@@ -38,6 +38,8 @@ class RunOptions:
     """The user gave the agent's address just now; a job or a recording did not."""
     allow_hosts: tuple[str, ...] = ()
     """Hosts that the command line names as ones that a job's keys and transcripts may go to."""
+    submissions: tuple[str, ...] = ()
+    """Folders outside the job's own in which medal assertions may look for an agent's files."""
     sample_agent: bool = False
     """Start the sample agent for these runs, and stop it at their end."""
     mode: Literal["job", "rehearsal", "llm"] = "job"
@@ -71,15 +73,14 @@ class RunOptions:
 
 RECORDED = (
     "agent_url", "sample_agent", "evaluator_model", "judge_model", "order", "parallel", "concurrency",
-    "requests_per_minute", "graph", "keep_prompts",
+    "requests_per_minute", "graph", "keep_prompts", "submissions",
 )  # fmt: skip
 
 
 def options_of(recorded: Mapping[str, Any]) -> RunOptions:
     """Return how a run was asked for, from its recording; what is not known has its default."""
     known = {name: recorded[name] for name in RECORDED if recorded.get(name) is not None}
-    if isinstance(known.get("judge_model"), list):
-        known["judge_model"] = tuple(known["judge_model"])
+    known |= {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
     return RunOptions(**known)
 
 
@@ -115,7 +116,7 @@ class EngineSpec(RunOptions):
         """Read what `write` wrote."""
         data: dict[str, Any] = json.loads(path.read_text("utf-8"))
         runs = tuple(RunSpec(**run) for run in data.pop("runs"))
-        for name in ("judge_model", "conditions", "allow_hosts"):
+        for name in ("judge_model", "conditions", "allow_hosts", "submissions"):
             if isinstance(data.get(name), list):
                 data[name] = tuple(data[name])
         return cls(runs=runs, **data)

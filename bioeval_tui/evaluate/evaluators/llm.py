@@ -11,7 +11,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.models.answer import REASONING, ChatAnswer, text_of, without_reasoning
 from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
-from bioeval_tui.evaluate.models.prompting import Prompt, evaluator_prompt, find_prompt
+from bioeval_tui.evaluate.models.prompting import Prompt, evaluator_context, find_prompt, rendered
 from bioeval_tui.evaluate.seams import Delta, EvaluatorView, PeerError, Utterance
 from bioeval_tui.text import clean_line
 
@@ -44,7 +44,7 @@ class LLMEvaluator:
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
         """Yield pieces of the next message and, last, the whole of it. Raises `PeerError`."""
         try:
-            told = evaluator_prompt(self._prompt, view)
+            told = await rendered(self._prompt, evaluator_context(view), self._chat.templates)
         except UsageError as problem:
             raise PeerError("evaluator", str(problem)) from problem
         messages = [

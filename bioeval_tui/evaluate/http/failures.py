@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import ssl
 import time
 
@@ -16,6 +18,9 @@ from bioeval_tui.text import clean, clean_line
 RECEIVED_LIMIT = 500
 """Most characters kept of what came instead of an answer."""
 
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+"""This machine's own limits: they say nothing of the peer."""
+
 TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError, ValueError)
 
 
@@ -23,6 +28,9 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
     """Return what a failed exchange means. Only a request that never left may be sent again."""
     cause = error.__cause__ if isinstance(error, httpx2.HTTPError) and error.__cause__ else error
     detail = clean_line(str(cause) or type(cause).__name__, 200)
+    if (number := _errno(cause)) in _EXHAUSTED:
+        message = f"this machine has nothing left to connect to {host} with: {os.strerror(number)}"
+        return PeerError(peer, message, retryable=True, unreachable=True, exhausted=True)
     match cause:
         case aiohttp.ClientConnectorCertificateError(
             certificate_error=ssl.SSLCertVerificationError() as untrusted
@@ -53,6 +61,12 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
         case _:
             return PeerError(peer, f"{host} does not speak HTTP as expected: {detail}")
     return PeerError(peer, message, retryable=True, unreachable=True)
+
+
+def _errno(error: BaseException) -> int:
+    """Return the system's number of what went wrong, 0 where there is none."""
+    cause = getattr(error, "os_error", None) or error
+    return (cause.errno or 0) if isinstance(cause, OSError) else 0
 
 
 def status_error(peer: Peer, host: str, response: httpx2.Response) -> PeerError:

@@ -307,7 +307,7 @@ class EvaluationJob(JobPart):
     """Who plays the user, and how."""
     scorer: ScorerConfig = ScorerConfig()
     """Who judges the transcript, and how."""
-    max_turns: Annotated[int, Field(ge=2)] = 20
+    max_turns: Annotated[int, Field(ge=2, le=100_000)] = 20
     """Most messages of both sides together; while there are fewer, each side says one more."""
     greetings: Annotated[tuple[Text, ...], Field(min_length=1)] = DEFAULT_GREETINGS
     """First words of the user; one is drawn."""

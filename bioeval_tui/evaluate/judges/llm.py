@@ -19,7 +19,7 @@ from bioeval_tui.evaluate.judges.verdicts import (
 from bioeval_tui.evaluate.models.answer import ChatAnswer, text_of, without_reasoning
 from bioeval_tui.evaluate.models.happened import states_shown
 from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
-from bioeval_tui.evaluate.models.prompting import find_prompt, judge_prompt
+from bioeval_tui.evaluate.models.prompting import find_prompt, judge_context, rendered
 from bioeval_tui.evaluate.retry import MODEL_RULE, RetryRule, send
 from bioeval_tui.evaluate.seams import JudgeView, PeerError, TaskVerdict, Verdict
 from bioeval_tui.text import clean_line, shorten
@@ -56,7 +56,7 @@ class LLMJudge:
         """
         try:
             prompt = find_prompt(view.job.scorer.prompt, self._job_dir)
-            told = judge_prompt(prompt, view)
+            told = await rendered(prompt, judge_context(prompt, view), self._chat.templates)
         except UsageError as problem:
             raise NotMeasuredError(str(problem)) from problem
         own = prompt.origin == "job"

@@ -27,6 +27,7 @@ from bioeval_tui.evaluate.job.models import Api
 from bioeval_tui.evaluate.models import responses
 from bioeval_tui.evaluate.models.answer import AnswerReader, ChatAnswer
 from bioeval_tui.evaluate.models.errors import Refused, refusal, refused_options
+from bioeval_tui.evaluate.models.template_process import Templates
 from bioeval_tui.evaluate.seams import Peer, PeerError
 from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean_line
@@ -74,6 +75,8 @@ class ChatModel:
         self._key = api_key
         self._is_keyless = provider == "openai" and not api_key
         self._api = api
+        self.templates = Templates()
+        """Renders the prompts that a job brings, for whoever asks this model."""
         self._arrivals = arrivals
         self._refused: dict[str, set[str]] = {}
         if api_key and not (api_key.isascii() and api_key.isprintable()):
@@ -109,7 +112,8 @@ class ChatModel:
             return reader.whole(response.content, self._as_completion)
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close every connection, and end the process that rendered prompts."""
+        await self.templates.aclose()
         if self._client is not None:
             client, self._client = self._client, None
             await client.close()

@@ -1,4 +1,4 @@
-"""Prompts: looked up in the job's folder, then in the package, and rendered in a sandbox.
+"""Prompts: looked up in the job's folder, then in the package, and what is put into their gaps.
 
 Whatever comes from a job or a transcript is data: it is put into the template's gaps and never read as a
 template itself. An evaluator's template sees a job without acceptance criteria, rules, assertions and
@@ -7,7 +7,6 @@ setups, and without facts where they are withheld.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -16,26 +15,19 @@ from importlib import resources
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
-from jinja2.exceptions import SecurityError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import TemplateSyntaxError, meta
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.job.withholding import for_evaluator
 from bioeval_tui.evaluate.models import happened
+from bioeval_tui.evaluate.models.template_process import Templates
+from bioeval_tui.evaluate.models.templates import Sandbox, render
 from bioeval_tui.evaluate.seams import EvaluatorView, JudgeView, TranscriptMessage
 from bioeval_tui.text import clean_line
 
 SUFFIXES = (".jinja", ".jinja2", ".j2", "")
 MAX_TEMPLATE = 200_000
-MAX_PROMPT = 2_000_000
-MAX_STEPS = 100_000
-MAX_KEPT = 2_000
-"""Longer texts, in characters, are not kept for the next prompt."""
-_UNSAFE_STRING_METHODS = frozenset(
-    {"center", "ljust", "rjust", "zfill", "format", "format_map", "expandtabs", "translate"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +78,35 @@ def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
 
 
 def evaluator_prompt(prompt: Prompt, view: EvaluatorView) -> str:
-    """Return what the evaluator is told. Raises `UsageError` when the template is wrong."""
-    transcript = _messages(view.transcript)
-    config = for_evaluator(view.job, view.facts).model_dump(mode="json", by_alias=True)
-    return _render(
-        prompt, config, transcript, facts=list(view.facts), note=view.note, condition=view.condition
-    )
+    """Return what the evaluator is told, rendered in this process. Raises `UsageError` when the template is wrong."""
+    return render(prompt.name, prompt.text, evaluator_context(view))
 
 
 def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
-    """Return what the judge is told. Raises `UsageError` when the template is wrong.
+    """Return what the judge is told, rendered in this process. Raises `UsageError` when the template is wrong."""
+    return render(prompt.name, prompt.text, judge_context(prompt, view))
+
+
+async def rendered(prompt: Prompt, context: Mapping[str, Any], templates: Templates) -> str:
+    """Return the prompt with `context` in its gaps; one of the job's folder is rendered where it can be killed.
+
+    Raises:
+        UsageError: the template is wrong, or takes too much time or memory.
+    """
+    if prompt.origin == "package":
+        return render(prompt.name, prompt.text, context)
+    return await templates.render(prompt.name, prompt.text, context)
+
+
+def evaluator_context(view: EvaluatorView) -> dict[str, Any]:
+    """Return what an evaluator's template may show."""
+    config = for_evaluator(view.job, view.facts).model_dump(mode="json", by_alias=True)
+    more = {"facts": list(view.facts), "note": view.note, "condition": view.condition}
+    return _context(config, _messages(view.transcript), **more)
+
+
+def judge_context(prompt: Prompt, view: JudgeView) -> dict[str, Any]:
+    """Return what a judge's template may show.
 
     Templates see `config`, `transcript`, `example` (as published), `facts`, `boundary`, and what happened: `tools`,
     `events` and `state` (`before`, `after`), empty where `scorer.context` leaves them out.
@@ -109,8 +120,7 @@ def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
         "before": happened.state_text(view.state_before if shown == "all" else None),
         "after": happened.state_text(view.state_after if shown == "all" else None),
     }
-    return _render(
-        prompt,
+    return _context(
         config,
         _messages(view.transcript),
         facts=config["facts"],
@@ -124,8 +134,8 @@ def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
 def shown_to_judge(prompt: Prompt, job: EvaluationJob) -> Literal["none", "tools", "all"]:
     """Return what the judge is shown besides the words: `scorer.context`, as far as the template has a place for it."""
     try:
-        names = meta.find_undeclared_variables(_Sandbox().parse(prompt.text))
-    except TemplateSyntaxError:
+        names = meta.find_undeclared_variables(Sandbox().parse(prompt.text))
+    except (TemplateSyntaxError, RecursionError):
         return "none"  # rendering it says what is wrong
     wanted = job.scorer.context
     if wanted == "none" or not names & {"tools", "events", "state"}:
@@ -151,112 +161,19 @@ def _messages(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
     return [{"message": m.message, "role": m.role, "content": m.content} for m in transcript]
 
 
-def _render(prompt: Prompt, config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any) -> str:
+def _context(config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     # Made from what it encloses, so nobody who writes into the transcript can know it.
     digest = hashlib.sha256()
     for said in transcript:
         digest.update(f"{said['role']}\0{said['content']}\0".encode("utf-8", "replace"))
     for name in ("tools", "events", "state"):
         digest.update(json.dumps(more.get(name), default=str).encode())
-    context = {
+    return {
         "config": config,
         "transcript": transcript,
         "boundary": f"RECORD-{digest.hexdigest()[:16]}",
         **more,
     }
-    parts: list[str] = []
-    length = 0
-    where = f"prompt `{clean_line(prompt.name, 100)}`"
-    try:
-        for part in _compiled(prompt.text).generate(context):
-            length += len(part)
-            if length > MAX_PROMPT:
-                raise UsageError(f"{where}: it becomes longer than {MAX_PROMPT:,} characters")
-            parts.append(part)
-    except TemplateSyntaxError as problem:
-        raise UsageError(
-            f"{where}, line {problem.lineno}: {clean_line(problem.message or 'wrong syntax')}"
-        ) from None
-    except SecurityError as problem:
-        raise UsageError(f"{where}: not allowed: {clean_line(str(problem))}") from None
-    except TemplateError as problem:
-        raise UsageError(f"{where}: {clean_line(problem.message or str(problem))}") from None
-    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, AttributeError) as problem:
-        raise UsageError(f"{where}: {clean_line(str(problem))}") from None
-    return "".join(parts).strip()
-
-
-@functools.lru_cache(maxsize=32)
-def _compile(text: str) -> tuple[_Sandbox, Template]:
-    """Compile a template once: that takes ten times as long as rendering it."""
-    environment = _Sandbox()
-    return environment, environment.from_string(text)
-
-
-def _compiled(text: str) -> Template:
-    """Return the template, with all its steps before it. Raises what Jinja raises."""
-    environment, template = _compile(text)
-    environment.steps = 0
-    return template
-
-
-def _as_json(value: Any) -> str:
-    if isinstance(value, str) and len(value) <= MAX_KEPT:
-        return _text_as_json(value)
-    if isinstance(value, dict) and list(value) == ["role", "content"]:
-        role, content = value.values()
-        if isinstance(role, str) and isinstance(content, str) and len(content) <= MAX_KEPT:
-            return _message_as_json(role, content)
-    return json.dumps(value, ensure_ascii=False)
-
-
-# Every message of a conversation is written again into each prompt that follows it.
-@functools.lru_cache(maxsize=4096)
-def _text_as_json(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-@functools.lru_cache(maxsize=4096)
-def _message_as_json(role: str, content: str) -> str:
-    return json.dumps({"role": role, "content": content}, ensure_ascii=False)
-
-
-class _Sandbox(ImmutableSandboxedEnvironment):
-    """A sandbox in which a template can neither run long nor grow large."""
-
-    intercepted_binops = frozenset({"*", "**", "%"})
-
-    def __init__(self) -> None:
-        super().__init__(
-            undefined=StrictUndefined, trim_blocks=False, lstrip_blocks=False, keep_trailing_newline=False
-        )
-        self.steps = 0
-        self.globals["range"] = self._range
-        self.filters["as_json"] = _as_json
-        for name in ("center", "format", "indent"):
-            self.filters.pop(name, None)
-
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Refuse the methods of texts that make much out of little."""
-        if isinstance(obj, str) and attr in _UNSAFE_STRING_METHODS:
-            return False
-        return super().is_safe_attribute(obj, attr, value)
-
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Allow arithmetic on numbers of ordinary size, and nothing else."""
-        for operand in (left, right):
-            if not isinstance(operand, int | float) or abs(operand) > 1e6:
-                raise SecurityError(f"`{operator}` works on numbers up to 1,000,000")
-        if operator == "**" and abs(right) > 16:
-            raise SecurityError("`**` works up to 16")
-        return super().call_binop(context, operator, left, right)
-
-    def _range(self, *bounds: int) -> range:
-        numbers = range(*bounds)
-        self.steps += len(numbers)
-        if self.steps > MAX_STEPS:
-            raise SecurityError(f"more than {MAX_STEPS:,} steps of range")
-        return numbers
 
 
 def _read(path: Path, name: str) -> str:

@@ -107,7 +107,7 @@ def most_evaluator_calls(job: EvaluationJob) -> int:
 def _estimate(prepared: PreparedRun, spec: EngineSpec, settings: Settings) -> RunEstimate:
     plan = prepared.plan
     makers = Makers(plan.job, _job_dir(plan), spec, plan.model, settings)
-    held = len(plan.conditions) * plan.trials - _finished(prepared.resume)
+    held = len(plan.conditions) * plan.trials - _finished(prepared.resume() if prepared.resume else None)
     return RunEstimate(
         job=plan.job_name,
         model=plan.model or "",

@@ -40,9 +40,17 @@ class Makers:
     """Makes what each conversation of one run needs."""
 
     def __init__(
-        self, job: EvaluationJob, job_dir: Path, spec: EngineSpec, model: str | None, settings: Settings
+        self,
+        job: EvaluationJob,
+        job_dir: Path | None,
+        spec: EngineSpec,
+        model: str | None,
+        settings: Settings,
     ) -> None:
-        """`model` is the agent's, None for the job's own or the usual one."""
+        """`model` is the agent's, None for the job's own or the usual one.
+
+        Without `job_dir` there are the program's own prompts alone, and no submissions.
+        """
         self.job = job
         self.job_dir = job_dir
         self.spec = spec
@@ -204,7 +212,7 @@ class Makers:
         """Return what grades a file for a medal assertion."""
         from bioeval_tui.evaluate.assertions.medal import medal_grader
 
-        return medal_grader(self.settings, self.job_dir)
+        return medal_grader(self.settings, self.job_dir, tuple(map(Path, self.spec.submissions)))
 
     def hosts(self) -> tuple[str, ...]:
         """Return every host that will receive transcripts, or texts that the job hands to the agent."""

@@ -162,7 +162,8 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     """Return how the run was asked for, as `evaluate.wiring.resume` reads it back."""
     return {
         **spec.recorded(),
-        "job_file": str(makers.job_dir.absolute() / Path(plan.job_path).name),
+        "job_file": str((makers.job_dir or Path()).absolute() / Path(plan.job_path).name),
+        "submissions": list(spec.submissions),
         "agent_url": None if spec.sample_agent else without_credentials(makers.agent_url),
         "mode": spec.mode,
         "evaluator_model": makers.evaluator_model() if makers.job.evaluator.kind == "llm" else None,

@@ -18,14 +18,18 @@ from bioeval_tui.evaluate.engine.resume import is_finished
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.job.loading import job_from_data
 from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.models.prompting import find_prompt
 from bioeval_tui.evaluate.seams import Judge
 from bioeval_tui.evaluate.wiring.hosts import is_loopback
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record import events
-from bioeval_tui.record.overlay import append_overlay, last_seq, read_overlay
+from bioeval_tui.record.live import only_here
+from bioeval_tui.record.overlay import append_numbered
+from bioeval_tui.record.paths import is_imported
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.settings import Settings
+from bioeval_tui.text import clean_line
 
 AT_ONCE = 4
 
@@ -52,21 +56,24 @@ class Rescorer:
         judge_models: tuple[str, ...] = (),
         allow_hosts: tuple[str, ...] = (),
         rules: bool = False,
+        job_file: Path | None = None,
     ) -> None:
         """Without `judge_models` or `rules` the job's own judge is asked once more.
+
+        Its prompt is looked for beside `job_file`, or where the run's own job was; of an imported run only there.
 
         Raises:
             RecordingError: the recording cannot be read.
             UsageError: the judge cannot be made, or would take a sensitive job's transcripts elsewhere.
         """
         self.path = path
-        self.state = apply_all(RunState(), read_recording(path, as_written=True).events)
-        started = self.state.started
-        if started is None:
-            raise RecordingError(f"{path.name}: the first event is missing; a judge needs the job")
+        started = _folded(path)[1]
         self.run_id = started.run_id
         self.job = _with_judge(job_from_data(started.job), judge_models, rules)
-        folder = Path(started.options.get("job_file") or started.job_path).parent
+        own = None if is_imported(path) else Path(started.options.get("job_file") or started.job_path)
+        folder = file.parent if (file := job_file or own) else None
+        if folder is None and self.job.scorer.kind == "llm":
+            _require_own_prompt(path, self.job.scorer.prompt)
         spec = EngineSpec(runs=(), judge_model=judge_models or None, allow_hosts=allow_hosts)
         self._makers = Makers(self.job, folder, spec, started.model, settings)
         self.hosts = self._makers.judge_hosts()
@@ -80,10 +87,17 @@ class Rescorer:
     async def judge_again(self, author: str) -> list[JudgedAgain]:
         """Judge every conversation that counts as a result, and append what came out to the overlay.
 
+        No other process writes the recording meanwhile: it is read again once that is certain.
+
         Raises:
             UsageError: the judge cannot be made.
-            RecordingError: the overlay cannot be written.
+            RecordingError: the run goes on in another process, or the overlay cannot be written.
         """
+        with only_here(self.path):
+            return await self._judge_all(author)
+
+    async def _judge_all(self, author: str) -> list[JudgedAgain]:
+        state = _folded(self.path)[0]
         judge = self._makers.judge()
         slots = asyncio.Semaphore(AT_ONCE)
 
@@ -92,11 +106,13 @@ class Rescorer:
                 return await self._judge(judge, talk, author)
 
         try:
-            talks = [talk for talk in self.state.conversations.values() if _can_be_judged(talk)]
+            talks = [talk for talk in state.conversations.values() if _can_be_judged(talk)]
             found = list(await asyncio.gather(*map(one, talks)))
         finally:
             await judge.aclose()
-        self._keep(found)
+        new = [event for judged in found for event in (judged.verdict, judged.score) if event is not None]
+        if new:
+            append_numbered(self.path, new, after=state.last_seq)
         return found
 
     async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> JudgedAgain:
@@ -148,16 +164,23 @@ class Rescorer:
             "author": author,
         }
 
-    def _keep(self, found: list[JudgedAgain]) -> None:
-        seq = max(last_seq(read_overlay(self.path)), self.state.last_seq)
-        new: list[events.RunEvent] = []
-        for judged in found:
-            for event in (judged.verdict, judged.score):
-                if event is not None:
-                    seq += 1
-                    new.append(event.model_copy(update={"seq": seq}))
-        if new:
-            append_overlay(self.path, new)
+
+def _folded(path: Path) -> tuple[RunState, events.RunStarted]:
+    state = apply_all(RunState(), read_recording(path, as_written=True).events)
+    if state.started is None:
+        raise RecordingError(f"{path.name}: the first event is missing; a judge needs the job")
+    return state, state.started
+
+
+def _require_own_prompt(path: Path, name: str) -> None:
+    """Refuse to look for an imported run's prompt in a folder that its recording names."""
+    try:
+        find_prompt(name, None)
+    except UsageError:
+        raise UsageError(
+            f"{path.stem} was imported, and its judge's prompt `{clean_line(name, 100)}` is not one of this program's; "
+            "give your copy of its job with --job FILE, the prompt beside it"
+        ) from None
 
 
 def _can_be_judged(talk: ConversationState) -> bool:

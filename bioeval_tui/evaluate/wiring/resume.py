@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import JobError, RecordingError, UsageError
-from bioeval_tui.evaluate.conversation.plan import RunPlan
+from bioeval_tui.evaluate.conversation.control import Control
+from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluate.engine.batch import PreparedRun
-from bioeval_tui.evaluate.engine.resume import excluded_trials, missing, resumption_of
+from bioeval_tui.evaluate.engine.resume import Resumption, excluded_trials, missing, resumption_of, trials_of
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec, options_of
 from bioeval_tui.evaluate.job.loading import job_from_data, job_snapshot, load_job
 from bioeval_tui.evaluate.job.models import EvaluationJob
@@ -19,11 +22,11 @@ from bioeval_tui.evaluate.wiring.parts import SAMPLE_AGENT, assemble
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.live import is_live
 from bioeval_tui.record.overlay import in_force, read_overlay
-from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.paths import is_imported, recording_path
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.settings import Settings
-from bioeval_tui.text import plural
+from bioeval_tui.text import clean_line, plural
 
 CHANGED = "job changed since the run began; the run goes on with the job as it was recorded"
 
@@ -33,34 +36,44 @@ def resume_spec(
     *,
     agent_url: str | None = None,
     allow_hosts: tuple[str, ...] = (),
+    job_file: Path | None = None,
+    submissions: Sequence[Path] = (),
     force: bool = False,
     rerun: bool = False,
     max_calls: int | None = None,
     max_cost: float | None = None,
     unrestricted_setups: bool = False,
 ) -> EngineSpec | None:
-    """Return what an engine is told to let a run go on, None when nothing is missing.
+    """Return what an engine is told to let a run go on, None when nothing is missing, its end included.
 
+    What is read here only says what to ask the engine for: it reads the recording again once it alone may write it.
     `rerun` adds a trial for each one in which a conversation was spoilt by evaluator, judge or infrastructure.
+    A recording that was imported is data: the job's file and the agent's address count only where they are given here.
 
     Raises:
-        UsageError: the run goes on elsewhere.
+        UsageError: the run goes on elsewhere, or was imported and its job or agent is not given.
         RecordingError: the recording cannot be read, or lacks its first event.
     """
     if is_live(path):
         raise UsageError(f"{path.stem} goes on right now; `bioeval-tui watch {path.stem}` shows it")
     state, started = _folded(path)
-    trials = _trials(state, started) + (owed_reruns(path) if rerun else 0)
-    if not missing(state, trials):
+    trials = trials_of(state) + (owed_reruns(path) if rerun else 0)
+    if not missing(state, trials) and state.ended is not None:
         return None
     known = started.options
+    imported = is_imported(path)
+    if imported and missing(state, trials):
+        _require_repeated(path, started, job_file, agent_url)
+    before = options_of(known)
     # Recordings of version 1 say it by the agent's name alone.
     sample_agent = bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None
     asked = replace(
-        options_of(known),
-        agent_url=agent_url or known.get("agent_url"),
+        before,
+        agent_url=agent_url or (None if imported else before.agent_url),
         agent_url_is_given=agent_url is not None,
         allow_hosts=allow_hosts,
+        submissions=tuple(str(folder.absolute()) for folder in submissions)
+        or (() if imported else before.submissions),
         sample_agent=sample_agent,
         conditions=started.conditions,
         trials=trials,
@@ -68,13 +81,28 @@ def resume_spec(
         max_cost=max_cost,
         unrestricted_setups=unrestricted_setups,
     )
+    own = str(known.get("job_file") or started.job_path)
     return EngineSpec(
-        runs=(RunSpec(path.stem, started.job_path, started.model),),
+        runs=(RunSpec(path.stem, str(job_file.absolute()) if job_file else own, started.model),),
         batch_id=started.batch_id,
         resume=True,
         force=force,
         **{field.name: getattr(asked, field.name) for field in fields(asked)},
     )
+
+
+def _require_repeated(path: Path, started: RunStarted, job_file: Path | None, agent_url: str | None) -> None:
+    """Refuse to do what an imported recording says, until the user says it."""
+    known = started.options
+    needed = []
+    if job_file is None:
+        file = clean_line(str(known.get("job_file") or started.job_path), 200)
+        needed.append(f"your copy of its job with --job FILE (it names {file})")
+    sample = known.get("sample_agent", started.agent == SAMPLE_AGENT)
+    if agent_url is None and not sample and known.get("agent_url"):
+        needed.append(f"its agent with --agent-url URL (it names {clean_line(str(known['agent_url']), 200)})")
+    if needed:
+        raise UsageError(f"{path.stem} was imported; to let it go on, give " + " and ".join(needed))
 
 
 def owed_reruns(path: Path) -> int:
@@ -89,7 +117,7 @@ def owed_reruns(path: Path) -> int:
     events = read_recording(path, as_written=True).events
     asked = next((event.trials for event in events if isinstance(event, RunStarted)), started.trials)
     now = in_force(state, read_overlay(path, as_written=True))
-    return max(0, len(excluded_trials(now)) - (_trials(state, started) - asked))
+    return max(0, len(excluded_trials(now)) - (trials_of(state) - asked))
 
 
 def rerun_offer(path: Path) -> str:
@@ -110,10 +138,6 @@ def rerun_offer(path: Path) -> str:
     )
 
 
-def _trials(state: RunState, started: RunStarted) -> int:
-    return max(started.trials, *(key.trial for key in state.conversations), 1)
-
-
 def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
     """Return the run as it goes on.
 
@@ -121,11 +145,18 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         UsageError: the job or a prompt has changed, and `spec.force` is not set; the sentence has the diff.
         RecordingError: the recording cannot be read.
     """
-    state, started = _folded(recording_path(settings.runs_dir, run.run_id))
-    job_path = Path(started.options.get("job_file") or started.job_path)
+    path = recording_path(settings.runs_dir, run.run_id)
+    state, started = _folded(path)
+    job_path = Path(run.job_path)
     job = job_from_data(started.job)
+    # Only the end is missing: nobody is asked anything, so it does not matter what became of the job.
+    owes = bool(missing(state, spec.trials))
+    if not owes:
+        return _end_alone(path, started, job, spec)
     makers = Makers(job, job_path.parent, spec, run.model, settings)
     changes = [*_job_changes(job, job_path), *_prompt_changes(started, makers)]
+    if changes and is_imported(path):
+        raise UsageError("the imported run is of another job than the one given\n" + "\n".join(changes))
     if changes and not spec.force:
         raise UsageError(
             "the job has changed since the run began; --force goes on with the job as it was recorded\n"
@@ -145,7 +176,39 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         git_revision=started.git_revision,
     )
     prepared = assemble(spec, makers, plan, (CHANGED,) if changes else (), settings)
-    return replace(prepared, resume=resumption_of(state))
+    return replace(prepared, resume=lambda: _under_the_lock(path, started))
+
+
+def _end_alone(path: Path, started: RunStarted, job: EvaluationJob, spec: EngineSpec) -> PreparedRun:
+    """Return a run of which nothing is missing but its last event: no agent or model need be there for it."""
+
+    def nobody(control: Control) -> AbstractAsyncContextManager[Parts]:
+        raise UsageError("more is missing than a moment ago; resume the run again")
+
+    plan = RunPlan(
+        run_id=started.run_id,
+        job=job,
+        job_name=started.job_name,
+        job_path=started.job_path,
+        job_sha256=started.job_sha256,
+        seed=started.seed,
+        conditions=started.conditions,
+        trials=spec.trials,
+    )
+    who = Identities(started.agent, started.evaluator, started.judge, graph=started.graph)
+    return PreparedRun(plan, who, nobody, resume=lambda: _under_the_lock(path, started))
+
+
+def _under_the_lock(path: Path, expected: RunStarted) -> Resumption:
+    """Return where the run goes on, read when nobody else can write it any more.
+
+    Raises:
+        RecordingError: the recording cannot be read, or is another one now.
+    """
+    state, started = _folded(path)
+    if started.job_sha256 != expected.job_sha256 or started.run_id != expected.run_id:
+        raise RecordingError(f"{path.name}: another recording has taken its place; resume it again")
+    return resumption_of(state)
 
 
 def _folded(path: Path) -> tuple[RunState, RunStarted]:

@@ -15,11 +15,10 @@ from rich.text import Text
 from bioeval_tui.report.agreement import AgreementReport, Change, Gap, Pair, RatedTask
 from bioeval_tui.report.statistics.agreement import Agreement
 from bioeval_tui.report.words import number
-from bioeval_tui.text import plural, shorten
+from bioeval_tui.text import FORMULA_STARTS, plural, shorten
 
 SHOWN = 12
 """So many disagreements of a pair are listed in the terminal; CSV and JSON have all."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 COLUMNS = (
     "run_id", "job", "condition", "trial", "task", "title", "judge", "prompt", "judge_score", "people_score",
     "difference", "judge_passed", "people_passed", "reviewers", "scores", "blind", "why",
@@ -137,7 +136,7 @@ def agreement_csv(report: AgreementReport) -> str:
 
 
 def _safe(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
 
 
 def _print_gaps(pair: Pair, console: Console) -> None:

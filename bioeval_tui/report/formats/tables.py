@@ -11,13 +11,13 @@ from bioeval_tui.record.state import ConversationKey, ConversationState, Message
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.text import FORMULA_STARTS
 
 COLUMNS = (
     "run_id", "job", "model", "condition", "trial", "turn", "user", "user_sent", "agent", "latency_ms",
     "waited_ms", "first_token_ms", "tokens_in", "tokens_out", "failures", "facts", "assertions_passed",
     "assertions_failed", "score", "unproved",
 )  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
@@ -114,7 +114,7 @@ def cell(value: object) -> object:
             return ""
         case float():
             return f"{value:.3f}"
-        case str() if value.startswith(_FORMULA):
+        case str() if value.startswith(FORMULA_STARTS):
             return "'" + value
         case _:
             return value

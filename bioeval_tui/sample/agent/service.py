@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
+from bioeval_tui.admission import BACKLOG, Admission, Limits
 from bioeval_tui.errors import BioevalError, UnavailableError
 from bioeval_tui.sample.agent.delivery import Delivery
 from bioeval_tui.sample.agent.graph_records import GraphRecords
@@ -25,6 +27,7 @@ from bioeval_tui.text import clean_line
 NAME = "bioeval-tui sample agent (rule-based)"
 TOKENS_PER_SECOND = 60.0
 _MAX_BODY = 1_000_000
+BODY_S = 30.0
 
 
 class _Refused(Exception):
@@ -156,7 +159,10 @@ async def _errors_as_json(request: web.Request, handler: Any) -> web.StreamRespo
 
 async def _json(request: web.Request) -> dict[str, Any]:
     try:
-        body = await request.json()
+        async with asyncio.timeout(BODY_S):
+            body = await request.json()
+    except TimeoutError:
+        raise _Refused(408, f"the body did not come within {BODY_S:g} s") from None
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise _Refused(400, "the body is not JSON") from None
     if not isinstance(body, dict):
@@ -202,10 +208,18 @@ async def run_sample_agent(
     )
     runner = web.AppRunner(service.application(), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
+    listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
     try:
-        site = web.TCPSite(runner, "127.0.0.1", port)
-        await site.start()
-        actual = runner.addresses[0][1]
-        yield RunningAgent(f"http://127.0.0.1:{actual}", service)
+        assert runner.server is not None
+        # Many conversations at once are its work; only connections that say nothing are few.
+        admission = Admission(runner.server, b"\r\n\r\n", Limits(admitted=100_000))
+        accepting = await admission.listen(listener)
+        try:
+            yield RunningAgent(f"http://127.0.0.1:{listener.getsockname()[1]}", service)
+        finally:
+            accepting.close()
+            await runner.cleanup()
+            admission.close()
     finally:
+        listener.close()
         await runner.cleanup()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.catalogue import Catalogue, CataloguedRun
-from bioeval_tui.record.live import is_live
+from bioeval_tui.record.live import is_live, only_here
 from bioeval_tui.record.paths import is_run_id, recording_path
 from bioeval_tui.record.trash import FOLDER, folder_name
 from bioeval_tui.report.compared import RunSummary
@@ -21,10 +21,10 @@ from bioeval_tui.text import clean_line, plural
 class RunList:
     """Lists runs; a run that has not changed is the same object as the last time. Its methods block."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, writes: bool = True) -> None:
         self._runs_dir = settings.runs_dir
         self._trash = settings.data_dir / FOLDER
-        self._catalogue = Catalogue(settings.runs_dir)
+        self._catalogue = Catalogue(settings.runs_dir, writes=writes)
         self._lock = threading.Lock()
         self._known: dict[str, tuple[CataloguedRun, RunSummary]] = {}
 
@@ -59,6 +59,7 @@ class RunList:
 
         Raises:
             UsageError: one of the runs goes on, or there is no such run; then nothing is moved.
+            RecordingError: one of them is written by another process; then nothing is moved.
         """
         unknown = [run_id for run_id in run_ids if not is_run_id(run_id)]
         paths = [recording_path(self._runs_dir, run_id) for run_id in run_ids if run_id not in unknown]
@@ -67,11 +68,14 @@ class RunList:
         live = [path.stem for path in paths if is_live(path)]
         if live:
             raise UsageError(f"{plural(len(live), 'run')} of these still go on; cancel first")
-        private_dir(self._trash)
-        folder = private_dir(self._trash / folder_name(datetime.now(UTC)))
-        for run_id in run_ids:
-            for path in self._runs_dir.glob(f"{run_id}.*"):
-                path.rename(folder / path.name)
+        with contextlib.ExitStack() as held:
+            for path in paths:  # all of them before the first is moved: nobody resumes one meanwhile
+                held.enter_context(only_here(path))
+            private_dir(self._trash)
+            folder = private_dir(self._trash / folder_name(datetime.now(UTC)))
+            for run_id in run_ids:
+                for path in self._runs_dir.glob(f"{run_id}.*"):
+                    path.rename(folder / path.name)
 
     def undo(self) -> int:
         """Move back what was deleted last; return how many runs came back.

@@ -65,7 +65,11 @@ class AppServices:
         reports: Sequence[Path] = (),
         job_places: Sequence[Path] = (),
         reviewer: str = "",
+        *,
+        writes: bool = True,
     ) -> None:
+        """With `writes` unset the list of runs is kept in memory alone."""
+        self._writes = writes
         self._settings = settings
         self._submissions = submissions
         self._reports = reports
@@ -92,7 +96,7 @@ class AppServices:
     def _runs(self) -> RunList:
         from bioeval_tui.tui.data.run_list import RunList
 
-        return RunList(self._settings)
+        return RunList(self._settings, writes=self._writes)
 
     @_Part
     def _benchmarks(self) -> Benchmarks:
@@ -129,6 +133,7 @@ class AppServices:
         if self._spec is not None:  # what the command line said and the dialog does not ask for
             kept = (
                 "allow_hosts",
+                "submissions",
                 "graph",
                 "unrestricted_setups",
                 "seed",

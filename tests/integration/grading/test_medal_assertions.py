@@ -164,3 +164,31 @@ def test_of_several_files_the_newest_is_taken(tmp_path: Path) -> None:
     assert newest(tmp_path, str(tmp_path / "c.csv")) == tmp_path / "c.csv"
     assert newest(tmp_path, "nothing/*.csv") is None
     assert newest(tmp_path, "\0") is None
+
+
+def test_a_file_outside_the_jobs_folder_is_taken_only_from_a_folder_that_the_user_named(
+    tmp_path: Path,
+) -> None:
+    job, work, private = (tmp_path / name for name in ("job", "work", "private"))
+    for folder in (job, work, private):
+        folder.mkdir()
+        (folder / "answers.csv").write_text("x")
+    (work / "link.csv").symlink_to(private / "answers.csv")
+    (job / "link").symlink_to(private)
+    for pattern in (
+        f"{work}/*.csv",
+        f"{private}/answers.csv",
+        "../private/*.csv",
+        "link/*.csv",
+        "link/answers.csv",
+    ):
+        assert newest(job, pattern) is None, pattern
+    assert newest(job, f"{work}/*.csv", (work,)) == work / "answers.csv"
+    for pattern in (
+        f"{private}/*.csv",
+        f"{work}/link.csv",
+        f"{work}/../private/*.csv",
+        f"{tmp_path}/*/*.csv",
+    ):
+        assert newest(job, pattern, (work,)) is None, pattern
+    assert newest(None, "*.csv") is None, "an imported run has no folder"

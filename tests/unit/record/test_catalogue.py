@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
+import stat
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -17,10 +19,13 @@ from bioeval_tui.record import catalogue
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.events import Reviewed, RunEvent, RunResumed, write_event
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
+from bioeval_tui.record.outline import Outline, outline
 from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.paths import is_run_id, new_run_id, new_run_ids
-from bioeval_tui.record.reading import Recording, read_recording
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.record.test_state import recorded
+from tests.unit.record.test_versions import GOLDEN
 
 ID = "20260101-000000-abcd"
 
@@ -116,11 +121,11 @@ def test_a_finished_run_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     first = catalogue.runs()
     read: list[Path] = []
 
-    def counting(path: Path, *, as_written: bool) -> Recording:
+    def counting(path: Path) -> Outline:
         read.append(path)
-        return read_recording(path, as_written=as_written)
+        return outline(path)
 
-    monkeypatch.setattr("bioeval_tui.record.reading.read_recording", counting)
+    monkeypatch.setattr("bioeval_tui.record.outline.outline", counting)
     assert catalogue.runs() == first
     assert read == []
     write(tmp_path, "20260102-000000-beef", list(recorded())[:9])
@@ -203,11 +208,11 @@ def test_reviews_stand_beside_the_score_and_are_read_again_only_when_they_change
     assert (run.reviewed["scores"]["withheld"], run.score) == (None, catalogue.runs()[0].score)
     assert run.to_dict()["reviewed"] == run.reviewed
 
-    def never(*_: object, **__: object) -> Recording:
+    def never(*_: object, **__: object) -> Outline:
         raise AssertionError("nothing has changed")
 
     with monkeypatch.context() as patch:
-        patch.setattr("bioeval_tui.record.reading.read_recording", never)
+        patch.setattr("bioeval_tui.record.outline.outline", never)
         assert catalogue.runs() == [run]
     undo = Reviewed(**where, author="ada", review="2", action="undo", undoes="1")
     append_reviews(path, [undo])
@@ -225,3 +230,101 @@ def test_the_list_as_json_says_what_each_run_says(tmp_path: Path) -> None:
     assert len(catalogue.json_lines(RunFilter(status="completed"))) == 1
     assert len(catalogue.json_lines(limit=1)) == 1
     assert Catalogue(tmp_path / "none").json_lines() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("run_started", {"trials": 10**12}),
+        ("run_started", {"trials": 0}),
+        ("run_started", {"concurrency": 10**12}),
+        ("run_started", {"conditions": ["withheld"] * 1000}),
+        ("run_resumed", {"kind": "run_resumed", "program_version": "1", "trials": 10**12}),
+        ("conversation_started", {"max_messages": 10**12}),
+        ("conversation_started", {"trial": 10**12}),
+        ("message_completed", {"turn": 10**12}),
+        ("message_completed", {"tokens_in": 10**400}),
+        ("state_observed", {"after_turn": 10**12}),
+        ("run_ended", {"seq": 10**400}),
+    ],
+)
+def test_a_number_that_would_make_a_list_endless_is_damage(
+    kind: str, fields: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = [json.loads(line) for line in (GOLDEN / "version-1.jsonl").read_bytes().splitlines()]
+    at = next(at for at, row in enumerate(rows) if row["kind"] in (kind, "run_ended"))
+    rows[at] |= fields
+    path = tmp_path / f"{rows[0]['run_id']}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert [problem.line for problem in read_recording(path).problems] == [at + 1]
+    assert [run.run_id for run in Catalogue(tmp_path).runs()] == [path.stem], "the others are listed, too"
+
+
+def test_what_the_list_shows_is_what_the_whole_run_comes_to(tmp_path: Path) -> None:
+    for cut in (None, 30, 60, 90):
+        rows = (GOLDEN / "version-1.jsonl").read_bytes().splitlines(keepends=True)[:cut]
+        path = tmp_path / "20260101-000000-abcd.jsonl"
+        path.write_bytes(b"".join(rows))
+        state = apply_all(RunState(), read_recording(path).events)
+        found = outline(path)
+        assert (found.started, found.ended, found.scores()) == (state.started, state.ended, state.scores())
+        held = state.conversations.values()
+        assert found.messages == sum(message.done for talk in held for message in talk.messages)
+        ends = {talk.ended.fault for talk in held if talk.ended} | {t.score.fault for t in held if t.score}
+        assert found.faults == sorted(ends - {"none"})
+
+
+def test_the_list_is_for_its_owner_alone(tmp_path: Path) -> None:
+    write(tmp_path, ID, list(recorded()))
+    (tmp_path / "catalogue.sqlite").touch(0o644)
+    assert len(Catalogue(tmp_path).runs()) == 1
+    assert stat.S_IMODE((tmp_path / "catalogue.sqlite").stat().st_mode) == 0o600
+
+
+def test_a_list_that_another_process_holds_for_long_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "LOCKED_S", 0.01)
+    write(tmp_path, ID, list(recorded()))
+    assert len(Catalogue(tmp_path).runs()) == 1
+    file = tmp_path / "catalogue.sqlite"
+    before = file.stat().st_ino
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as holder:
+        holder.execute("begin exclusive")
+        write(tmp_path, "20260102-000000-beef", list(recorded()))
+        listed = Catalogue(tmp_path)
+        assert len(listed.runs()) == 2
+        write(tmp_path, "20260103-000000-beef", list(recorded()))
+        assert len(listed.runs()) == 3
+        assert len(listed.json_lines()) == 3
+    assert file.stat().st_ino == before
+
+
+@pytest.mark.parametrize("refusal", ["SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR"])
+def test_runs_are_listed_where_nothing_can_be_written(
+    refusal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, ID, list(recorded()))
+
+    def refuse(self: Catalogue) -> sqlite3.Connection:
+        error = sqlite3.OperationalError("no")
+        error.sqlite_errorcode = getattr(sqlite3, refusal)
+        raise error
+
+    monkeypatch.setattr(Catalogue, "_open", refuse)
+    assert [run.run_id for run in Catalogue(tmp_path).runs()] == [ID]
+    assert [path.name for path in tmp_path.iterdir()] == [f"{ID}.jsonl"]
+
+
+def test_who_may_only_look_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
+    write(tmp_path, ID, list(recorded()))
+    assert len(Catalogue(tmp_path, writes=False).runs()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == [f"{ID}.jsonl"]
+
+
+def test_a_short_beginning_is_enough_to_see_a_run_and_not_to_delete_it(tmp_path: Path) -> None:
+    write(tmp_path, ID, list(recorded()))
+    assert Catalogue(tmp_path).find("2").stem == ID
+    with pytest.raises(UsageError, match="at least 6 characters"):
+        Catalogue(tmp_path).find("2", least=6)
+    assert Catalogue(tmp_path).find("0-abcd", least=6).stem == ID

@@ -12,6 +12,7 @@ import pytest
 
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.record import events
+from bioeval_tui.record import recorder as recorder_module
 from bioeval_tui.record.reading import follow, read_recording
 from bioeval_tui.record.recorder import Recorder
 
@@ -187,3 +188,34 @@ async def test_a_second_writer_is_refused_and_a_recording_is_not_written_over(tm
 
 def resumed(seq: int) -> events.RunResumed:
     return events.RunResumed(run_id="r", seq=seq, at=datetime(2026, 1, 1, tzinfo=UTC), program_version="0")
+
+
+@pytest.mark.parametrize("what", ["deleted", "moved"])
+async def test_a_recording_that_goes_between_opening_and_locking_is_not_written(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(events.write_event(note(1)))
+    lock = recorder_module.lock
+
+    def late(descriptor: int) -> None:
+        if what == "moved":
+            path.rename(tmp_path / "elsewhere.jsonl")
+            path.symlink_to(tmp_path / "copy.jsonl")
+            (tmp_path / "copy.jsonl").write_bytes(b"")
+        else:
+            path.unlink()
+        lock(descriptor)
+
+    monkeypatch.setattr(recorder_module, "lock", late)
+    with pytest.raises(RecordingError, match="deleted or moved just now"):
+        Recorder(path, resume=True)
+
+
+async def test_a_new_recording_is_in_its_folder_after_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(recorder_module, "sync_folder", synced.append)
+    await Recorder(tmp_path / "run.jsonl").aclose()
+    assert synced == [tmp_path]

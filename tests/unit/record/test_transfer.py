@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import RecordingError
+from bioeval_tui.portable import lock
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import Reviewed
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
@@ -117,3 +118,24 @@ def test_reviews_of_two_machines_come_together(mailed: Path, tmp_path: Path) -> 
         assert import_recording(mailed, tmp_path / "runs").notes == expected
     (opinions,) = fold_reviews(read_overlay(done.path).events).tasks.values()
     assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.9, "ben␛": 0.5}
+
+
+def test_a_run_that_another_process_is_about_to_write_is_not_deleted(mailed: Path, tmp_path: Path) -> None:
+    path = import_recording(mailed, tmp_path / "runs").path
+    with path.open("rb") as file:
+        lock(file.fileno())
+        with pytest.raises(RecordingError, match="in another process"):
+            delete_runs([path], tmp_path / "logs")
+        assert path.exists()
+    delete_runs([path], tmp_path / "logs")
+    assert not path.exists()
+
+
+def test_a_review_that_came_twice_at_once_is_kept_once(mailed: Path, tmp_path: Path) -> None:
+    path = import_recording(mailed, tmp_path / "runs").path
+    given = Reviewed(
+        run_id=path.stem, seq=0, at=datetime(2026, 1, 1, tzinfo=UTC), author="ada", review="r1", action="note",
+    )  # fmt: skip
+    assert append_reviews(path, [given]) == 1
+    assert append_reviews(path, [given]) == 0
+    assert len(read_overlay(path).events) == 1

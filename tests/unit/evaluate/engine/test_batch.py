@@ -18,8 +18,9 @@ from bioeval_tui.errors import RecordingError, UnavailableError
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.plan import Identities, Limits, Parts, RunPlan
 from bioeval_tui.evaluate.engine.batch import BatchTerms, PreparedRun, run_batch
-from bioeval_tui.evaluate.engine.resume import missing, resumption_of
+from bioeval_tui.evaluate.engine.resume import Resumption, missing, resumption_of
 from bioeval_tui.evaluate.seams import CheckResult, PeerError
+from bioeval_tui.portable import lock
 from bioeval_tui.record import events
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import read_recording
@@ -143,7 +144,7 @@ async def test_after_the_most_calls_no_conversation_begins_and_the_run_can_be_re
     assert 0 < held < 6
     assert len(missing(state)) == 6 - held
 
-    resumed = stages.run(plan={"trials": 3}, resume=resumption_of(state))
+    resumed = stages.run(plan={"trials": 3}, resume=lambda: resumption_of(stages.state()))
     (ended,) = await run_batch([resumed], stages.folder)
     assert ended.status == "completed"
     assert stages.state().resumed == 1
@@ -233,7 +234,8 @@ async def test_wherever_a_run_is_cut_off_it_ends_with_the_same_conversations(sta
         path.write_bytes(undisturbed[:cut])
         state = stages.state()
         owed = missing(state)
-        (ended,) = await run_batch([stages.run(plan=plan, resume=resumption_of(state))], stages.folder)
+        resumed = stages.run(plan=plan, resume=lambda: resumption_of(stages.state()))
+        (ended,) = await run_batch([resumed], stages.folder)
         assert (ended.status, ended.scores) == (whole.status, whole.scores), cut
         assert said(stages.state()) == expected, cut
         recording = read_recording(path)
@@ -265,3 +267,77 @@ async def test_a_conversation_that_meets_a_defect_ends_no_other(stages: Stages) 
     assert scored[0].fault == "infrastructure"
     assert "a defect of this program" in scored[0].reason
     assert ended.scores["supplied"] is not None
+
+
+async def test_a_resumed_run_goes_on_from_what_is_recorded_when_it_alone_may_write(stages: Stages) -> None:
+    plan = {"trials": 2}
+    (whole,) = await run_batch([stages.run(plan=plan)], stages.folder)
+    path = recording_path(stages.folder, whole.run_id)
+    finished = path.read_bytes()
+    path.write_bytes(finished[: len(finished) // 3])
+
+    def read() -> Resumption:
+        with pytest.raises(BlockingIOError), path.open("rb") as file:
+            lock(file.fileno())
+        return resumption_of(stages.state())
+
+    resumed = stages.run(plan=plan, resume=read)
+    path.write_bytes(finished)  # another program was quicker
+    with pytest.raises(RecordingError, match="nothing is missing any more"):
+        await run_batch([resumed], stages.folder)
+    assert path.read_bytes() == finished
+    with path.open("rb") as file:
+        lock(file.fileno())  # nobody holds it any more
+
+
+async def test_trials_that_another_program_added_meanwhile_stay_part_of_the_run(stages: Stages) -> None:
+    await run_batch([stages.run(plan={"trials": 3})], stages.folder)
+    state = stages.state()
+    path = recording_path(stages.folder, "20260101-000000-abcd")
+    lines = path.read_bytes().splitlines(keepends=True)
+    last = max(at for at, line in enumerate(lines) if b'"conversation_scored"' in line)
+    path.write_bytes(b"".join(lines[:last]))
+    resumed = stages.run(plan={"trials": 1}, resume=lambda: resumption_of(stages.state()))
+    (ended,) = await run_batch([resumed], stages.folder)
+    assert (ended.status, missing(stages.state())) == ("completed", [])
+    assert ended.scores == pytest.approx(state.ended.scores if state.ended else {})
+
+
+async def test_only_the_end_is_missing_so_only_the_end_is_written_and_nobody_is_asked(stages: Stages) -> None:
+    (whole,) = await run_batch([stages.run()], stages.folder)
+    path = recording_path(stages.folder, whole.run_id)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+
+    def nobody(control: Control) -> Any:
+        raise AssertionError("asked")
+
+    resumed = stages.run(open_parts=nobody, resume=lambda: resumption_of(stages.state()))
+    (ended,) = await run_batch([resumed], stages.folder)
+    assert (ended.status, ended.scores, ended.mean) == ("completed", whole.scores, whole.mean)
+    assert [event.kind for event in read_recording(path).events][-2:] == ["run_resumed", "run_ended"]
+
+
+@pytest.mark.parametrize("when", ["full from the start", "full in the middle"])
+async def test_a_run_that_waits_for_the_disk_ends_when_it_is_told_to(
+    stages: Stages, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = 0 if when == "full from the start" else 2
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    class Full(io.FileIO):
+        def write(self, data: Any) -> int:
+            nonlocal room
+            if not room:
+                loop.call_soon_threadsafe(stop.set)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            room -= 1
+            return super().write(data)
+
+    monkeypatch.setattr("bioeval_tui.record.recorder.RETRY_S", 0.001)
+    monkeypatch.setattr("bioeval_tui.evaluate.engine.batch.DISK_S", 0.01)
+    monkeypatch.setattr("bioeval_tui.record.recorder.io.FileIO", Full)
+    async with asyncio.timeout(60):
+        with pytest.raises(RecordingError, match=r"No space left.*runs resume 20260101-000000-abcd"):
+            await run_batch([stages.run()], stages.folder, stop=stop)
+    assert not [*stages.folder.glob("*.live")]

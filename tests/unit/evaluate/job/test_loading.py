@@ -161,3 +161,16 @@ def test_a_misspelt_kind_of_assertion_gets_a_suggestion() -> None:
     (problem,) = caught.value.problems
     assert problem.message.endswith("instead of expresion, did you mean expression?")
     assert problem.line == MINIMAL.count("\n") + 2
+
+
+@pytest.mark.parametrize(
+    "number", ["0x" + "f" * 500_000, "1" * 5000, "1:" * 5000 + "1", "12:30:00", "1:30.5"]
+)
+def test_a_number_that_is_long_or_of_base_60_is_one_problem_at_its_place(number: str) -> None:
+    head = "target: {user: a, chatbot: b}\ntasks: []\nfacts: []\n"
+    with pytest.raises(JobError) as refused:
+        parse_job(f"{head}aspirationalAverage: {number}\n", Path("job.yml"))
+    first = refused.value.problems[0]
+    assert (first.line, first.field) == (4, "aspirationalAverage")
+    assert "quote a text" in first.message
+    assert len(str(first)) < 300

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.evaluate.wiring.rescore import Rescorer
+from bioeval_tui.portable import lock
 from bioeval_tui.record.events import write_event
 from bioeval_tui.record.overlay import read_overlay
 from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.transfer import import_recording
 from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.settings import Secret, Settings
@@ -92,3 +94,48 @@ def test_rules_need_rules(recording: Path) -> None:
     recording.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with pytest.raises(UsageError, match="rules for every task"):
         Rescorer(recording, settings("http://127.0.0.1:1"), rules=True)
+
+
+def cut_after_the_first_score(recording: Path) -> bytes:
+    whole = recording.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    first = next(at for at, line in enumerate(lines) if b'"conversation_scored"' in line)
+    recording.write_bytes(b"".join(lines[: first + 1]))
+    return whole
+
+
+def restore(recording: Path, whole: bytes) -> None:
+    recording.write_bytes(whole)
+
+
+async def test_what_is_judged_again_is_read_when_nobody_else_writes_it(recording: Path) -> None:
+    whole = cut_after_the_first_score(recording)
+    async with srv.OpenAIServer(otherwise=verdict) as server:
+        rescorer = Rescorer(recording, settings(server.url), judge_models=("another",))
+        restore(recording, whole)  # another program finished the run
+        assert len(await rescorer.judge_again("ada")) == 2
+        await Rescorer(recording, settings(server.url), judge_models=("another",)).judge_again("ben")
+        with recording.open("rb") as file:
+            lock(file.fileno())
+            with pytest.raises(RecordingError, match="in another process"):
+                await rescorer.judge_again("ada")
+    numbers = [event.seq for event in read_overlay(recording).events]
+    assert numbers == sorted(set(numbers))
+    assert numbers[0] > whole.count(b"\n") - 5, "numbered on from the whole recording"
+
+
+def test_an_imported_runs_prompt_is_looked_for_only_where_the_user_says(
+    recording: Path, tmp_path: Path
+) -> None:
+    private = tmp_path / "private"
+    private.mkdir()
+    (private / "credentials").write_text("KEY")
+    rows = [json.loads(line) for line in recording.read_bytes().splitlines()]
+    rows[0]["options"] = {"job_file": str(private / "job.yml")}
+    rows[0]["job"]["scorer"] = {"kind": "llm", "prompt": "credentials"}
+    recording.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = import_recording(recording, tmp_path / "runs").path
+    with pytest.raises(UsageError, match=r"was imported.*--job FILE"):
+        Rescorer(path, settings("http://127.0.0.1:1"), judge_models=("m",))
+    own = Rescorer(path, settings("http://127.0.0.1:1"), judge_models=("m",), job_file=private / "job.yml")
+    assert own.hosts

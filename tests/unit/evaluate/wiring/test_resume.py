@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import RecordingError, UsageError
-from bioeval_tui.evaluate.wiring.resume import owed_reruns, rerun_offer, resume_spec
+from bioeval_tui.evaluate.wiring.resume import owed_reruns, prepare_resumed, rerun_offer, resume_spec
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
+from bioeval_tui.record.transfer import import_recording
+from bioeval_tui.settings import Settings
+from tests.integration.test_first_light import JOBS
 from tests.unit.record.test_versions import GOLDEN
 
 Rows = list[dict[str, Any]]
@@ -103,3 +106,45 @@ def test_a_run_that_goes_on_and_one_without_its_beginning_are_refused(recording:
     write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "t"))
     with pytest.raises(UsageError, match="goes on right now"):
         resume_spec(path)
+
+
+def test_an_imported_run_goes_on_only_with_the_users_own_job_and_agent(
+    recording: Any, tmp_path: Path
+) -> None:
+    def change(rows: Rows) -> Rows:
+        rows[0]["options"] = {
+            "agent_url": "http://elsewhere.example", "sample_agent": False, "job_file": "/home/x/job.yml",
+            "submissions": ["/etc"],
+        }  # fmt: skip
+        return rows[:50]
+
+    given = recording(change)
+    own = resume_spec(given)
+    assert own is not None
+    assert (own.agent_url, own.runs[0].job_path) == ("http://elsewhere.example", "/home/x/job.yml")
+    path = import_recording(given, tmp_path / "runs").path
+    with pytest.raises(
+        UsageError, match=r"--job FILE \(it names /home/x/job.yml\).*--agent-url URL \(it names http://els"
+    ):
+        resume_spec(path)
+    job = tmp_path / "own.yml"
+    with pytest.raises(UsageError, match="--agent-url"):
+        resume_spec(path, job_file=job)
+    spec = resume_spec(path, job_file=job, agent_url="http://127.0.0.1:9")
+    assert spec is not None
+    assert (spec.agent_url, spec.runs[0].job_path, spec.submissions) == ("http://127.0.0.1:9", str(job), ())
+
+
+def test_an_imported_run_is_not_held_with_another_job_not_even_by_force(
+    recording: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    path = import_recording(recording(lambda rows: rows[:50]), tmp_path / "runs").path
+    job = tmp_path / "own.yml"
+    job.write_text(
+        (JOBS / "medication_reminder.yml").read_text("utf-8").replace("5 mg", "50 mg"), encoding="utf-8"
+    )
+    spec = resume_spec(path, job_file=job, force=True)
+    assert spec is not None
+    with pytest.raises(UsageError, match="of another job than the one given"):
+        prepare_resumed(spec, spec.runs[0], Settings.from_environment())

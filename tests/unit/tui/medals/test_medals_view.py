@@ -1,5 +1,8 @@
 """The medal table's order, totals and scale."""
 
+import csv
+from io import StringIO
+
 import pytest
 from medal_rows import board, graded, invalid, sample_rows
 
@@ -192,3 +195,9 @@ def test_the_card_of_a_lower_is_better_task_says_so_and_counts_down() -> None:
 def test_the_card_says_why_a_file_is_invalid_and_whose_fault_it_is_not() -> None:
     assert "invalid: 17 ids" in lines(invalid("t", "a", "17 ids of the answers are missing"))
     assert "not graded: grader ran longer than 60 s" in lines(sample_rows()[-1])
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "＝", "＠", "\n=", " =", "\t"])
+def test_a_cell_that_a_spreadsheet_would_compute_gets_an_apostrophe(begin: str) -> None:
+    (_, (cell,)) = csv.reader(StringIO(table_csv(["a"], [[f"{begin}1+1"]])))
+    assert cell == f"'{begin}1+1"

@@ -1,0 +1,142 @@
+"""Who may keep a server waiting: connections that have not said yet what they want are few, short-lived, and go first.
+
+A server on a shared machine or a network is reached by anybody. A connection that sends half a request, or nothing,
+costs a file descriptor until somebody closes it. `Admission` holds each connection until its first words are
+whole, for so many seconds and bytes, and closes the one that has waited longest when too many wait: who means it
+sends its words at once, so its owner always gets in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+BACKLOG = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a connection may take before its first words are whole, and how many may be open that nobody vouches for."""
+
+    seconds: float = 10.0
+    size: int = 32_768
+    """Bytes."""
+    waiting: int = 128
+    admitted: int = 256
+    """Connections that said something, and that `Admission.keep` was not called for."""
+
+
+class Admission:
+    """Makes the protocols for `loop.create_server`: each hands its connection on once its first words are whole.
+
+    `make` gives the protocol that goes on; `until` is what the first words end with.
+    """
+
+    def __init__(
+        self, make: Callable[[], asyncio.Protocol], until: bytes, limits: Limits | None = None
+    ) -> None:
+        self._make = make
+        self.until = until
+        self._limits = limits or Limits()
+        self._waiting: dict[asyncio.Transport, asyncio.TimerHandle] = {}
+        self._admitted: dict[asyncio.Transport, None] = {}
+
+    def __call__(self) -> asyncio.Protocol:
+        """Return the protocol of a new connection."""
+        return _Newcomer(self)
+
+    async def listen(self, listener: socket.socket) -> asyncio.Server:
+        """Serve on a bound socket."""
+        loop = asyncio.get_running_loop()
+        return await loop.create_server(self, sock=listener, backlog=BACKLOG)
+
+    def keep(self, transport: asyncio.BaseTransport | None) -> None:
+        """Vouch for a connection: it showed that it may be here, so no other can take its place."""
+        if isinstance(transport, asyncio.Transport):
+            self._admitted.pop(transport, None)
+
+    def close(self) -> None:
+        """Close every connection that nobody vouched for."""
+        for transport in [*self._waiting, *self._admitted]:
+            transport.abort()
+
+    def came(self, transport: asyncio.Transport) -> None:
+        """Let a connection wait for its first words."""
+        loop = asyncio.get_running_loop()
+        self._waiting[transport] = loop.call_later(self._limits.seconds, transport.abort)
+        if len(self._waiting) > self._limits.waiting:
+            oldest = next(iter(self._waiting))
+            self.left(oldest)
+            oldest.abort()
+
+    def heard(self, transport: asyncio.Transport, size: int, *, whole: bool) -> asyncio.Protocol | None:
+        """Take how much a waiting connection has said; return the protocol that goes on once that is enough."""
+        if transport not in self._waiting:
+            return None  # it is being closed
+        if not whole:
+            if size > self._limits.size:
+                transport.abort()
+            return None
+        self.left(transport)
+        self._admitted[transport] = None
+        if len(self._admitted) > self._limits.admitted:
+            oldest = next(iter(self._admitted))
+            del self._admitted[oldest]
+            oldest.abort()
+        return self._make()
+
+    def left(self, transport: asyncio.Transport) -> None:
+        """Forget a connection."""
+        timer = self._waiting.pop(transport, None)
+        if timer is not None:
+            timer.cancel()
+        self._admitted.pop(transport, None)
+
+
+class _Newcomer(asyncio.Protocol):
+    """Collects the first words of a connection, then hands everything on."""
+
+    def __init__(self, admission: Admission) -> None:
+        self._admission = admission
+        self._said = bytearray()
+        self._transport: asyncio.Transport | None = None
+        self._inner: asyncio.Protocol | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._admission.came(transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._inner is not None:
+            self._inner.data_received(data)
+            return
+        assert self._transport is not None
+        until = self._admission.until
+        seen = max(0, len(self._said) - len(until))
+        self._said += data
+        whole = self._said.find(until, seen) >= 0
+        self._inner = self._admission.heard(self._transport, len(self._said), whole=whole)
+        if self._inner is not None:
+            self._inner.connection_made(self._transport)
+            self._inner.data_received(bytes(self._said))
+            self._said.clear()
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received() if self._inner is not None else None
+
+    def pause_writing(self) -> None:
+        if self._inner is not None:
+            self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._inner is not None:
+            self._inner.resume_writing()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._transport is not None:
+            self._admission.left(self._transport)
+        if self._inner is not None:
+            self._inner.connection_lost(error)

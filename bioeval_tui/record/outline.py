@@ -1,0 +1,125 @@
+"""A recording folded without what was said in it: what a list shows of a run, however long the file is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bioeval_tui import score as composite
+from bioeval_tui.errors import RecordingError
+from bioeval_tui.record import events
+from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.reading import CHUNK, LineReader
+from bioeval_tui.record.state import NOT_CLEAN, ConversationKey, RunState, apply, lighten
+
+
+@dataclass(slots=True)
+class OutlinedTalk:
+    """One conversation: how many messages it had, how it ended and was scored."""
+
+    attempt: int = 1
+    messages: int = 0
+    last_message: int = 0
+    faults: tuple[str, ...] = ()
+    score: float | None = None
+
+
+@dataclass(slots=True)
+class Outline:
+    """A run. What `RunState` says of the same fields, this says."""
+
+    started: events.RunStarted | None = None
+    ended: events.RunEnded | None = None
+    talks: dict[ConversationKey, OutlinedTalk] = field(default_factory=dict)
+    clean: bool = True
+
+    @property
+    def messages(self) -> int:
+        """How many messages were completed."""
+        return sum(talk.messages for talk in self.talks.values())
+
+    @property
+    def faults(self) -> list[str]:
+        """Whose faults there were, in order of the alphabet."""
+        return sorted({fault for talk in self.talks.values() for fault in talk.faults} - {"none"})
+
+    def scores(self) -> dict[str, float | None]:
+        """Return each condition's mean score over its trials; None when one is missing or not measured."""
+        found: dict[str, float | None] = {}
+        for condition in self.started.conditions if self.started else ():
+            trials = range(1, self.started.trials + 1) if self.started else ()
+            held = (self.talks.get(ConversationKey(condition, trial)) for trial in trials)
+            found[condition] = composite.mean_of([talk.score if talk else None for talk in held])
+        return found
+
+    def take(self, event: RunEvent) -> None:
+        """Fold one event."""
+        if isinstance(event, events.Warned) and event.code in NOT_CLEAN:
+            self.clean = False
+        match event:
+            case events.RunStarted():
+                self.started = event
+            case events.RunResumed():
+                self.ended = None
+                if event.trials is not None and self.started is not None:
+                    self.started = self.started.model_copy(update={"trials": event.trials})
+            case events.RunEnded():
+                self.ended = event
+                self.clean = self.clean and event.clean
+            case _ if event.condition is not None and event.trial is not None:
+                self._take_talk(ConversationKey(event.condition, event.trial), event)
+
+    def _take_talk(self, key: ConversationKey, event: RunEvent) -> None:
+        attempt = event.attempt or 1
+        talk = self.talks.get(key)
+        if talk is None or attempt > talk.attempt:
+            talk = self.talks[key] = OutlinedTalk(attempt)
+        elif attempt < talk.attempt:
+            return
+        match event:
+            case events.MessageCompleted() if event.message != talk.last_message:
+                talk.messages += 1
+                talk.last_message = event.message
+            case events.ConversationEnded():
+                talk.faults = (event.fault, *talk.faults[1:])
+            case events.ConversationScored():
+                talk.faults = (*(talk.faults[:1] or ("none",)), event.fault)
+                talk.score = event.score
+
+
+def outline(path: Path) -> Outline:
+    """Return the outline of a recording, read piece by piece; empty where nothing can be read."""
+    found = Outline()
+    for event in _events(path):
+        found.take(event)
+    return found
+
+
+def fold_file(path: Path, *, light: bool) -> RunState:
+    """Fold a recording piece by piece; with `light` each scored conversation loses its words at once. Empty without a file."""
+    state = RunState()
+    for event in _events(path):
+        change = apply(state, event)
+        if light and change.kind == "conversation_scored" and change.key is not None:
+            lighten(state.conversations[change.key])
+    return state
+
+
+def _events(path: Path) -> Iterator[RunEvent]:
+    reader = LineReader(path.name)
+    try:
+        with path.open("rb") as file:
+            while data := file.read(CHUNK):
+                yield from _given(reader.feed(data))
+    except FileNotFoundError:
+        return  # the run never began, or was deleted
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _given(batch: list[RunEvent]) -> Iterable[RunEvent]:
+    """Yield the events and forget each: a batch of long ones must not stay until the next was read."""
+    batch.reverse()
+    while batch:
+        yield batch.pop()

@@ -1,0 +1,73 @@
+"""A recording of any size is imported and listed in a bounded amount of memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.program import environment
+from tests.unit.record.test_versions import GOLDEN
+
+LARGE_MB = int(os.environ.get("BIOEVAL_LARGE_MB", "60"))
+"""How large the recording is; 500 takes a minute and a half."""
+IMPORT_MB, LIST_MB = 300, 200
+
+MEASURED = """
+import resource, sys
+from bioeval_tui.cli.main import main
+sys.argv = ["bioeval-tui", *sys.argv[1:]]
+try:
+    main()
+finally:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10), file=sys.stderr)
+"""
+
+
+def large(path: Path, megabytes: int) -> None:
+    """Write a long conversation whose agent's state grows with every turn, and whose words come in small pieces."""
+    rows = [json.loads(line) for line in (GOLDEN / "version-1.jsonl").read_bytes().splitlines()]
+    where = {name: rows[3][name] for name in ("run_id", "at", "condition", "trial", "attempt")}
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows[:4]:
+            file.write(json.dumps(row) + "\n")
+        seq = turn = 0
+        while file.tell() < megabytes * 1_000_000:
+            turn = turn % 1000 + 1
+            entities = [{"id": n, "type": "Reminder", "text": "take 5 mg at nine"} for n in range(turn * 2)]
+            seen = {"kind": "state_observed", "after_turn": turn, "object_context": {"entities": entities}}
+            said = [
+                {"kind": "message_delta", "message": turn, "text": "a few words "} for _ in range(turn % 50)
+            ]
+            for event in (*said, seen):
+                seq += 1
+                file.write(json.dumps({**where, "seq": seq + 10, **event}) + "\n")
+        for row in rows[-6:]:
+            file.write(json.dumps({**row, "seq": seq + 100}) + "\n")
+
+
+def peak_mb(*arguments: str, data_dir: Path) -> tuple[int, str]:
+    """Return the most memory that a command had, in MB, and what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *arguments],
+        capture_output=True, text=True, env=environment(data_dir), timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return int(done.stderr.split()[-1]), done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the peak this way")
+def test_a_large_recording_is_imported_and_listed_in_little_memory(tmp_path: Path) -> None:
+    file = tmp_path / "large.jsonl"
+    large(file, LARGE_MB)
+    importing, _ = peak_mb("runs", "import", str(file), data_dir=tmp_path)
+    listing, shown = peak_mb("runs", "list", "--json", data_dir=tmp_path)
+    (listed,) = json.loads(shown)
+    assert listed["status"] == "completed"
+    print(f"{LARGE_MB} MB: import {importing} MB, list {listing} MB")
+    assert importing < IMPORT_MB
+    assert listing < LIST_MB

@@ -1,0 +1,85 @@
+"""A template of others can neither hold the program up nor take its memory, keys or files."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.models import template_process
+from bioeval_tui.evaluate.models.prompting import (
+    Prompt,
+    evaluator_context,
+    evaluator_prompt,
+    find_prompt,
+    rendered,
+)
+from bioeval_tui.evaluate.models.template_process import Templates
+from tests.unit.evaluate.models.test_prompting import evaluator_view
+
+ENDLESS = {
+    "loops in loops": "{% set many = range(300) | list %}" + "{% for x in many %}" * 6 + "{% endfor %}" * 6,
+    "macros that call themselves": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}",
+    "slices": "{{ range(1000) | slice(99999999) | list | length }}",
+    "batches": "{{ [1] | batch(999999999, 'x') | list | length }}",
+    "JSON indented": "{{ range(1000) | list | tojson(99999999) }}",
+    "texts that double": "{% set ns = namespace(t='xxxxxxxxxx') %}{% for i in range(60) %}{% set ns.t = ns.t ~ ns.t %}{% endfor %}{{ ns.t }}",
+    "replaced texts": "{% set a = config.target.user ~ 'xxxxxxxxxxxxxxxxxxxx' %}"
+    + "{% set a = a | replace('x', a) %}" * 8
+    + "{{ a }}",
+    "a regular expression": "{{ ('a.' | list | join(range(100000) | join('a.'))) | urlize }}" * 50,
+    "words": "{{ (range(90000) | join(' ')) | wordwrap(1) | length }}" * 200,
+}
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(template_process, "CPU_S", 1)
+    monkeypatch.setattr(template_process, "WALL_S", 60.0)
+
+
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+async def test_what_would_never_end_is_ended_and_the_next_one_rendered(text: str, short: None) -> None:
+    templates = Templates()
+    context = evaluator_context(evaluator_view())
+    try:
+        with pytest.raises(UsageError, match="prompt `p`"):
+            await templates.render("p", text, context)
+        assert await templates.render("p", "Dear {{ config.target.user }}", context) == "Dear Ann"
+    finally:
+        await templates.aclose()
+
+
+async def test_who_waits_for_a_template_can_be_cancelled() -> None:
+    templates = Templates()
+    context = evaluator_context(evaluator_view())
+    assert await templates.render("p", "{{ 1 + 1 }}", context) == "2"
+    process = templates._process
+    assert process is not None
+    waiting = asyncio.create_task(templates.render("p", ENDLESS["loops in loops"], context))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert process.returncode is not None
+    assert await templates.render("p", "{{ 1 + 1 }}", context) == "2"
+    await templates.aclose()
+
+
+async def test_it_is_rendered_as_in_this_process() -> None:
+    templates = Templates()
+    packaged = find_prompt("eval/socrates", None)
+    view = evaluator_view("supplied")
+    elsewhere = await rendered(Prompt("mine", packaged.text, "job"), evaluator_context(view), templates)
+    await templates.aclose()
+    assert elsewhere == evaluator_prompt(packaged, view)
+    with pytest.raises(UsageError, match="'nope' is undefined"):
+        await templates.render("p", "{{ nope }}", {})
+    await templates.aclose()
+
+
+async def test_the_programs_own_prompts_need_no_process() -> None:
+    templates = Templates()
+    await rendered(find_prompt("eval/socrates", None), evaluator_context(evaluator_view()), templates)
+    assert templates._process is None

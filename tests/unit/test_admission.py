@@ -1,0 +1,83 @@
+"""A server's newcomers: closed when they say nothing, too much, or too slowly; the oldest goes first."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from bioeval_tui.admission import Admission, Limits
+
+
+class Echo(asyncio.Protocol):
+    """Sends back what it is given."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.transport.write(data)
+
+
+@asynccontextmanager
+async def served(limits: Limits) -> AsyncIterator[tuple[Admission, int]]:
+    admission = Admission(Echo, b"\n", limits)
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = await admission.listen(listener)
+    try:
+        yield admission, listener.getsockname()[1]
+    finally:
+        server.close()
+        admission.close()
+
+
+async def closed(reader: asyncio.StreamReader) -> bool:
+    try:
+        return await reader.read(1) == b""
+    except ConnectionError:
+        return True
+
+
+async def test_what_is_said_arrives_whole_however_it_was_cut() -> None:
+    async with served(Limits()) as (_, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for piece in (b"he", b"llo", b"\nand ", b"more"):
+            writer.write(piece)
+            await writer.drain()
+        assert await reader.readexactly(14) == b"hello\nand more"
+        writer.close()
+
+
+@pytest.mark.parametrize(("limits", "said"), [(Limits(seconds=0.01), b"hel"), (Limits(size=10), b"x" * 1000)])
+async def test_who_says_nothing_whole_is_closed(limits: Limits, said: bytes) -> None:
+    async with served(limits) as (_, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(said)
+        assert await closed(reader)
+        writer.close()
+
+
+async def test_the_one_that_waited_longest_makes_room_and_who_was_vouched_for_stays() -> None:
+    async with served(Limits(waiting=2, admitted=2)) as (admission, port):
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        assert await closed(silent[0][0])
+        kept = await asyncio.open_connection("127.0.0.1", port)
+        kept[1].write(b"a\n")
+        assert await kept[0].readexactly(2) == b"a\n"
+        for transport in [*admission._admitted]:
+            admission.keep(transport)
+        others = []
+        for _ in range(3):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            others.append((reader, writer))
+            writer.write(b"b\n")
+            assert await reader.readexactly(2) == b"b\n"
+        assert await closed(others[0][0])
+        kept[1].write(b"c\n")
+        assert await kept[0].readexactly(2) == b"c\n"
+        for _, writer in (*silent, kept, *others):
+            writer.close()
