@@ -27,6 +27,7 @@ class ReadOnlyApp(BioevalApp):
     """Shows recordings."""
 
     TITLE: ClassVar[str] = "bioeval-tui · read-only"  # type: ignore[misc]
+    READ_ONLY: ClassVar[bool] = True
 
     def _check_action_state(self, action: str, default_namespace: DOMNode) -> bool | None:
         if self._is_closed(action, default_namespace):

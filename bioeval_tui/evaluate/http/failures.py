@@ -21,6 +21,9 @@ RECEIVED_LIMIT = 500
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
 """This machine's own limits: they say nothing of the peer."""
 
+_NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"})
+"""OpenSSL's reasons where what answered is not TLS."""
+
 TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError, ValueError)
 
 
@@ -37,8 +40,7 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
         ):
             return PeerError(peer, not_trusted(host, untrusted), unreachable=True)
         case aiohttp.ClientSSLError() | ssl.SSLError():
-            message = f"no TLS connection to {host}: {detail}"
-            return PeerError(peer, message, unreachable=True)
+            return PeerError(peer, _no_tls(host, cause), unreachable=True)
         case aiohttp.ConnectionTimeoutError():
             message = f"{host} accepted no connection in time"
         case aiohttp.ClientProxyConnectionError():
@@ -61,6 +63,15 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
         case _:
             return PeerError(peer, f"{host} does not speak HTTP as expected: {detail}")
     return PeerError(peer, message, retryable=True, unreachable=True)
+
+
+def _no_tls(host: str, error: BaseException) -> str:
+    """Return why no TLS connection came about, and what to write where the port speaks HTTP alone."""
+    inner = getattr(error, "os_error", None) or error
+    reason = str(getattr(inner, "reason", None) or inner)
+    if reason in _NO_TLS:
+        return f"no TLS connection to {host}: it answers without TLS; does its address begin with http://?"
+    return f"no TLS connection to {host}: {clean_line(reason.replace('_', ' ').lower(), 200)}"
 
 
 def _errno(error: BaseException) -> int:

@@ -300,9 +300,8 @@ class LiveScreen(BaseScreen):
         state, link = self.state, self.link
         if not self.has_class("-running"):
             ended = state is not None and state.ended is not None
-            keys = notices_view.Keys(
-                self.key("go('jobs')"), self.key("go('runs')"), self.key("again"), self.key("leave_app")
-            )
+            jobs, again = ("", "") if self.bioeval.READ_ONLY else (self.key("go('jobs')"), self.key("again"))
+            keys = notices_view.Keys(jobs, self.key("go('runs')"), again, self.key("leave_app"))
             lines = notices_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
             self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
         sentence = notices_view.banner(state, link.status, link.failure) if state else ""

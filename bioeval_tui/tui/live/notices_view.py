@@ -17,7 +17,7 @@ SLOW_S = 5.0
 
 
 class Keys(NamedTuple):
-    """The keys that an empty live screen names, as they are now."""
+    """The keys that an empty live screen names, as they are now; empty where a key does nothing."""
 
     jobs: str
     runs: str
@@ -31,10 +31,12 @@ def waiting(link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended
         return [
             Cell("No run is open", "strong"),
             Cell(""),
-            Cell(f"{keys.jobs}  jobs: enter on one runs it", "quiet"),
+            *([Cell(f"{keys.jobs}  jobs: enter on one runs it", "quiet")] if keys.jobs else []),
             Cell(f"{keys.runs}  runs held before, and those that go on elsewhere", "quiet"),
         ]
-    again = Cell(f"{keys.again}  try again     {keys.quit}  quit", "quiet")
+    again = Cell(
+        f"{keys.again}  try again     {keys.quit}  quit" if keys.again else f"{keys.quit}  quit", "quiet"
+    )
     if link == "failed":
         return [
             Cell("The run could not start", "strong"),

@@ -103,7 +103,9 @@ class RunsScreen(ListScreen[RunSummary]):
         return notes
 
     def empty(self) -> list[Cell]:
-        """Say how to hold the first run."""
+        """Say how to hold the first run, where that can be done."""
+        if self.bioeval.READ_ONLY:
+            return [Cell("No run has been held yet", "strong")]
         jobs = self.key("go('jobs')")
         return [
             Cell("No run has been held yet", "strong"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from textual.screen import Screen
 
@@ -20,6 +20,8 @@ class Program(Protocol):
     keys: dict[str, str]
     """The keys that were changed, by name."""
     clock: Callable[[], float]
+    READ_ONLY: ClassVar[bool]
+    """Nothing can be run, changed or written here."""
 
     @property
     def opener(self) -> Opener | None:

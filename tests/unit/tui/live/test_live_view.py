@@ -186,3 +186,11 @@ def test_a_run_that_could_not_start_says_why_and_what_to_press() -> None:
     text = " ".join(cell.text for cell in lines)
     assert "no agent at http://127.0.0.1:1" in text
     assert "f5  try again" in text
+
+
+def test_where_nothing_can_be_run_no_key_to_run_something_is_named() -> None:
+    keys = notices_view.Keys(jobs="", runs="3", again="", quit="q")
+    for link in ("empty", "failed"):
+        text = " ".join(cell.text for cell in notices_view.waiting(link, "why", 0, keys))
+        assert "jobs" not in text
+        assert "try again" not in text
