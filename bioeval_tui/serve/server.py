@@ -273,6 +273,8 @@ async def serving(options: ServeOptions, complain: Callable[[str], None]) -> Asy
 
 
 def _listen(options: ServeOptions) -> socket.socket:
+    if not options.host.strip() or not options.host.isprintable():
+        raise UsageError("--host: give an address or a name of this machine, such as 127.0.0.1")
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     try:
         return socket.create_server((options.host, options.port), family=family, backlog=BACKLOG)

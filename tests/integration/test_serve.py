@@ -271,6 +271,7 @@ def test_wrong_use_is_one_sentence(tmp_path: Path) -> None:
         for options, said in (
             (["--port", port], f"port {port} on 127.0.0.1 cannot be used"),
             (["--host", "no.such.host.invalid"], "cannot be used"),
+            *((["--host", host], "--host: give an address") for host in ("", "a\x1b[31mb", "\udcff", "a\nb")),
             (["--run", "ffff"], "no such run"),
             (["nowhere"], "nowhere does not exist"),
             (["--read-only", "."], "--read-only shows recordings"),

@@ -74,6 +74,7 @@ async def test_a_run_is_asked_for_started_and_shown(size: tuple[int, int]) -> No
         RunRequest(
             jobs=(path,),
             agent_url="http://a:1",
+            agent_url_is_given=True,
             models=("m1", "m2"),
             evaluator_model="big",
             judge_model=("j1", "j2"),

@@ -238,6 +238,7 @@ def request(job: JobItem, form: Form) -> RunRequest:
     return RunRequest(
         jobs=(job.path,),
         agent_url=form.url.strip().rstrip("/") if form.agent == "url" else None,
+        agent_url_is_given=form.agent == "url",
         models=form.model_names,
         evaluator_model=form.evaluator.strip() or None if form.played == "job" else None,
         judge_model=(form.judge_names or None) if form.played == "job" else None,

@@ -103,7 +103,7 @@ def test_a_form_becomes_a_request() -> None:
     assert jobs_view.wrong(form) == ""
     request = jobs_view.request(JOB, form)
     assert request.jobs == (Path("/jobs/a.yml"),)
-    assert request.agent_url == "http://127.0.0.1:8081"
+    assert (request.agent_url, request.agent_url_is_given) == ("http://127.0.0.1:8081", True)
     assert request.models == ("m1", "m2")
     assert (request.trials, request.order, request.parallel) == (3, "random", True)
     assert (request.evaluator_model, request.judge_model, request.concurrency) == ("big", ("a", "b"), 4)
