@@ -153,7 +153,7 @@ def _cleaned(
             os.fsync(descriptor)
         reader.finish()
         if not count:
-            raise RecordingError(f"{file}: not a recording: no event could be read", tuple(reader.problems))
+            raise RecordingError(f"{file}: {NO_RECORDING}")  # a sentence for the file, not for each line
         yield copy, kept, tuple(reader.problems)
     except OSError as error:
         raise RecordingError(str(storage_error(copy, error))) from None
