@@ -16,10 +16,10 @@ from bioeval_tui.evaluate.conversation.transcript import sent_messages
 from bioeval_tui.evaluate.conversation.verdicts import judge_transcript
 from bioeval_tui.evaluate.engine.resume import is_finished
 from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.evaluate.hosts import is_loopback
 from bioeval_tui.evaluate.job.loading import job_from_data
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.seams import Judge, JudgeView
-from bioeval_tui.evaluate.wiring.hosts import is_loopback
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_overlay, last_seq, read_overlay
