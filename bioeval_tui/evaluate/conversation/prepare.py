@@ -22,15 +22,11 @@ async def preflight(plan: RunPlan, parts: Parts) -> None:
     """Find what would spoil every conversation of the run before the first one is held and paid for.
 
     Raises:
-        NotMeasuredError: setups have no graph to run in, or the graph that the job asks for does not answer.
+        NotMeasuredError: the graph that the job asks for does not answer.
     """
     job = plan.job
     asks = bool(job.setups) or any(isinstance(assertion, CypherAssertion) for assertion in job.assertions)
-    if parts.graph is None:
-        if job.setups:
-            raise NotMeasuredError(f"{plural(len(job.setups), 'setup')} cannot run: {parts.no_graph}")
-        return
-    if not asks:
+    if parts.graph is None or not asks:
         return
     try:
         await parts.graph.query("RETURN 1 AS reached", timeout_s=GRAPH_S)
@@ -40,13 +36,23 @@ async def preflight(plan: RunPlan, parts: Parts) -> None:
         ) from error
 
 
+def require_graph(plan: RunPlan, parts: Parts) -> None:
+    """Raise `NotMeasuredError` where the job has setups and there is no graph to run them in.
+
+    Asked once the agent has opened a session: the sample agent's graph is known from the agent, so that one that is
+    away is named first.
+    """
+    if plan.job.setups and parts.graph is None:
+        raise NotMeasuredError(f"{plural(len(plan.job.setups), 'setup')} cannot run: {parts.no_graph}")
+
+
 async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter) -> None:
-    """Run the job's setups.
+    """Run the job's setups, where there is a graph.
 
     Raises:
         NotMeasuredError: a setup failed; the condition cannot begin from a known state.
     """
-    for index, setup in enumerate(plan.job.setups):
+    for index, setup in enumerate(plan.job.setups if parts.graph is not None else ()):
         began = time.monotonic()
         error: str | None = None
         try:

@@ -17,7 +17,7 @@ from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter, Emitter
 from bioeval_tui.evaluate.conversation.observe import GRAPH, Observation
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
-from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups, preflight
+from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups, preflight, require_graph
 from bioeval_tui.evaluate.conversation.retry import with_retries
 from bioeval_tui.evaluate.conversation.transcript import Transcript
 from bioeval_tui.evaluate.conversation.turns import Outcome, Talk
@@ -311,6 +311,7 @@ class _Conversation:
             )
         except PeerError as error:
             return talk.outcome_of(error)
+        require_graph(self.plan, self.parts)
         await apply_seeds(self.plan, talk.agent, self.emitter, talk.is_our_doing)
         greeting = self.plan.greeting(self.transcript.trial)
         self.emitter.emit(

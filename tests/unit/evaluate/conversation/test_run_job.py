@@ -309,6 +309,8 @@ async def test_the_sign_off_is_known_without_its_punctuation_and_over_lines(said
     assert talk.ended is not None
     assert talk.ended.reason == "signed_off"
     assert [talk.sent(message) for message in talk.messages] == [True, True, False]
+    assert talk.score is not None
+    assert talk.score.score == 1.0
 
 
 async def test_setups_run_before_each_condition() -> None:
@@ -331,9 +333,13 @@ async def test_a_failed_setup_is_infrastructure_and_the_agent_is_never_asked() -
 
 async def test_setups_without_a_graph_are_found_before_a_word_is_said() -> None:
     stage = Stage(job(setups=[{"cypher": "MATCH (n) DELETE n"}]), parts={"no_graph": "no wheel here"})
-    with pytest.raises(NotMeasuredError, match="1 setup cannot run: no wheel here"):
-        await stage.run()
-    assert stage.agents == {}
+    state = await stage.run()
+    assert state.scores() == {"withheld": None, "supplied": None}
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert talk.score.reason.endswith("1 setup cannot run: no wheel here")
+    assert [agent.received for agent in stage.agents.values()] == [[], []]
 
 
 @pytest.mark.parametrize(
