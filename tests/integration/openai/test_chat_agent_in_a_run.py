@@ -18,7 +18,6 @@ facts: []
 tasks: [{task: Get a reminder, rules: [{pattern: I set it}]}]
 seeds:
   - conversation: [{content: My name is Ada}, {role: assistant, content: Nice to meet you}]
-  - text: Ada lives in Sydney.
 assertions:
   - expression: 'evaluation.functionCalls.any { it.function == "createReminder" && it.args["at"] == 9 }'
   - {expression: objectContext == null, invariant: true}
@@ -37,10 +36,8 @@ async def test_tool_calls_seeds_and_system_prompt_of_a_chat_endpoint_are_part_of
         run = await hold(JOB.replace("URL", agent.url), tmp_path, settings=with_models(agent.url))
     assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
     assert [(seed.what, seed.applied) for seed in run.of("seed_applied", "withheld")] == [
-        ("conversation", True),
-        ("text", False),
+        ("conversation", True)
     ]
-    assert "takes no texts" in run.of("seed_applied", "withheld")[1].detail
     last = agent.received[-1].body
     assert last["model"] == "agent-1"
     said = [(message["role"], message["content"]) for message in last["messages"]]
