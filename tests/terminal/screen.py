@@ -83,6 +83,7 @@ class Screen(Terminal):
         """
         end = time.monotonic() + LONGEST_S
         while shown not in self.text:
+            self.sees(words)
             self.clicks(words)
             again = time.monotonic() + 1
             while shown not in self.text and time.monotonic() < again:
