@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from bioeval_tui import __version__, installation
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluate.wiring.hosts import host_of
+from bioeval_tui.evaluate.hosts import host_of
 from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
 from bioeval_tui.text import clean_line, home_relative
 

@@ -21,8 +21,9 @@ Role = Literal["user", "assistant"]
 class PeerError(UnavailableError):
     """One attempt to talk to a peer failed.
 
-    `retryable` is true for connection errors, timeouts, 408, 425, 429 and 5xx. `retry_after_s` is what
-    the peer asked for, if it did. `received` is what came instead of an answer, cut and cleaned. `unusable`
+    `retryable` says that the same request may be sent again: it never left (a refused connection), or the answer
+    was 408, 425, 429 or 5xx. One that may have been delivered (a timeout, a broken connection) is never sent
+    again. `retry_after_s` is what the peer asked for, if it did. `received` is what came instead of an answer, cut and cleaned. `unusable`
     is true when a whole answer came that nobody can use (a refusal, cut off, empty): not the network's fault.
     `unreachable` is true when no connection could be made at all: nothing can be said of the peer.
     `exhausted` is true when it is this machine that had no file descriptor or memory left for a connection.

@@ -17,8 +17,8 @@ from bioeval_tui.evaluate.agents.rest import RestAgent
 from bioeval_tui.evaluate.seams import PeerError
 from tests.unit.evaluate.agents.raw_server import http, raw_server
 
-ADDRESS = "is this the agent's address? --agent-url, target.url or BIOEVAL_AGENT_URL name it"
-KEY = "set BIOEVAL_AGENT_API_KEY to the agent's key"
+ADDRESS = "give the agent's address with --agent-url, BIOEVAL_AGENT_URL or target.url"
+KEY = "set BIOEVAL_AGENT_API_KEY to the key that the agent expects"
 JOB = {
     "target": {"user": "u", "chatbot": "b"},
     "evaluator": {"kind": "scripted", "lines": [{"say": "Hello"}]},

@@ -14,6 +14,7 @@ import yaml
 from rich.console import Console
 
 from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
+from bioeval_tui.evaluate.job.models import ScorerConfig
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.sample.agent.service import run_sample_agent
 from tests.servers import openai_server as srv
@@ -110,7 +111,8 @@ async def test_with_a_setup_that_clears_the_graph_it_is_clean(tmp_path: Path) ->
 
 async def test_the_job_of_evaluate_your_agent_runs_as_a_rehearsal(tmp_path: Path) -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    job, offline = (yaml.safe_load(block) for block in blocks)
+    job, offline, judged = (yaml.safe_load(block) for block in blocks)
+    assert ScorerConfig.model_validate(judged["scorer"]).api == "responses"
     async with sample_agent(tmp_path) as options:
         run = await hold(yaml.safe_dump({**job, **offline}), tmp_path, **options)
     assert run.result["clean"], run.result["warnings"]

@@ -75,3 +75,17 @@ class Screen(Terminal):
         row, line = next((at, line) for at, line in enumerate(self.text.split("\n")) if words in line)
         place = f"{line.index(words) + 1};{row + 1}"
         self.press(f"\x1b[<0;{place}M\x1b[<0;{place}m".encode())
+
+    def clicks_until(self, words: str, shown: str) -> None:
+        """Click on the first of `words`, again each second, until `shown` is on the screen.
+
+        A screen that a box has just left may take the focus back from what is clicked at that moment.
+        """
+        end = time.monotonic() + LONGEST_S
+        while shown not in self.text:
+            self.sees(words)
+            self.clicks(words)
+            again = time.monotonic() + 1
+            while shown not in self.text and time.monotonic() < again:
+                if self.read(0.1) is None or time.monotonic() > end:
+                    raise AssertionError(f"not shown: {shown}\n{self.text}\n{self.printed}")

@@ -27,8 +27,8 @@ def test_app_shows_each_screen_and_each_of_its_boxes(tmp_path: Path) -> None:
         screen.clicks("1…5 screens")
         screen.opens_box("", "enter go")
         screen.closes_box()
-        screen.types("3", "› Runs    2 runs", "✓ completed", "p replay")
-        screen.opens_box("p", "true to the recorded times", "enter play")
+        screen.types("3", "› Runs    2 runs", "✓ completed", "space replay")
+        screen.opens_box(" ", "true to the recorded times", "enter play")
         screen.closes_box()
         screen.opens_box("mm=", "B against A", "too few to tell")
         screen.closes_box()
@@ -55,7 +55,7 @@ def test_a_job_is_run_from_the_dialog_of_app(tmp_path: Path) -> None:
         screen.types(ENTER, "› Live › cohort_question", "Socrates")
         screen.types(" ", "PAUSED")
         screen.opens_box("q", "leave it running", "stop it")
-        screen.press(b"x")
+        screen.press(b"X")
         assert screen.left() == ExitCode.OK
         recording = recording_in(tmp_path)
         assert recording is not None
@@ -68,7 +68,7 @@ def test_a_demo_that_is_left_early_is_cancelled_and_says_so(tmp_path: Path) -> N
         screen.types(" ", "PAUSED")
         screen.opens_box("?", "Both conversations", "c change keys")
         screen.closes_box()
-        screen.types("m", "› Medals", "breast-cancer")
+        screen.types("5", "› Medals", "breast-cancer")
         screen.types("2", "› Live", "PAUSED")
         screen.press(b"q")
         assert screen.left() == ExitCode.INTERRUPTED
@@ -104,8 +104,7 @@ def test_a_replay_is_stepped_through_its_evidence_and_its_card(tmp_path: Path) -
         screen.sees("› Live › medication_reminder", "REPLAY", "Socrates")
         screen.opens_box("E", "mean (published formula)", "uplift by facts")
         screen.closes_box()
-        screen.clicks("1× nothing was deleted")
-        screen.sees("enter open")
+        screen.clicks_until("1× nothing was deleted", "enter open")
         screen.clicks("3× a reminder exists")
         screen.opens_box(ENTER, "weight 3", "turn before")
         screen.closes_box()
@@ -121,8 +120,8 @@ def test_a_replay_is_stepped_through_its_evidence_and_its_card(tmp_path: Path) -
 
 def test_a_run_is_reviewed(tmp_path: Path) -> None:
     with Screen("review", RUN, ANOTHER_RUN, "--as", "ada", data_dir=recorded(tmp_path)) as screen:
-        screen.sees("› Review", "0 of 12 reviewed", "o override")
-        for key in "ofn":
+        screen.sees("› Review", "0 of 12 reviewed", "S override")
+        for key in "SFN":
             screen.opens_box(key, "enter give")
             screen.closes_box()
         screen.types("a", "1 of 12 reviewed")
@@ -138,12 +137,12 @@ def test_graded_submissions_are_a_table_with_cards_and_an_export(tmp_path: Path)
         screen.closes_box()
         screen.opens_box("c", "✓ shown", "esc done")
         screen.closes_box()
-        screen.types("v", "› Review", "0 of 3 reviewed", "o mark")
-        screen.opens_box("o", "enter give")
+        screen.types("v", "› Review", "0 of 3 reviewed", "S mark")
+        screen.opens_box("S", "enter give")
         screen.closes_box()
         screen.types(ESC, "› Medals    3 reports")
-        screen.types("g", "by agent")
-        screen.types("g", "enter card")
+        screen.types(TAB, "by agent")
+        screen.types(TAB, "enter card")
         screen.opens_box("x", "3 rows as shown")
         screen.types("c", "Saved")
         assert list(tmp_path.glob("*.csv"))

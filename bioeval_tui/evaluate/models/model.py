@@ -14,13 +14,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx2
 import openai
 from openai import AsyncOpenAI, AsyncStream, providers
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.hosts import host_of
 from bioeval_tui.evaluate.http.arrival import Arrivals
 from bioeval_tui.evaluate.http.client import Timeouts, keys_hidden, make_client, proxy_for
 from bioeval_tui.evaluate.job.models import Api
@@ -205,18 +205,6 @@ def provider_url(provider: Provider) -> str:
     if provider == "openai":
         return OPENAI_URL
     return str(_client(provider, None, None, False, httpx2.AsyncClient()).base_url)
-
-
-def host_of(url: str) -> str:
-    """Return `host:port` of a URL: no user, password or path. Raises `UsageError` when it is none."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        parts, port = urlsplit(""), ""
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"not an http or https URL: {clean_line(url.rpartition('@')[2], 200)}")
-    return clean_line(parts.hostname + port, 200)
 
 
 def _client(

@@ -13,8 +13,8 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.hosts import host_of, is_loopback
 from bioeval_tui.evaluate.job.models import Api, EvaluatorConfig, ScorerConfig, TargetConfig
-from bioeval_tui.evaluate.wiring.hosts import host_of, is_loopback
 from bioeval_tui.settings import Provider, Secret, Settings, env_file_hint
 
 OPENAI_URL = "https://api.openai.com/v1"

@@ -69,7 +69,7 @@ async def require_reachable(spec: EngineSpec, settings: Settings) -> None:
 def describe(spec: EngineSpec, settings: Settings) -> str | None:
     """Return how the graph is named before it is opened."""
     if spec.graph == "neo4j" or (spec.graph == "auto" and _neo4j_is_set(settings)):
-        from bioeval_tui.evaluate.wiring.hosts import host_of
+        from bioeval_tui.evaluate.hosts import host_of
 
         return f"Neo4j at {host_of('http://' + settings.neo_uri.partition('://')[2].rpartition('@')[2])}"
     if spec.graph not in CHOICES:

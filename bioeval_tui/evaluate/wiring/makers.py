@@ -14,6 +14,7 @@ from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.plan import Guard, Parts
 from bioeval_tui.evaluate.engine.budget import Rates
 from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.evaluate.hosts import host_of
 from bioeval_tui.evaluate.job.models import EvaluationJob, EvaluatorConfig, ScorerConfig, TextSeed
 from bioeval_tui.evaluate.job.withholding import for_evaluator
 from bioeval_tui.evaluate.prices import FILE_NAME, Price, Prices, load_prices
@@ -27,7 +28,6 @@ from bioeval_tui.evaluate.wiring.endpoints import (
     model_host,
     require_agents_host,
 )
-from bioeval_tui.evaluate.wiring.hosts import host_of
 from bioeval_tui.evaluate.wiring.plugged import PluggedAgent, PluggedEvaluator, PluggedJudge, told_as
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
@@ -113,7 +113,7 @@ class Makers:
             return OpenAIChatAgent(
                 self.agent_url,
                 model=self.model,
-                api_key=self._agent_key(),
+                api_key=self.agent_key(),
                 system_prompt=target.system_prompt or "",
                 object_context_url=target.object_context_url,
                 timeouts=timeouts,
@@ -123,12 +123,9 @@ class Makers:
             )
         from bioeval_tui.evaluate.agents.rest import RestAgent
 
-        key = self._agent_key()
-        if key is not None and self._hands_texts():
-            require_agents_host(self.knowledge_url(), settings, (*self.spec.allow_hosts, self.agent_host()))
         return RestAgent(
             base_url=self.agent_url,
-            api_key=key,
+            api_key=self.agent_key(),
             user=target.user,
             chatbot=target.chatbot,
             model=self.model,
@@ -136,17 +133,20 @@ class Makers:
             timeouts=timeouts,
         )
 
-    def _agent_key(self) -> str | None:
-        """Return the agent's key; the sample agent, which this program starts itself, needs none."""
-        if self.spec.sample_agent:
+    def agent_key(self) -> str | None:
+        """Return the agent's key; the sample agent, which this program starts itself, and plug-ins are given none.
+
+        Raises:
+            UsageError: the key was given for another host than the agent's, or its knowledge service's.
+        """
+        target, allowed = self.job.target, self.spec.allow_hosts
+        if self.spec.sample_agent or target.protocol not in ("rest", "openai"):
             return None
-        return agent_key(
-            self.job.target,
-            self.agent_url,
-            self.settings,
-            self.spec.allow_hosts,
-            url_is_given=self.spec.agent_url_is_given,
-        )
+        given = self.spec.agent_url_is_given
+        key = agent_key(target, self.agent_url, self.settings, allowed, url_is_given=given)
+        if key is not None and target.protocol == "rest" and self._hands_texts():
+            require_agents_host(self.knowledge_url(), self.settings, (*allowed, self.agent_host()))
+        return key
 
     def evaluator(self, condition: Condition, trial: int) -> Evaluator:
         """Return a new evaluator: a script, a person or a model."""

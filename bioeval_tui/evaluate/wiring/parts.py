@@ -17,12 +17,12 @@ from bioeval_tui.evaluate.conversation.plan import Identities, Limits, Parts, Ru
 from bioeval_tui.evaluate.engine.batch import BatchTerms, PreparedRun
 from bioeval_tui.evaluate.engine.processes import sample_agent
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluate.hosts import is_loopback, without_credentials
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.retry import AGENT_RULE, MODEL_RULE
 from bioeval_tui.evaluate.seams import Judge
 from bioeval_tui.evaluate.wiring import graphs
 from bioeval_tui.evaluate.wiring.check_job import check_job, require_job
-from bioeval_tui.evaluate.wiring.hosts import is_loopback, without_credentials
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.settings import Settings, plain_environment
@@ -94,6 +94,7 @@ def assemble(
         )
     if job.evaluator.kind == "human" and not spec.plays:
         raise UsageError("evaluator.kind human needs somebody who types: run it on a terminal, not headless")
+    makers.agent_key()  # refused now, not in the first conversation
     evaluator, judge = makers.evaluator("withheld", 1), makers.judge()
     plan = replace(
         plan,

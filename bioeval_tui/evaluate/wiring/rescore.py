@@ -16,11 +16,11 @@ from bioeval_tui.evaluate.conversation.transcript import for_judge, sent_message
 from bioeval_tui.evaluate.conversation.verdicts import judge_transcript
 from bioeval_tui.evaluate.engine.resume import is_finished
 from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.evaluate.hosts import is_loopback
 from bioeval_tui.evaluate.job.loading import job_from_data
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.models.prompting import find_prompt
 from bioeval_tui.evaluate.seams import Judge
-from bioeval_tui.evaluate.wiring.hosts import is_loopback
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record import events
 from bioeval_tui.record.live import only_here

@@ -254,7 +254,7 @@ def test_without_kaggles_client_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "kaggle", None)
     with pytest.raises(
-        SourceError, match=r"client is not installed: `.* kaggle`, or put stanford-covid-vaccine\.zip"
+        SourceError, match=r"client is not installed: `.*kaggle.*`, or put stanford-covid-vaccine\.zip"
     ):
         KaggleSource().download(CONFIG, tmp_path)
 

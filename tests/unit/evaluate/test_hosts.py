@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.wiring.hosts import host_of, is_loopback, without_credentials
+from bioeval_tui.evaluate.hosts import host_of, is_loopback, without_credentials
 
 
 @pytest.mark.parametrize(
