@@ -437,6 +437,8 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
 
     try:
         overlay = read_overlay(path, as_written=True)
+        if not overlay.events:
+            return None, None
         state = fold_file(path, light=True)
     except RecordingError:
         return None, None

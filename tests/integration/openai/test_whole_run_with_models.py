@@ -126,6 +126,8 @@ def test_prompts_are_identified_and_the_key_is_nowhere(whole_run):
     assert KEY not in recording + done.stdout + done.stderr
 
 
-def test_nothing_is_said_of_the_model_of_an_agent_that_named_none(whole_run):
+def test_a_judge_that_is_the_agents_own_model_is_warned_about(whole_run):
     _, events, _, _ = whole_run
-    assert "the agent's own model" not in " ".join(e["message"] for e in of_kind(events, "warned"))
+    assert "the judge is the agent's own model, gpt-4.1-mini" in " ".join(
+        e["message"] for e in of_kind(events, "warned")
+    )
