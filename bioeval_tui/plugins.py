@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, Protocol
 
+from bioeval_tui import agent_protocols
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.job.models import EvaluationJob, TargetConfig
 from bioeval_tui.evaluate.seams import Agent, Evaluator, Judge, KnowledgeGraph
@@ -21,7 +22,7 @@ from bioeval_tui.text import clean_line
 Group = Literal["agents", "evaluators", "judges", "graphs", "metrics"]
 GROUPS: tuple[Group, ...] = ("agents", "evaluators", "judges", "graphs", "metrics")
 BUILT_IN: Mapping[Group, tuple[str, ...]] = {
-    "agents": ("openai", "rest"),
+    "agents": agent_protocols.names(),
     "evaluators": ("human", "llm", "scripted"),
     "judges": ("llm", "rules"),
     "graphs": ("embedded", "neo4j"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui import plugins
+from bioeval_tui import agent_protocols, plugins
 from bioeval_tui.evaluate.guards import checks
 from bioeval_tui.evaluate.seams import EvaluatorView, Violation
 from bioeval_tui.report.formats.registry import FORMATS
@@ -24,7 +24,12 @@ CONTENTS = ("runs", "gate", "comparison", "medals", "table")
 
 def test_each_recipe_names_its_file_and_its_table() -> None:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## Adding something")[2]
-    for place in ("report/formats/registry.py", "entry points", "evaluate/guards/checks.py"):
+    for place in (
+        "report/formats/registry.py",
+        "agent_protocols.py",
+        "entry points",
+        "evaluate/guards/checks.py",
+    ):
         assert place in page
 
 
@@ -95,6 +100,63 @@ def test_a_part_is_one_file_and_one_entry_point(
     monkeypatch.setattr(plugins, "_entries", lambda wanted: (line,) if wanted == group else ())
     assert [part.name for part in plugins.installed(group)] == ["mine"]
     assert plugins.load(group, "mine")() == "made"
+
+
+A_NEW_PROTOCOL = """
+import sys, time, types
+from bioeval_tui import agent_protocols
+from bioeval_tui.evaluate.seams import Reply
+
+class Echo:  # the file
+    def __init__(self, terms): pass
+    async def open(self): return "echo-1"
+    async def send(self, content): yield Reply(f"You said: {content}", time.monotonic(), time.monotonic())
+    async def observe(self): return None
+    async def seed_history(self, role, content): return True
+    async def aclose(self): pass
+
+module = types.ModuleType("bioeval_tui.evaluate.agents.echo")
+module.make_agent = Echo
+sys.modules[module.__name__] = module
+agent_protocols.PROTOCOLS += (agent_protocols.AgentProtocol("echo", "says it again", "echo:make_agent", tells=()),)  # the line
+from bioeval_tui.cli.main import main
+main()
+"""
+ECHO_JOB = """
+target: {user: ada, chatbot: echo, protocol: %s}
+aspirationalAverage: 1000
+tasks: [{task: Say it again, rules: [{pattern: "you said: remind me"}]}]
+facts: []
+greetings: [Hello]
+evaluator: {kind: scripted, lines: [{say: Remind me}]}
+scorer: {kind: rules}
+"""
+
+
+@pytest.mark.parametrize(
+    ("protocol", "arguments", "says"),
+    [
+        ("echo", ["run", "job.yml", "--headless", "--json"], '"status": "completed"'),
+        ("echo", ["check", "job.yml"], "fine"),
+        ("ecco", ["check", "job.yml"], "there is no protocol `ecco`; known are: echo, openai, rest"),
+    ],
+)
+def test_a_protocol_is_one_file_and_one_line(
+    tmp_path: Path, protocol: str, arguments: list[str], says: str
+) -> None:
+    (tmp_path / "job.yml").write_text(ECHO_JOB % protocol, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", A_NEW_PROTOCOL, *arguments],
+        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+        env={**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path), "PYTHONPATH": str(DOCS.parent), "COLUMNS": "200"},
+    )  # fmt: skip
+    assert says in " ".join((done.stdout + done.stderr).split()), done.stdout + done.stderr
+
+
+def test_every_line_of_the_table_of_protocols_names_a_maker_that_exists() -> None:
+    for protocol in agent_protocols.PROTOCOLS:
+        assert callable(protocol.load())
+    assert len(set(agent_protocols.names())) == len(agent_protocols.PROTOCOLS)
 
 
 def test_a_guard_is_one_function_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

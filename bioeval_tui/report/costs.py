@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bioeval_tui import agent_protocols
 from bioeval_tui.evaluate.prices import FILE_NAME, Price
 from bioeval_tui.record.events import PeerName, TranscriptScored
 from bioeval_tui.record.state import ConversationState, MessageState
@@ -97,7 +98,8 @@ def _of_run(run: LoadedRun, talks: Sequence[ConversationState]) -> dict[PeerName
 
 def _agent(run: LoadedRun, answers: Asked) -> PeerCost:
     target = run.state.job.get("target")
-    if not isinstance(target, dict) or target.get("protocol") != "openai":
+    protocol = agent_protocols.find(str(target.get("protocol"))) if isinstance(target, dict) else None
+    if protocol is None or not protocol.is_model:
         return _unknown("agent", answers, "the agent does not say what it costs")
     host = run.started.hosts[0] if run.started.hosts else ""
     return _priced(run, "agent", answers, [run.started.model], host)

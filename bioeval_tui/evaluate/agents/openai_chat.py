@@ -15,8 +15,9 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from bioeval_tui.evaluate.agents.answers import parse_object
+from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.http.arrival import Arrivals
-from bioeval_tui.evaluate.http.client import Timeouts, make_client
+from bioeval_tui.evaluate.http.client import Timeouts, make_client, timeouts_of
 from bioeval_tui.evaluate.http.failures import connection_error, status_error
 from bioeval_tui.evaluate.job.models import Api
 from bioeval_tui.evaluate.models.answer import ChatAnswer, ToolCall, text_of
@@ -139,6 +140,22 @@ class OpenAIChatAgent:
     async def aclose(self) -> None:
         """Close every connection."""
         await self._chat.aclose()
+
+
+def make_agent(terms: AgentTerms) -> OpenAIChatAgent:
+    """Return an agent for one conversation."""
+    target = terms.target
+    return OpenAIChatAgent(
+        terms.url,
+        model=terms.model,
+        api_key=terms.key,
+        system_prompt=target.system_prompt or "",
+        object_context_url=target.object_context_url,
+        timeouts=timeouts_of(terms.timeout_s),
+        provider=terms.provider,
+        api=target.api,
+        account=terms.account,
+    )
 
 
 def _text(answer: ChatAnswer) -> str:

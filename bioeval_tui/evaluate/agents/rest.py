@@ -19,13 +19,14 @@ import httpx2
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.agents.answers import parse_message, parse_object
+from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.http.arrival import Arrivals
-from bioeval_tui.evaluate.http.client import Timeouts, keys_hidden, make_client
+from bioeval_tui.evaluate.http.client import Timeouts, keys_hidden, make_client, timeouts_of
 from bioeval_tui.evaluate.http.failures import connection_error, status_error
 from bioeval_tui.evaluate.seams import Delta, Generation, Peer, PeerError, Reply, Role
 from bioeval_tui.text import clean, clean_line, clean_value, is_large
 
-__all__ = ["RestAgent", "Timeouts"]
+__all__ = ["RestAgent", "Timeouts", "make_agent"]
 
 _EVENT_STREAM = "text/event-stream"
 _NONE_HERE = frozenset({404, 405, 501})
@@ -220,6 +221,20 @@ class RestAgent:
             elif event.event == "event":
                 yield Generation(clean_value(value))
         raise response.extensions["exchange"].error("ended its stream without the whole answer")
+
+
+def make_agent(terms: AgentTerms) -> RestAgent:
+    """Return an agent for one conversation."""
+    target = terms.target
+    return RestAgent(
+        terms.url,
+        user=target.user,
+        chatbot=target.chatbot,
+        model=terms.model,
+        api_key=terms.key,
+        knowledge_url=terms.knowledge_url,
+        timeouts=timeouts_of(terms.timeout_s),
+    )
 
 
 async def _drain(events: AsyncIterator[object]) -> None:

@@ -355,7 +355,7 @@ def _what_helps(error: PeerError, protocol: str) -> str:
         return "; set BIOEVAL_AGENT_API_KEY to the key that the agent expects"
     elsewhere = error.status in (301, 302, 303, 307, 308, 404, 405, 410, 501)
     if elsewhere or error.unusable or error.received.lstrip().startswith("<"):
-        more = "" if protocol == "openai" else ", without /api/v1"
+        more = ", without /api/v1" if protocol == "rest" else ""
         return f"; give the agent's address with --agent-url, BIOEVAL_AGENT_URL or target.url{more}"
     return ""
 

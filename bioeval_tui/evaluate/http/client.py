@@ -49,6 +49,11 @@ class Timeouts:
     whole: float = 180.0
 
 
+def timeouts_of(whole_s: float | None) -> Timeouts:
+    """Return the usual timeouts, with so long for a whole answer where that is given."""
+    return Timeouts() if whole_s is None else Timeouts(whole=whole_s)
+
+
 class Exchange:
     """One request and its answer as it is read. `response.extensions["exchange"]` has it.
 

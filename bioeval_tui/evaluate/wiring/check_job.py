@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui import plugins
+from bioeval_tui import agent_protocols, plugins
 from bioeval_tui.errors import ExpressionError, JobError, Problem, QueryError, UsageError
 from bioeval_tui.evaluate.assertions.expressions import counts_the_end, parse
 from bioeval_tui.evaluate.graphs import cypher
@@ -207,9 +207,11 @@ def _evaluator_problems(source: _Source) -> list[Problem]:
 
 def _seed_problems(source: _Source) -> list[Problem]:
     """Return the texts for a knowledge service that the agent cannot have."""
-    if source.part("target").get("protocol") != "openai":
+    protocol = agent_protocols.find(str(source.part("target").get("protocol", "rest")))
+    if protocol is None or "texts" in protocol.takes:
         return []
-    message = "a chat endpoint takes no texts; tell it in `target.systemPrompt`, or in a `conversation` seed"
+    where = "in `target.systemPrompt`, or " if "systemPrompt" in protocol.uses else ""
+    message = f"an agent that speaks {protocol.name} takes no texts; tell it {where}in a `conversation` seed"
     return [
         source.problem(("seeds", index, "text"), "", message)
         for index, seed in _items(source.data.get("seeds"))

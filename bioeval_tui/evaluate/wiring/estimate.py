@@ -133,7 +133,7 @@ def _finished(resume: Resumption | None) -> int:
 def _agent(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> RoleEstimate:
     calls = most_agent_calls(plan.job) * held
     host = plan.hosts[0]
-    if plan.job.target.protocol != "openai":
+    if not makers.pays_agent:
         return RoleEstimate(
             "agent", plan.model or "", host, calls, None, "the agent's own cost is not known here"
         )

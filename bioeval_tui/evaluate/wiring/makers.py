@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bioeval_tui import plugins
+from bioeval_tui import agent_protocols, plugins
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.assertions.checker import Checker, GradeMedal, holds_on_nothing
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.plan import Guard, Parts
@@ -56,11 +57,18 @@ class Makers:
         self.spec = spec
         self.settings = settings
         self.model = model or job.target.model or DEFAULT_MODEL
-        self.agent_model = self.model if job.target.protocol == "openai" else model or job.target.model
+        self._protocol = agent_protocols.find(job.target.protocol)
+        """How the agent is spoken to; None where a plug-in does."""
+        self.agent_model = self.model if self.pays_agent else model or job.target.model
         """The model that answers as the agent, None where nobody named it: what a REST agent runs, it alone knows."""
         self.agent_url = (spec.agent_url or job.target.url or settings.agent_url).rstrip("/")
         self.control: Control | None = None
         self._evaluator_chat: ChatModel | None = None
+
+    @property
+    def pays_agent(self) -> bool:
+        """Whether the agent is a model's endpoint, whose tokens this program's user pays for."""
+        return self._protocol is not None and self._protocol.is_model
 
     async def aclose(self) -> None:
         """Close what the run's conversations shared."""
@@ -97,41 +105,23 @@ class Makers:
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""
         target, settings = self.job.target, self.settings
-        if target.protocol not in ("openai", "rest"):
+        if self._protocol is None:
             with told_as("agent", target.protocol):
                 made = plugins.make_agent(
                     target.protocol, target=target, url=self.agent_url, model=self.model
                 )
             return PluggedAgent(made, target.protocol)
-        from bioeval_tui.evaluate.http.client import Timeouts
-
-        timeouts = Timeouts(whole=target.timeout_ms / 1000) if target.timeout_ms else Timeouts()
-        if target.protocol == "openai":
-            from bioeval_tui.evaluate.agents.openai_chat import OpenAIChatAgent
-
-            provider = settings.agent_api_type or "openai"
-            return OpenAIChatAgent(
-                self.agent_url,
-                model=self.model,
-                api_key=self.agent_key(),
-                system_prompt=target.system_prompt or "",
-                object_context_url=target.object_context_url,
-                timeouts=timeouts,
-                provider=provider,
-                api=target.api,
-                account=is_openai(self.agent_url, settings),
-            )
-        from bioeval_tui.evaluate.agents.rest import RestAgent
-
-        return RestAgent(
-            base_url=self.agent_url,
-            api_key=self.agent_key(),
-            user=target.user,
-            chatbot=target.chatbot,
+        terms = AgentTerms(
+            target=target,
+            url=self.agent_url,
             model=self.model,
+            key=self.agent_key(),
             knowledge_url=self.knowledge_url(),
-            timeouts=timeouts,
+            provider=settings.agent_api_type or "openai",
+            account=self._protocol.is_model and is_openai(self.agent_url, settings),
         )
+        made_agent: Agent = self._protocol.load()(terms)
+        return made_agent
 
     def agent_key(self) -> str | None:
         """Return the agent's key; the sample agent, which this program starts itself, and plug-ins are given none.
@@ -140,11 +130,11 @@ class Makers:
             UsageError: the key was given for another host than the agent's, or its knowledge service's.
         """
         target, allowed = self.job.target, self.spec.allow_hosts
-        if self.spec.sample_agent or target.protocol not in ("rest", "openai"):
+        if self.spec.sample_agent or self._protocol is None:
             return None
         given = self.spec.agent_url_is_given
         key = agent_key(target, self.agent_url, self.settings, allowed, url_is_given=given)
-        if key is not None and target.protocol == "rest" and self._hands_texts():
+        if key is not None and "texts" in self._protocol.takes and self._hands_texts():
             require_agents_host(self.knowledge_url(), self.settings, (*allowed, self.agent_host()))
         return key
 
@@ -242,7 +232,7 @@ class Makers:
 
     def agent_host(self) -> str:
         """Return the agent's host as it is named to people."""
-        return host_of(self.agent_url, any_scheme=self.job.target.protocol not in plugins.BUILT_IN["agents"])
+        return host_of(self.agent_url, any_scheme=self._protocol is None)
 
     def _hands_texts(self) -> bool:
         return any(isinstance(seed, TextSeed) for seed in self.job.seeds)
@@ -305,13 +295,13 @@ class Makers:
 
     def agent_price(self, prices: Prices) -> Price | None:
         """Return the price of the agent's model where this program pays for it: a chat endpoint."""
-        return prices.of(self.model, self.agent_host()) if self.job.target.protocol == "openai" else None
+        return prices.of(self.model, self.agent_host()) if self.pays_agent else None
 
     def _need_prices(self, prices: Prices) -> None:
         wanted = [(model, self.model_host("judge")) for model in self.judge_models()]
         if self.job.evaluator.kind == "llm":
             wanted.append((self.evaluator_model(), self.model_host("evaluator")))
-        if self.job.target.protocol == "openai":
+        if self.pays_agent:
             wanted.append((self.model, self.agent_host()))
         unknown = sorted({model for model, host in wanted if prices.of(model, host) is None})
         if unknown:

@@ -55,7 +55,7 @@ def test_a_sound_job_has_none(tmp_path):
         ),
         (
             JOB.replace("chatbot: c", "chatbot: c, protocol: openai") + "seeds: [{text: a paper}]\n",
-            "6:16: seeds[0].text: a chat endpoint takes no texts",
+            "6:16: seeds[0].text: an agent that speaks openai takes no texts",
         ),
     ],
 )

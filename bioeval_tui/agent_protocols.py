@@ -1,0 +1,65 @@
+"""The protocols in which agents are spoken to, a line each: who speaks it, and what it can tell and take.
+
+A job names one in `target.protocol`. A name that is not here is a plug-in's (docs/plugins.md). docs/agents.md has this
+table for people; `tests/test_recipes.py` holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+Tells = Literal["pieces", "tool calls", "tool results", "tokens", "state"]
+Takes = Literal["history", "texts"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProtocol:
+    """One protocol.
+
+    `maker` is `module:function` in `bioeval_tui.evaluate.agents`, called with `AgentTerms` for each conversation and
+    imported only then. `tells` is what can be known of an agent that speaks it, `takes` what it can be given before
+    the greeting. `is_model`: the agent is a model's endpoint, so that its tokens have a price. `uses` are the keys of
+    `target` that only some protocols know.
+    """
+
+    name: str
+    about: str
+    maker: str
+    tells: tuple[Tells, ...]
+    takes: tuple[Takes, ...] = ()
+    is_model: bool = False
+    uses: tuple[str, ...] = ()
+
+    def load(self) -> Callable[[Any], Any]:
+        """Import the maker and return it."""
+        module, _, function = self.maker.partition(":")
+        made: Callable[[Any], Any] = getattr(import_module(f"bioeval_tui.evaluate.agents.{module}"), function)
+        return made
+
+
+PROTOCOLS: tuple[AgentProtocol, ...] = (
+    AgentProtocol(
+        "rest", "the embabel-agent-eval API", "rest:make_agent",
+        tells=("pieces", "tool calls", "tool results", "state"), takes=("texts",),
+        uses=("knowledgeUrl",),
+    ),
+    AgentProtocol(
+        "openai", "chat completions or the Responses API", "openai_chat:make_agent",
+        tells=("pieces", "tool calls", "tokens", "state"), takes=("history",), is_model=True,
+        uses=("api", "objectContextUrl", "systemPrompt"),
+    ),
+)  # fmt: skip
+"""Every built-in protocol, in the order in which people read of them."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the built-in protocols: those that a plug-in cannot take."""
+    return tuple(sorted(protocol.name for protocol in PROTOCOLS))
+
+
+def find(name: str) -> AgentProtocol | None:
+    """Return the built-in protocol of that name, or None: it is a plug-in's, or nobody's."""
+    return next((protocol for protocol in PROTOCOLS if protocol.name == name), None)
