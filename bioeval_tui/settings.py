@@ -82,6 +82,9 @@ class Settings:
     """Longest wait before a request is sent again, whatever Retry-After asks for."""
     data_dir_override: str | None = None
     tasks_dirs: tuple[Path, ...] = ()
+    tasks_data_override: Path | None = None
+    leaderboard: str | None = None
+    """What scores are ranked on: `own`, `published` or a file; None for what fits best. The command line says it."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -174,6 +177,11 @@ class Settings:
         from platformdirs import user_data_path
 
         return user_data_path(APP_NAME, appauthor=False)
+
+    @property
+    def tasks_data_dir(self) -> Path:
+        """Where prepared tasks are kept."""
+        return self.tasks_data_override or self.data_dir / "tasks"
 
     @property
     def runs_dir(self) -> Path:

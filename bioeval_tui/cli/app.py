@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from bioeval_tui.cli.task_options import BOARD, WHERE, settings_for, with_runs
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import clean_line
 
-EXAMPLES = "\b\nExamples:\n  bioeval-tui app\n  bioeval-tui app jobs/ more/job.yml"
+EXAMPLES = "\b\nExamples:\n  bioeval-tui app\n  bioeval-tui app jobs/ more/job.yml\n  bioeval-tui app biomlbench/runs"
 
 
 @click.command("app", epilog=EXAMPLES)
 @click.argument("places", metavar="[FOLDER_OR_JOB]...", nargs=-1, type=click.Path(path_type=Path))
-def app(places: tuple[Path, ...]) -> int:
+@WHERE
+@BOARD
+def app(places: tuple[Path, ...], **given: Any) -> int:
     """Open the terminal application: jobs, live run, runs, benchmarks, medals.
 
-    Job files are looked for in the folders given; without any, here, in data/eval and among the samples.
+    Job files are looked for in the folders given; without any, here, in data/eval and among the samples. A folder of
+    runs, such as the `runs` of a checkout of BioML-bench, opens as a medal table.
     """
-    return open_app(places)
+    return open_app(places, settings_for(given))
 
 
 @click.command("tui", hidden=True)
@@ -28,21 +35,19 @@ def tui(places: tuple[Path, ...]) -> int:
     return open_app(places)
 
 
-def open_app(places: tuple[Path, ...] = ()) -> int:
-    """Open the application on the screen of jobs, and return the exit code.
+def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) -> int:
+    """Open the application on the screen of jobs, or of medals if runs alone are given; return the exit code.
 
     Raises:
         UsageError: there is no terminal, or a place does not exist.
     """
-    from bioeval_tui.text import clean_line
-
     for place in places:
         if not place.exists():
             raise UsageError(f"{clean_line(str(place))} does not exist; give folders or job files")
+    settings, runs, others = with_runs(settings or Settings.from_environment(), places)
     from bioeval_tui.cli.open_screen import show_app
-    from bioeval_tui.settings import Settings
 
-    show_app(Settings.from_environment(), places)
+    show_app(settings, others, runs)
     return ExitCode.OK
 
 

@@ -4,54 +4,29 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval_tui.cli.task_options import BOARD, WHERE, need_file, options, settings_for, with_runs
 from bioeval_tui.consoles import print_json, say
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.report.formats.registry import choose, names
 
 if TYPE_CHECKING:
     from bioeval_tui.grade import GraderPool, Outcome, Registry
+    from bioeval_tui.grade.reports import Loaded
+    from bioeval_tui.grade.runs import Runs
+    from bioeval_tui.settings import Settings
 
 DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
 
 
-def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
-
-
-_where = _options(
-    click.option(
-        "--tasks-dir",
-        "tasks_dirs",
-        multiple=True,
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="A folder of tasks, or a checkout of BioML-bench, besides the tasks that ship; may be given again.",
-    ),
-    click.option(
-        "--data-dir",
-        type=click.Path(file_okay=False, path_type=Path),
-        help="Where prepared data lives, as <folder>/<task>/prepared.",
-    ),
-)
-_board = click.option(
-    "--leaderboard",
-    metavar="own|published|FILE",
-    help="What to rank on: the task's own leaderboard, the published one that ships, or a CSV file with a column score "
-    "[own if it has entries, else published].",
-)
-_limits = _options(
+_limits = options(
     click.option(
         "--time-limit",
         type=click.FloatRange(0, min_open=True),
@@ -72,16 +47,10 @@ _file = click.argument("file", type=click.Path(path_type=Path))
 _task = click.argument("task_id", metavar="TASK")
 
 
-def _registry(options: dict[str, Any]) -> Registry:
+def _registry(given: dict[str, Any]) -> Registry:
     from bioeval_tui.grade import Registry
 
-    board = options.get("leaderboard")
-    if board not in (None, "own", "published"):
-        _need_file(
-            Path(board), "own, published, or a CSV file with the columns teamName, score, submissionDate"
-        )
-        board = str(Path(board).absolute())
-    return Registry(options["tasks_dirs"] or None, options["data_dir"], board)
+    return Registry(given["tasks_dirs"] or None, given["data_dir"], given.get("leaderboard"))
 
 
 def _pool(registry: Registry, options: dict[str, Any], workers: int | None = 1) -> GraderPool:
@@ -89,17 +58,6 @@ def _pool(registry: Registry, options: dict[str, Any], workers: int | None = 1) 
 
     limits = {"time_limit_s": options["time_limit"], "memory_limit_mb": options["memory_limit"]}
     return GraderPool(registry, workers=workers, **limits)
-
-
-def _need_file(path: Path, what: str) -> None:
-    """Say that a file is missing before anything else is looked at."""
-    from bioeval_tui.text import clean_line
-
-    shown = clean_line(str(path), 300)
-    if not path.exists():
-        raise UsageError(f"there is no file {shown}; give {what}")
-    if path.is_dir():
-        raise UsageError(f"{shown} is a folder; give {what}")
 
 
 def _talk(sentence: str) -> None:
@@ -131,8 +89,8 @@ def _ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
 @click.option(
     "--output-dir", type=click.Path(file_okay=False, path_type=Path), help="Where reports go.  [required]"
 )
-@_where
-@_board
+@WHERE
+@BOARD
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes that grade [one a core].")
 @_limits
 @click.option("--scheduler", metavar="URL", help="Grade on a Dask cluster, such as tcp://host:8786.")
@@ -146,7 +104,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: 
     from bioeval_tui.sample.paths import find_list
 
     submissions = find_list(submissions)
-    _need_file(submissions, "a JSONL file with one submission a line")
+    need_file(submissions, "a JSONL file with one submission a line")
     if output_dir is None:
         raise UsageError("say where the reports go: --output-dir DIR")
     from bioeval_tui.grade.batch.run import run_batch
@@ -193,8 +151,8 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: 
 )
 @_file
 @_task
-@_where
-@_board
+@WHERE
+@BOARD
 @_limits
 @_json
 def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
@@ -205,7 +163,7 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int
     from bioeval_tui.sample.paths import find_submission
 
     file = find_submission(file, task_id)
-    _need_file(file, "a CSV or h5ad file")
+    need_file(file, "a CSV or h5ad file")
     registry = _registry(options)
     task_id = registry.entry(task_id).id
     _ready_shipped(registry, [task_id])
@@ -234,7 +192,7 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int
 )
 @_file
 @_task
-@_where
+@WHERE
 @_limits
 @_json
 def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
@@ -245,7 +203,7 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
     from bioeval_tui.sample.paths import find_submission
 
     file = find_submission(file, task_id)
-    _need_file(file, "a CSV or h5ad file")
+    need_file(file, "a CSV or h5ad file")
     registry = _registry(options)
     task_id = registry.entry(task_id).id
     _ready_shipped(registry, [task_id])
@@ -287,8 +245,8 @@ def tasks() -> None:
 
 
 @tasks.command("list", epilog="\b\nExample:\n  bioeval-tui tasks list --domain oncology")
-@_where
-@_board
+@WHERE
+@BOARD
 @click.option("--domain", help="Only this domain.")
 @click.option("--type", "task_type", help="Only this task type.")
 @click.option("--difficulty", help="Only this difficulty.")
@@ -317,8 +275,8 @@ def tasks_list(
 
 @tasks.command("show", epilog="\b\nExample:\n  bioeval-tui tasks show oncology/breast-cancer")
 @_task
-@_where
-@_board
+@WHERE
+@BOARD
 @_json
 def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
     """Show a task: what it is, whether it is prepared, its leaderboard and thresholds, its description."""
@@ -336,8 +294,8 @@ def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
     "leaderboard", epilog="\b\nExample:\n  bioeval-tui tasks leaderboard oncology/breast-cancer --csv"
 )
 @_task
-@_where
-@_board
+@WHERE
+@BOARD
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV: teamName, score, submissionDate.")
 def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
     """Show the leaderboard that TASK is ranked on, best first: where it comes from, and every entry as published."""
@@ -358,7 +316,7 @@ def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
 @click.argument("task_ids", metavar="[TASK]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="All tasks that need no download.")
 @click.option("--force", is_flag=True, help="Prepare again what is ready.")
-@_where
+@WHERE
 @_json
 def tasks_prepare(
     task_ids: tuple[str, ...], everything: bool, force: bool, as_json: bool, **options: Any
@@ -408,7 +366,7 @@ def tasks_prepare(
 
 @tasks.command("check", epilog="\b\nExample:\n  bioeval-tui tasks check --tasks-dir biomlbench")
 @click.argument("task_ids", metavar="[TASK]...", nargs=-1)
-@_where
+@WHERE
 @_json
 def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Load the config and the grader of each task (all, if none is named) and say what is wrong.
@@ -442,8 +400,13 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
 
 @click.command(
     epilog="\b\nExamples:\n  bioeval-tui medals results/\n  bioeval-tui medals results/ --output medals.html"
+    "\n  bioeval-tui medals biomlbench/runs"
 )
-@click.argument("reports", metavar="REPORT...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument(
+    "places", metavar="REPORT_OR_RUNS...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@WHERE
+@BOARD
 @click.option("--json", "as_json", is_flag=True, help="Print a list of reports.")
 @click.option("--table", is_flag=True, help="Print a table even in a terminal.")
 @click.option(
@@ -452,9 +415,17 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
 )  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
 def medals(
-    reports: tuple[Path, ...], as_json: bool, table: bool, kind: str | None, output: Path | None
+    places: tuple[Path, ...],
+    as_json: bool,
+    table: bool,
+    kind: str | None,
+    output: Path | None,
+    **given: Any,
 ) -> int:
     """Show graded reports (of this program, BioML-bench or MLE-bench; files or folders) as a medal table.
+
+    A folder of runs, such as the `runs` of a checkout of BioML-bench, is graded first: its tasks and their data are
+    found by themselves, and what was looked at is said.
 
     In a terminal this opens the medal screen; with --format or --output it writes one HTML file, Markdown, CSV or
     JSON.
@@ -463,7 +434,16 @@ def medals(
     from bioeval_tui.record.masking.current import current
     from bioeval_tui.record.report_reviews import marks_at
 
+    settings, runs, reports = with_runs(settings_for(given), places)
+    on_screen = not (as_json or table or kind or output) and sys.stdout.isatty() and sys.stdin.isatty()
+    if on_screen:
+        from bioeval_tui.cli.open_screen import show_medals
+
+        show_medals(settings, reports, runs)
+        return ExitCode.OK
     found = [(path, load_outcomes(path)) for path in reports]
+    if runs is not None:
+        found.append((places[0], _graded(runs, settings)))
     reviews = [words for path, some in found for words in marks_at(path, some.reports)]
     loaded = current().value([report for _, some in found for report in some.reports])
     failed = current().value([item for _, some in found for item in some.not_graded])
@@ -477,16 +457,37 @@ def medals(
 
         print_json(medals_dicts(loaded, failed))
         return ExitCode.OK
-    if not table and sys.stdout.isatty() and sys.stdin.isatty():
-        from bioeval_tui.cli.open_screen import show_medals
-        from bioeval_tui.settings import Settings
-
-        show_medals(Settings.from_environment(), reports)
-        return ExitCode.OK
     from bioeval_tui.grade.console import medal_table
 
     medal_table(loaded, reviews, failed)
     return ExitCode.OK
+
+
+def _graded(runs: Runs, settings: Settings) -> Loaded:
+    """Grade the submissions of runs, in their order, and say where they were looked for."""
+    from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry
+    from bioeval_tui.grade.console import long_work
+    from bioeval_tui.grade.reports import Loaded
+
+    for line in runs.looked:
+        _talk(line)
+    registry = Registry(settings.tasks_dirs, settings.tasks_data_dir, settings.leaderboard)
+    _ready_shipped(registry, (item.task_id for item in runs.submissions))
+    outcomes: dict[int, Outcome] = {}
+    pairs = [(item.task_id, item.path) for item in runs.submissions]
+    with GraderPool(registry) as pool, long_work("grading", len(pairs)) as advance:
+        for number, outcome in pool.grade_many(pairs):
+            outcomes[number] = outcome
+            advance()
+    ordered = [outcomes[number] for number in sorted(outcomes)]
+    return Loaded(
+        tuple(
+            item.report if isinstance(item, Invalid) else item
+            for item in ordered
+            if not isinstance(item, NotGraded)
+        ),
+        tuple(item for item in ordered if isinstance(item, NotGraded)),
+    )
 
 
 COMMANDS: list[click.Command] = [grade, grade_sample, validate, tasks, medals]

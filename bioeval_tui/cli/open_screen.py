@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.attach import FollowedRun, ReplayedRun
     from bioeval_tui.evaluate.engine.run_view import RunView
     from bioeval_tui.evaluate.engine.spec import EngineSpec
+    from bioeval_tui.grade.runs import Runs
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.app import BioevalApp
     from bioeval_tui.tui.services import Services
@@ -97,13 +98,13 @@ def show_recording(settings: Settings, path: Path, *, speed: float | None = None
     return ExitCode.OK
 
 
-def show_medals(settings: Settings, reports: Sequence[Path]) -> None:
-    """Open the medal table on grading reports (files or folders, several at once)."""
+def show_medals(settings: Settings, reports: Sequence[Path], runs: Runs | None = None) -> None:
+    """Open the medal table on grading reports (files or folders, several at once) and on runs, which it grades."""
     need_terminal("give --table")
     from bioeval_tui.tui.app import BioevalApp
     from bioeval_tui.tui.data.services import AppServices
 
-    services = AppServices(settings, reports=reports)
+    services = AppServices(settings, reports=reports, runs=runs)
     try:
         _run(BioevalApp(services, "medals", on_quit="leave"))
     finally:
@@ -136,15 +137,18 @@ def show_review(settings: Settings, what: Sequence[str], *, reviewer: str = "", 
     return ExitCode.OK
 
 
-def show_app(settings: Settings, places: Sequence[Path] = ()) -> None:
-    """Open the application on the screen of jobs; `places` are folders with job files, or job files."""
+def show_app(settings: Settings, places: Sequence[Path] = (), runs: Runs | None = None) -> None:
+    """Open the application on the screen of jobs, or of medals where there are `runs` alone.
+
+    `places` are folders with job files, or job files.
+    """
     need_terminal("`bioeval-tui --help` lists the commands that print")
     from bioeval_tui.tui.app import BioevalApp
     from bioeval_tui.tui.data.services import AppServices
 
-    services = AppServices(settings, job_places=places)
+    services = AppServices(settings, job_places=places, runs=runs)
     try:
-        _run(BioevalApp(services, "jobs"))
+        _run(BioevalApp(services, "jobs" if places or runs is None else "medals"))
     finally:
         services.close()
 

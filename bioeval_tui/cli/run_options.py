@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval_tui.cli.task_options import board
+
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.spec import RunRequest
 
@@ -70,6 +72,12 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         help="A folder in which medal assertions may look for files, outside the job's own; repeat it for several.",
     ),
+    "leaderboard": click.option(
+        "--leaderboard",
+        metavar="own|published|FILE",
+        callback=lambda context, parameter, value: board(value),
+        help="What medal assertions rank on, see `bioeval-tui grade --help`.",
+    ),
     "concurrency": click.option(
         "--concurrency", type=click.IntRange(1, 1000), help="Most conversations at once [1]."
     ),
@@ -111,7 +119,7 @@ def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:
     from bioeval_tui.sample.paths import find_job
 
     same = ("models", "agent_url", "allow_hosts", "evaluator_model", "graph", "unrestricted_setups", "order", "parallel", "seed", "concurrency",
-            "requests_per_minute", "max_calls", "max_cost")  # fmt: skip
+            "requests_per_minute", "max_calls", "max_cost", "leaderboard")  # fmt: skip
     return RunRequest(
         jobs=tuple(map(find_job, jobs)),
         agent_url_is_given=given["agent_url"] is not None,

@@ -115,3 +115,5 @@ class MedalRow:
     folder: Path | None = None
     """Where its grading report stands, and reviews of it beside; None when it was graded without one."""
     path: Path | None = None
+    lacks_data: bool = False
+    """Whether it was not graded because its task's data is missing; preparing the task may help."""

@@ -105,6 +105,7 @@ TABLE: tuple[Key, ...] = (
     Key("benchmarks", "tab", "card", "description", "Between the table and the description"),
     # Medals
     Key("medals", "C", "stop", "stop", "Stop grading; what is graded by now stays"),
+    Key("medals", "P", "prepare", "prepare", "Get the data of this submission's task, then grade what waits for it"),
     Key("medals", "r", "again", "grade again", "Grade from the start what was stopped"),
     # Lists
     Key(f"{LISTS} medals", "slash", "filter", "filter", "Show rows with these words only"),

@@ -49,6 +49,11 @@ class Services(Protocol):
         """Say whether a batch that was started from here still goes on."""
         ...
 
+    @property
+    def looked(self) -> Sequence[str]:
+        """Where the submissions that this session grades, their tasks and data were looked for, in lines."""
+        ...
+
     def medals(self) -> AsyncIterator[MedalRow | None]:
         """Grade (or read) the reports that this session shows, one by one as they are ready.
 

@@ -270,6 +270,8 @@ class FakeServices:
         found = fold_reviews(self.entries).submissions
         return [found.get(row.file, {}) for row in rows]
 
+    looked: Sequence[str] = ()
+
     async def medals(self) -> AsyncIterator[MedalRow]:
         """Yield the rows that were given."""
         for row in self.rows:

@@ -302,3 +302,37 @@ async def test_grading_is_stopped_what_is_graded_stays_and_it_begins_again() -> 
         await until(pilot, lambda: "✓ all graded" in screen_text(app))
         assert "2 reports" in screen_text(app)
         assert "C " not in screen_text(app).splitlines()[-1]
+
+
+async def test_what_lacks_its_data_is_prepared_and_graded_from_its_row() -> None:
+    """The other rows stay as they are; the key is there only where it helps."""
+    first = sample_rows()[0]
+    waiting = MedalRow(
+        "lab/away",
+        "ada",
+        "away.csv",
+        not_graded="task lab/away is not prepared",
+        path=Path("away.csv"),
+        lacks_data=True,
+    )
+    services = FakeServices(rows=[first, waiting])
+    services.steps = ["getting the data"]
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        assert "P prepare" not in screen_text(app)
+        await pilot.press("down")
+        await until(pilot, lambda: "P prepare" in screen_text(app))
+        assert "its data can be prepared from here" in screen_text(app)
+        await pilot.press("P")
+        await until(pilot, lambda: ("grade", ("lab/away", "away.csv")) in services.asked)
+        await until(pilot, lambda: "not graded 0" in screen_text(app))
+        assert services.asked[0] == ("prepare", "lab/away")
+
+
+async def test_an_empty_table_says_where_submissions_tasks_and_data_were_looked_for() -> None:
+    services = FakeServices(rows=[])
+    services.looked = (
+        "submissions: 0 in 1 run group below ~/biomlbench/runs",
+        "tasks: ~/biomlbench/biomlbench/tasks",
+    )
+    async with opened(None, services=services, start="medals") as (app, _):
+        assert "tasks: ~/biomlbench/biomlbench/tasks" in screen_text(app)

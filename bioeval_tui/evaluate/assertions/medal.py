@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ MEDAL_ORDER = ("bronze", "silver", "gold")
 class Grading:
     """The registry and a pool of workers, made when first used. Its methods block; call them from a thread."""
 
-    def __init__(self, settings: Settings, workers: int = 1) -> None:
+    def __init__(self, settings: Settings, workers: int | None = 1) -> None:
         self._settings = settings
         self._workers = workers
         self._lock = threading.Lock()
@@ -41,25 +41,44 @@ class Grading:
 
         with self._lock:
             if self._registry is None:
-                self._registry = Registry(self._settings.tasks_dirs, self._settings.data_dir / "tasks")
+                settings = self._settings
+                self._registry = Registry(settings.tasks_dirs, settings.tasks_data_dir, settings.leaderboard)
             return self._registry
 
     def grade(self, path: Path | None, task_id: str) -> Outcome:
         """Prepare the task if it is shipped and not ready, then grade one file."""
         return self._ready_pool(task_id).grade(path, task_id)
 
+    def grade_many(self, submissions: Sequence[tuple[str, Path | None]]) -> Iterator[tuple[int, Outcome]]:
+        """Yield each submission's position and outcome as they finish; shipped tasks are prepared first."""
+        for task_id in dict.fromkeys(task_id for task_id, _ in submissions):
+            with contextlib.suppress(BioevalError):  # grading says it of each submission
+                self._ready_pool(task_id)
+        yield from self._pool_of(self.registry()).grade_many(submissions)
+
+    def lacks_data(self, task_id: str) -> bool:
+        """Say whether the task is known and its data is not there, so that preparing it may help."""
+        try:
+            return not self.registry().get_task(task_id).answers.is_file()
+        except BioevalError:
+            return False
+
     def examine(self, path: Path, task_id: str) -> tuple[Outcome, list[Problem]]:
         """Do as `grade` does, and return everything that is wrong with the file beside the outcome."""
         return self._ready_pool(task_id).examine(path, task_id)
 
     def _ready_pool(self, task_id: str) -> GraderPool:
-        from bioeval_tui.grade.batch.pool import GraderPool
         from bioeval_tui.grade.tasks.prepare import prepare_task
 
         registry = self.registry()
         task = registry.get_task(task_id)
         if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
             prepare_task(task)
+        return self._pool_of(registry)
+
+    def _pool_of(self, registry: Registry) -> GraderPool:
+        from bioeval_tui.grade.batch.pool import GraderPool
+
         with self._lock:
             if self._pool is None:
                 self._pool = GraderPool(registry, workers=self._workers)

@@ -40,6 +40,8 @@ class RunOptions:
     """Hosts that the command line names as ones that a job's keys and transcripts may go to."""
     submissions: tuple[str, ...] = ()
     """Folders outside the job's own in which medal assertions may look for an agent's files."""
+    leaderboard: str | None = None
+    """What medal assertions rank on: `own`, `published` or a file."""
     sample_agent: bool = False
     """Start the sample agent for these runs, and stop it at their end."""
     mode: Literal["job", "rehearsal", "llm"] = "job"
@@ -74,6 +76,7 @@ class RunOptions:
 RECORDED = (
     "agent_url", "sample_agent", "evaluator_model", "judge_model", "order", "parallel", "concurrency",
     "requests_per_minute", "graph", "keep_prompts", "submissions",
+    "leaderboard",
 )  # fmt: skip
 
 

@@ -202,7 +202,8 @@ class Makers:
         """Return what grades a file for a medal assertion."""
         from bioeval_tui.evaluate.assertions.medal import medal_grader
 
-        return medal_grader(self.settings, self.job_dir, tuple(map(Path, self.spec.submissions)))
+        settings = replace(self.settings, leaderboard=self.spec.leaderboard)
+        return medal_grader(settings, self.job_dir, tuple(map(Path, self.spec.submissions)))
 
     def hosts(self) -> tuple[str, ...]:
         """Return every host that will receive transcripts, or texts that the job hands to the agent."""

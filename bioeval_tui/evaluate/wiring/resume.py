@@ -74,6 +74,7 @@ def resume_spec(
         allow_hosts=allow_hosts,
         submissions=tuple(str(folder.absolute()) for folder in submissions)
         or (() if imported else before.submissions),
+        leaderboard=None if imported else before.leaderboard,
         sample_agent=sample_agent,
         conditions=started.conditions,
         trials=trials,

@@ -108,7 +108,7 @@ class Benchmarks:
         command = program_command("tasks", "prepare", "--json")
         for folder in self._settings.tasks_dirs:
             command += ["--tasks-dir", str(folder)]
-        return [*command, "--data-dir", str(self._settings.data_dir / "tasks"), "--", task_id]
+        return [*command, "--data-dir", str(self._settings.tasks_data_dir), "--", task_id]
 
     def examine(self, task_id: str, file: str) -> Examined:
         """Say everything that is wrong with a file."""

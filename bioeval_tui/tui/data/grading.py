@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError, InputError
 from bioeval_tui.evaluate.assertions.medal import Grading
+from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.grade.paths import extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.report_reviews import reports_folder
@@ -17,7 +19,7 @@ from bioeval_tui.text import clean_line
 from bioeval_tui.tui.items import MedalRow
 
 if TYPE_CHECKING:
-    from bioeval_tui.grade.outcomes import NotGraded
+    from bioeval_tui.grade.outcomes import Outcome
     from bioeval_tui.grade.reports import Loaded
 
 WATCH_S = 1.0
@@ -25,12 +27,35 @@ Written = tuple[tuple[str, int, int], ...]
 """Names of files with the time of their last change in ns, and their size in bytes."""
 
 
+async def all_rows(
+    grading: Grading, submissions: Sequence[tuple[str, Path | None]], reports: Sequence[Path]
+) -> AsyncIterator[MedalRow | None]:
+    """Grade these submissions, then read these reports and follow them; see `grade_rows` and `report_rows`."""
+    async with aclosing(grade_rows(grading, submissions)) as rows:
+        async for row in rows:
+            yield row
+    if reports:
+        async for found in report_rows(grading, reports):
+            yield found
+
+
 async def grade_rows(
     grading: Grading, submissions: Sequence[tuple[str, Path | None]]
-) -> AsyncIterator[MedalRow]:
-    """Grade submissions one by one; yield each row as it is ready."""
-    for task_id, path in submissions:
-        yield await asyncio.to_thread(grade_row, grading, task_id, path)
+) -> AsyncGenerator[MedalRow]:
+    """Grade submissions; yield each row as it is ready, in any order. Closing the iterator ends the workers.
+
+    Raises:
+        NotMeasuredError: no grading worker can be started.
+    """
+    outcomes = grading.grade_many(submissions)
+    try:
+        while (found := await asyncio.to_thread(next, outcomes, None)) is not None:
+            number, outcome = found
+            task_id, path = submissions[number]
+            yield await asyncio.to_thread(_outcome_row, grading, task_id, path, outcome)
+    except (asyncio.CancelledError, GeneratorExit):
+        grading.close()
+        raise
 
 
 async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[MedalRow | None]:
@@ -149,16 +174,20 @@ def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folde
 
 def grade_row(grading: Grading, task_id: str, path: Path | None) -> MedalRow:
     """Grade one file; whatever goes wrong is in the row."""
-    from bioeval_tui.grade.outcomes import Invalid, NotGraded
-
-    agent = clean_line(extract_agent_from_submission_path(str(path)), 80)
-    shown = clean_line(str(path))
     try:
         outcome = grading.grade(path, task_id)
     except BioevalError as error:
-        return MedalRow(task_id, agent, shown, not_graded=clean_line(str(error)))
+        outcome = NotGraded(task_id, str(path), str(error))
+    return _outcome_row(grading, task_id, path, outcome)
+
+
+def _outcome_row(grading: Grading, task_id: str, path: Path | None, outcome: Outcome) -> MedalRow:
+    agent = clean_line(extract_agent_from_submission_path(str(path)), 80)
+    shown = clean_line(str(path))
     if isinstance(outcome, NotGraded):
-        return MedalRow(task_id, agent, shown, not_graded=clean_line(outcome.reason))
+        lacks_data = grading.lacks_data(task_id)
+        reason = clean_line(outcome.reason)
+        return MedalRow(task_id, agent, shown, not_graded=reason, path=path, lacks_data=lacks_data)
     report = outcome.report if isinstance(outcome, Invalid) else outcome
     board, domain = grading.leaderboard(report.task_id), grading.domain(report.task_id)
     return MedalRow(report.task_id, agent, shown, report, leaderboard=board, domain=domain, path=path)

@@ -69,6 +69,9 @@ class ReadOnlyServices:
         """No machine-learning tasks."""
         return ()
 
+    looked: Sequence[str] = ()
+    """Nothing is looked for."""
+
     async def medals(self) -> AsyncIterator[MedalRow | None]:
         """No submissions: they would be graded here."""
         none: tuple[MedalRow, ...] = ()

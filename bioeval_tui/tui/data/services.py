@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.attach import FollowedRun
     from bioeval_tui.evaluate.engine.run_view import RunView
     from bioeval_tui.evaluate.engine.spec import EngineSpec, RunRequest
+    from bioeval_tui.grade.runs import Runs
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
     from bioeval_tui.report.compared import RunComparison, RunSummary
     from bioeval_tui.settings import Settings
@@ -65,13 +66,20 @@ class AppServices:
         reports: Sequence[Path] = (),
         job_places: Sequence[Path] = (),
         reviewer: str = "",
+        runs: Runs | None = None,
         *,
         writes: bool = True,
     ) -> None:
         """With `writes` unset the list of runs is kept in memory alone."""
         self._writes = writes
         self._settings = settings
+        if runs is not None:
+            submissions = [
+                (item.task_id, Path(item.path) if item.path else None) for item in runs.submissions
+            ]
         self._submissions = submissions
+        self.looked: tuple[str, ...] = () if runs is None else runs.looked
+        """Where the runs, their tasks and data were looked for."""
         self._reports = reports
         self._reviewer = reviewer
         self._job_places = job_places
@@ -84,7 +92,7 @@ class AppServices:
     def _grading(self) -> Grading:
         from bioeval_tui.evaluate.assertions.medal import Grading
 
-        return Grading(self._settings)
+        return Grading(self._settings, None if self._submissions else 1)
 
     @_Part
     def _jobs(self) -> JobList:
@@ -134,6 +142,7 @@ class AppServices:
             kept = (
                 "allow_hosts",
                 "submissions",
+                "leaderboard",
                 "graph",
                 "unrestricted_setups",
                 "seed",
@@ -252,11 +261,10 @@ class AppServices:
 
     def medals(self) -> AsyncIterator[MedalRow | None]:
         """Give the session's reports as they are written, or grade its submissions one by one; the samples by default."""
-        from bioeval_tui.tui.data.grading import grade_rows, report_rows
+        from bioeval_tui.tui.data.grading import all_rows
 
-        if self._reports:
-            return report_rows(self._grading, self._reports)
-        return grade_rows(self._grading, self._submissions or sample_list())
+        submissions = self._submissions or ([] if self._reports else sample_list())
+        return all_rows(self._grading, submissions, self._reports)
 
     # Reviews
 

@@ -25,7 +25,8 @@ def card(row: MedalRow, width: int) -> list[Line]:
     lines: list[Line] = [[MEDALS[place]], [Cell(name, "strong")], []]
     report = row.report
     if report is None:
-        return [*lines, [Cell("not graded: ", "warn"), Cell(row.not_graded or "no reason is known")]]
+        lines.append([Cell("not graded: ", "warn"), Cell(row.not_graded or "no reason is known")])
+        return [*lines, [], [Cell("its data can be prepared from here", "busy")]] if row.lacks_data else lines
     extra = report.extra
     if place == "invalid":
         why = (extra.error if extra else None) or _why_invalid(report)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import aclosing
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.binding import BindingType
@@ -42,6 +43,7 @@ from bioeval_tui.tui.shared.list_table_widget import ListTable, TableHead
 from bioeval_tui.tui.shared.listing_view import Sorting
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions
@@ -314,14 +316,16 @@ class MedalsScreen(BaseScreen):
         self.query_one("#notice", Static).update(self._notice())
 
     def _notice(self) -> Content:
+        looked = [("\n\n" + "\n".join(self.bioeval.services.looked), "$quiet")]
         if not self._done:
-            return Content.styled("Waiting for the first graded submission…", "bold")
+            return Content.assemble(("Waiting for the first graded submission…", "bold"), *looked)
         if self.is_stopped:
             return Content.styled("Grading was stopped before the first submission was done", "bold")
         return Content.assemble(
             ("Nothing is graded yet\n\n", "bold"),
             ("bioeval-tui grade SUBMISSIONS.jsonl --output-dir DIR grades files;\n", "$quiet"),
             ("bioeval-tui medals REPORT.json shows what was graded before.", "$quiet"),
+            *looked,
         )
 
     def on_resize(self) -> None:
@@ -361,6 +365,9 @@ class MedalsScreen(BaseScreen):
         if action == "validate":
             entry = self.looked_at
             return not self.grouped and entry is not None and entry.standing == "invalid"
+        if action == "prepare":
+            entry = self.looked_at
+            return not self.grouped and self._done and entry is not None and entry.row.lacks_data
         return True
 
     # Looking around
@@ -528,6 +535,36 @@ class MedalsScreen(BaseScreen):
         """Say everything that is wrong with the file of this row."""
         if self.looked_at is not None:
             examine(self.bioeval, self.looked_at.row)
+
+    def action_prepare(self) -> None:
+        """Prepare the task of this row, telling what goes on, then grade its submissions."""
+        if self.looked_at is None:
+            return
+        task_id, services = self.looked_at.row.task_id, self.bioeval.services
+        waiting = [
+            e.row for e in self.table.entries if e.row.task_id == task_id and e.standing == "not_graded"
+        ]
+
+        async def work(tell: Tell) -> dict[int, MedalRow]:
+            async with aclosing(cast("AsyncGenerator[str]", services.prepare(task_id))) as told:
+                async for sentence in told:
+                    tell(sentence)
+            tell(f"grading {plural(len(waiting), 'submission')}")
+            return {id(row): await services.grade(task_id, str(row.path)) for row in waiting if row.path}
+
+        self.app.push_screen(WorkDialog(f"Preparing {task_id}", work), self._prepared)
+
+    def _prepared(self, graded: dict[int, MedalRow] | None) -> None:
+        """Put the rows that were graded now in the places of those that were not."""
+        if not graded:
+            return
+        before, self.table = self.table, MedalTable()
+        self.table.sorting, self.table.filter = before.sorting, before.filter
+        for entry in before.entries:
+            self.table.add(graded.get(id(entry.row), entry.row))
+        self.looked_at = None
+        self.redraw()
+        self.refresh_bindings()
 
     async def action_back(self) -> None:
         """Clear the filter, then go from agents to submissions, then back."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -273,3 +274,46 @@ def test_what_was_not_graded_is_counted_in_every_form(tasks, run: Any, tmp_path:
     assert run("medals", tmp_path / "out", "--format", "csv").stdout.rstrip().endswith("not graded")
     listed = json.loads(run("medals", tmp_path / "out", "--json").stdout)
     assert [item.get("not_graded", "")[:30] for item in listed] == ["", "", "no task has the id `lab/unknow"]
+
+
+def test_medals_of_a_checkouts_runs_need_no_other_argument(
+    tasks, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a new user has it: tasks inside the checkout, data in the published cache, a list with absolute paths."""
+    monkeypatch.delenv("BIOEVAL_TASKS_DIR")
+    checkout = tmp_path / "biomlbench"
+    tasks.add("lab/numbers")
+    tasks.add("lab/away")
+    shutil.move(tasks.root, checkout / "biomlbench" / "tasks")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shutil.move(tasks.data, tmp_path / "cache" / "bioml-bench" / "data")
+    shutil.rmtree(tmp_path / "cache" / "bioml-bench" / "data" / "lab" / "away")
+    group = checkout / "runs" / "2025-07-01T10-00-00-GMT_run-group_careful"
+    group.mkdir(parents=True)
+    file = tasks.submit("id,y\na,1\nb,2\nc,3\n")
+    lines = [{"task_id": task, "submission_path": str(file)} for task in ("lab/numbers", "lab/away")]
+    (group / "submission.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = run("medals", checkout / "runs", "--json")
+    first, second = json.loads(done.stdout)
+    assert (first["gold_medal"], first["score"]) == (True, 0.0)
+    assert "not prepared" in second["not_graded"]
+    assert "cache/bioml-bench/data has 1 of 2 tasks, taken" in done.stderr
+    assert "biomlbench/tasks" in done.stderr
+
+
+def test_medals_rank_on_the_leaderboard_that_is_forced(tasks, run: Any, tmp_path: Path) -> None:
+    tasks.add("lab/numbers")
+    group = tmp_path / "runs" / "2025-07-01T10-00-00-GMT_run-group_careful"
+    group.mkdir(parents=True)
+    file = tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n")
+    line = {"task_id": "lab/numbers", "submission_path": str(file)}
+    (group / "submission.jsonl").write_text(json.dumps(line) + "\n")
+    board = tmp_path / "board.csv"
+    board.write_text("teamName,score,submissionDate\na,0.9,2025\nb,1.0,2025\n")
+    where = ("--tasks-dir", tasks.root, "--data-dir", tasks.data)
+    own = json.loads(run("medals", tmp_path / "runs", "--json", *where).stdout)[0]
+    other = json.loads(run("medals", tmp_path / "runs", "--json", *where, "--leaderboard", board).stdout)[0]
+    assert (own["leaderboard_size"], other["leaderboard_size"]) == (11, 2)
+    assert other["gold_medal"]
+    with pytest.raises(UsageError, match="there is no file"):
+        run("medals", tmp_path / "runs", "--leaderboard", tmp_path / "none.csv")

@@ -54,14 +54,14 @@ class HandingIn(RestAgentServer):
         return await super()._message(request)
 
 
-async def run(folder: Path, tasks: Any, text: str, leave: Callable[[int], None]) -> WholeRun:
+async def run(folder: Path, tasks: Any, text: str, leave: Callable[[int], None], **options: Any) -> WholeRun:
     tasks.data = folder / "data" / "tasks"
     grader = {"metric": "mean_absolute_error", "target": "y"}
     tasks.add(grader=grader, config={"awards_medals": True})
     (folder / "out").mkdir()
     async with HandingIn(answer_s=0, leave=leave) as agent:
         settings = {"tasks_dirs": (tasks.root,)}
-        return await hold(text, folder, settings=settings, agent_url=agent.url, graph="none")
+        return await hold(text, folder, settings=settings, agent_url=agent.url, graph="none", **options)
 
 
 async def test_the_file_that_the_agent_left_is_graded_and_its_report_kept(tasks: Any, tmp_path: Path) -> None:
@@ -94,6 +94,21 @@ async def test_the_file_that_the_agent_left_is_graded_and_its_report_kept(tasks:
     warnings = " ".join(done.result["warnings"])
     assert "holds before the greeting: MedalAssertion: silver on lab/numbers" in warnings
     assert not done.result["clean"], "the second conversation began with the first one's file"
+
+
+async def test_medal_assertions_rank_on_the_leaderboard_that_the_run_names(
+    tasks: Any, tmp_path: Path
+) -> None:
+    board = tmp_path / "board.csv"
+    board.write_text("teamName,score,submissionDate\na,0.5,2025\nb,1.0,2025\n")
+    file = tmp_path / "out" / "predictions.csv"
+    medal = "  - {medal: gold, task: lab/numbers, submission: out/predictions.csv}\n"
+    done = await run(
+        tmp_path, tasks, JOB + medal, lambda times: file.write_text(NEAR) and None, leaderboard=str(board)
+    )
+    (checked,) = done.result["conditions"]["supplied"]["assertions"]
+    assert checked["status"] == "passed"
+    assert done.of("submission_graded", "supplied")[0].report["leaderboard_size"] == 2
 
 
 async def test_a_file_cleared_away_by_the_agent_is_clean_and_a_task_nobody_has_is_not_measured(

@@ -23,7 +23,7 @@ GOLDEN = Path(__file__).parents[3] / "golden" / "demo-run.jsonl"
 RUN = "20261120-210356-44c7"
 GIVEN = {
     "runs", "open_recording", "compare", "jobs", "benchmarks", "medals", "preferences", "keep", "batch_goes_on",
-    "reviewer", "review_queue", "reviewed",
+    "reviewer", "review_queue", "reviewed", "looked",
 }  # fmt: skip
 
 

@@ -1,0 +1,100 @@
+"""Options of the commands that need machine-learning tasks: where they and their data are, what to rank on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.runs import Runs
+
+
+def options(*several: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return several options as one decorator; help lists them in this order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(several):
+            command = option(command)
+        return command
+
+    return add
+
+
+WHERE = options(
+    click.option(
+        "--tasks-dir",
+        "tasks_dirs",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="A folder of tasks, or a checkout of BioML-bench, besides the tasks that ship; may be given again.",
+    ),
+    click.option(
+        "--data-dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Where prepared data lives, as <folder>/<task>/prepared.",
+    ),
+)
+BOARD = click.option(
+    "--leaderboard",
+    metavar="own|published|FILE",
+    callback=lambda context, parameter, value: board(value),
+    help="What to rank on: the task's own leaderboard, the published one that ships, or a CSV file with a column score "
+    "[own if it has entries, else published].",
+)
+
+
+def board(value: str | None) -> str | None:
+    """Return the leaderboard that was chosen: `own`, `published`, or the absolute path of a file; None for none.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    if value in (None, "own", "published"):
+        return value
+    need_file(Path(value), "own, published, or a CSV file with the columns teamName, score, submissionDate")
+    return str(Path(value).absolute())
+
+
+def need_file(path: Path, what: str) -> None:
+    """Say that a file is missing before anything else is looked at.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    shown = clean_line(str(path), 300)
+    if not path.exists():
+        raise UsageError(f"there is no file {shown}; give {what}")
+    if path.is_dir():
+        raise UsageError(f"{shown} is a folder; give {what}")
+
+
+def settings_for(given: Mapping[str, Any]) -> Settings:
+    """Return the environment's settings with what `WHERE` and `BOARD` say."""
+    settings = Settings.from_environment()
+    data_dir: Path | None = given["data_dir"]
+    return replace(
+        settings,
+        tasks_dirs=given["tasks_dirs"] or settings.tasks_dirs,
+        tasks_data_override=data_dir.expanduser().absolute() if data_dir else None,
+        leaderboard=given["leaderboard"],
+    )
+
+
+def with_runs(settings: Settings, places: Sequence[Path]) -> tuple[Settings, Runs | None, tuple[Path, ...]]:
+    """Return the runs of agents among these places, settings with their tasks and data, and the other places."""
+    from bioeval_tui.grade.runs import find_runs, is_runs  # pydantic and yaml: only where a folder is given
+
+    folders = [place for place in places if is_runs(place)]
+    if not folders:
+        return settings, None, tuple(places)
+    runs = find_runs(folders, settings.tasks_dirs, settings.tasks_data_override, settings.data_dir / "tasks")
+    found = replace(settings, tasks_dirs=runs.tasks_dirs, tasks_data_override=runs.data_dir)
+    return found, runs, tuple(place for place in places if place not in folders)
