@@ -141,9 +141,10 @@ class Evaluation:
         return self
 
     def why(self) -> str:
-        """Return the scores with their reasons, and where to look on."""
+        """Return what each run found, the scores with their reasons, and where to look on."""
         lines = []
         for run in self.runs:
+            lines.append(f"  {_name(run)}: {run['conclusion']['sentence']}")
             for name in run["conditions"]:
                 for talk in _trials(run, name):
                     reason = f" ({talk['reason']})" if talk["reason"] else ""

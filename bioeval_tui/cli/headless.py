@@ -26,6 +26,7 @@ from bioeval_tui.record.outline import fold_file
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import follow
 from bioeval_tui.record.state import RunState, apply, lighten
+from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.gate_run import Gate, print_checks
 from bioeval_tui.report.loading import LoadedRun, from_state
@@ -125,7 +126,9 @@ def _one_or_list(results: Sequence[str]) -> str:
 
 
 def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
-    """Print one row for each run, then the means of each agent and model, never pooled over conditions."""
+    """Print what the batch found, one row for each run, then the means of each agent and model, never pooled over conditions."""
+    if runs:
+        console.print(Text(conclude_batch(runs).sentence, style="bold"), soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     table.add_column("run", no_wrap=True, min_width=20)
     for title in ("job", "model"):

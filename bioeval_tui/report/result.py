@@ -14,6 +14,7 @@ from bioeval_tui import score
 from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report import rows
+from bioeval_tui.report.conclusion import Outcome, conclude
 from bioeval_tui.report.costs import cost_dict, spent
 from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.loading import LoadedRun
@@ -172,9 +173,19 @@ class ConditionResult(BaseModel):
     """Each trial by itself, in order."""
 
 
+class ConclusionResult(_Part):
+    """What the run found, by rules."""
+
+    outcome: Outcome
+    """A stable code for what kind of finding it is."""
+    sentence: str
+
+
 class RunResult(_Part):
     """One run: one job, held with one agent and model."""
 
+    conclusion: ConclusionResult
+    """What the run found, in one sentence."""
     run_id: str | None
     batch_id: str | None
     """The first run of the command that started several at once."""
@@ -227,7 +238,9 @@ def result_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
     started, ended = state.started, state.ended
     scores = state.scores()
     talks = list(state.conversations.values())
+    found = conclude(state)
     result = RunResult(
+        conclusion=ConclusionResult(outcome=found.outcome, sentence=found.sentence),
         run_id=started.run_id if started else None,
         batch_id=started.batch_id if started else None,
         job=started.job_name if started else None,

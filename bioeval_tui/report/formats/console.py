@@ -10,6 +10,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.evaluate.prices import Prices
 from bioeval_tui.record import events
 from bioeval_tui.record.state import Change, ConversationState, RunState
+from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.judged_again import words
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.summary import summarise_runs
@@ -78,7 +79,7 @@ def _line(event: events.RunEvent) -> str | None:
 
 
 def print_score_card(state: RunState, console: Console, prices: Prices | None = None) -> None:
-    """Print both conditions' scores first, then their mean, then what they were made of, and what they cost.
+    """Print what was found, both conditions' scores, their mean, what they were made of, and what they cost.
 
     Of several trials the figures over all are printed, then the first one's parts. Without `prices` those that
     are shipped hold.
@@ -87,7 +88,8 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
     if started is None:
         console.print("The run never started.", markup=False)
         return
-    console.print(Text(score_line(state), style="bold"))
+    console.print(Text(conclude(state).sentence, style="bold"), soft_wrap=True)
+    console.print(Text(score_line(state)))
     rehearsal = "rehearsal · " if started.rehearsal else ""
     console.print(
         Text(

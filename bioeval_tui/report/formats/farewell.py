@@ -12,6 +12,7 @@ from bioeval_tui.errors import BioevalError, ExitCode
 from bioeval_tui.record.live import is_live
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.formats.console import score_line
 from bioeval_tui.report.words import why_no_score
 
@@ -51,10 +52,10 @@ def _code_of(state: RunState) -> ExitCode:
 
 def _how_it_ended(state: RunState, code: ExitCode, *, live: bool) -> list[str]:
     if live:
-        return ["the run goes on without this screen"]
+        return ["the run continues without this screen"]
     if code == ExitCode.INTERRUPTED:
         return ["the run was cut short; its engine and every server that it had started have ended"]
-    lines = [score_line(state)]
+    lines = [conclude(state).sentence, score_line(state)]
     if code == ExitCode.NOT_MEASURED:
         talks = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]
         reasons = dict.fromkeys(why_no_score(talk) for talk in talks)

@@ -92,7 +92,7 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
         ]
         lines += ["", *table(["", "job", "facts", "rule", "bar", "value", ""], rows)]
     lines += ["", f"{escape(result.counted.words)}.", ""]
-    rows = []
+    rows, sentences = [], []
     for run in runs:
         page = page_of(run)
         conditions = [
@@ -103,8 +103,10 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
         cost = escape(words.cost_words(page.summary.spent))
         mean = composite.NEEDS_BOTH if run.state.only_condition else words.number(page.mean)
         rows.append([escape(job), *conditions, mean, cost, escape(run.run_id)])
+        sentences.append((job, page.conclusion.sentence))
     head = ["job", "facts withheld", "facts supplied", "mean (published formula)", "cost", "run"]
     lines += table(head, rows)
+    lines += ["", *(f"- {escape(name)}: {escape(sentence)}" for name, sentence in sentences)]
     return "\n".join([*lines, ""])
 
 
@@ -127,6 +129,8 @@ def _page(page: Page) -> list[str]:
     heads = [f"facts {c.condition} **{words.number(c.score.mean)}**" for c in page.summary.conditions]
     lines = [
         f"# {escape(started.job_name)}",
+        "",
+        f"**{escape(page.conclusion.sentence)}**",
         "",
         " · ".join([*heads, f"mean (published formula) **{words.number(page.mean)}**"]),
         "",

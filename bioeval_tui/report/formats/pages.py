@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bioeval_tui import score
 from bioeval_tui.report import view
+from bioeval_tui.report.conclusion import Conclusion, conclude
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rows import target_ms
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
@@ -24,6 +25,8 @@ class Page:
     mean: float | None
     no_mean: str
     """Why there is no mean, in a sentence; empty where there is one."""
+    conclusion: Conclusion
+    """What the run found, in one sentence."""
     lead: str
     status: str
     duration_s: float
@@ -52,6 +55,7 @@ def page_of(run: LoadedRun, target: float = view.TARGET) -> Page:
         trials=tuple(view.trial_view(run, trial, target) for trial in run.trials),
         mean=mean,
         no_mean="" if mean is not None else why_no_mean(run.state),
+        conclusion=conclude(run.state),
         lead=lead(run, summary),
         status=ended.status if ended else "interrupted",
         duration_s=max(0.0, (until - started.at).total_seconds()),

@@ -14,6 +14,7 @@ from textual.widgets import Digits, Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report import rows
+from bioeval_tui.report.gains import gains
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view, score_parts_view
@@ -58,6 +59,7 @@ class ScoreCard(Dialog[Evidence]):
     ScoreCard {
         & > .dialog--box { width: 100%; max-width: 132; height: auto; max-height: 100%; }
         & .card--line { height: auto; }
+        & #conclusion { height: auto; text-style: bold; margin-top: 1; }
         & #headline { height: 4; margin-top: 1; }
         & .card--score { width: 20; height: 4; }
         & .card--score Digits { width: auto; text-style: bold; }
@@ -101,6 +103,7 @@ class ScoreCard(Dialog[Evidence]):
 
     def compose_body(self) -> Iterable[Widget]:
         """Scores, bars, rows, details."""
+        yield Static(paint(score_card_view.conclusion(self._state)), id="conclusion", markup=False)
         notes = score_card_view.notes(self._state)
         if notes:
             yield Static(
@@ -179,7 +182,7 @@ class ScoreCard(Dialog[Evidence]):
         title = f"what would raise it most ({self._condition})"
         lines = [paint(Cell(title, "quiet"))]
         talk = self._both.get(self._condition)
-        found = score_parts_view.gains(self._state, talk) if talk else []
+        found = gains(self._state, talk) if talk else []
         for gain in found[:5]:
             lines.append(Content.assemble(left(gain.what, width - 8), right(Cell(gain.words, "good"), 8)))
         if not found:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui import score as composite
 from bioeval_tui.report import rows as report_rows
+from bioeval_tui.report import words
+from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import heads_view, panels_view
 from bioeval_tui.tui.live.score_parts_view import score_words
-from bioeval_tui.tui.shared.cells_view import Cell, duration, score, seconds, uplift
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, duration, score, seconds, uplift
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ConditionName, TaskScored
@@ -56,12 +58,22 @@ def subject(state: RunState) -> str:
     return " · ".join(parts)
 
 
+_TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}
+
+
+def conclusion(state: RunState) -> Cell:
+    """Return what the run found, in one sentence."""
+    found = conclude(state)
+    return Cell(found.sentence, _TONES[found.standing])
+
+
 def notes(state: RunState) -> list[Cell]:
     """Return what a reader must know before believing a number."""
     found: list[Cell] = []
     started = state.started
     if started is not None and started.rehearsal:
-        found.append(Cell(f"rehearsal: {started.evaluator} evaluator, {started.judge} judge", "warn"))
+        played = words.who(started.evaluator, "evaluator")
+        found.append(Cell(f"rehearsal: {played}, {words.who(started.judge, 'judge')}", "warn"))
     if not state.clean:
         why = "both conditions did not start from the same state, so no uplift"
         own = state.only_condition or state.clean_unknown
@@ -265,7 +277,7 @@ def as_text(state: RunState, trial: int) -> str:
     """Return the card as plain lines, values separated by tabs."""
     both = list(report_rows.talks(state, trial))
     compared = len(both) > 1
-    lines = [subject(state), *(note.text for note in notes(state))]
+    lines = [conclusion(state).text, subject(state), *(note.text for note in notes(state))]
     lines += [f"{name}\t{value}" for name, value in headline(state, trial)]
     lines += [
         f"mean (published formula)\t{mean(state, trial)}",

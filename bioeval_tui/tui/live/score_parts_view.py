@@ -1,19 +1,14 @@
-"""The composite taken apart for the score card: bars that add up to the score, and what would raise it most.
-
-Everything is computed with `score`, the same formula that scored the run.
-"""
+"""The composite taken apart for the score card: bars that add up to the score."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bioeval_tui import score as composite
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, signed
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, score
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ScorePart
-    from bioeval_tui.record.state import ConversationState, RunState
+    from bioeval_tui.record.state import ConversationState
 
 SIGNS: dict[str, tuple[str, Tone]] = {
     "timing": ("─", "plain"),
@@ -80,62 +75,6 @@ def legend(talk: ConversationState) -> list[Cell]:
         cells.append(Cell("  "))
     cells.append(Cell(f"− penalty {talk.score.penalty:.2f}", "bad" if talk.score.penalty else "quiet"))
     return cells
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """Something that could be better, and by how much the score would rise."""
-
-    what: str
-    by: float
-
-    @property
-    def words(self) -> str:
-        """The gain with its sign."""
-        return signed(self.by)
-
-
-def gains(state: RunState, talk: ConversationState) -> list[Gain]:
-    """Return what would raise a conversation's score, most first, each alone and everything else as it was."""
-    scored = talk.score
-    if scored is None or scored.score is None:
-        return []
-    found: list[Gain] = []
-
-    def weigh(what: str, parts: list[ScorePart], failures: int) -> None:
-        better = composite.compose(parts, failures).score
-        if better is not None and scored.score is not None and better > scored.score:
-            found.append(Gain(what, round(better - scored.score, 2)))
-
-    def instead(name: str, part: ScorePart) -> list[ScorePart]:
-        return [part if old.name == name else old for old in scored.parts]
-
-    results = [(c.weight, c.status == "passed") for c in talk.latest_checks()]
-    for number, check in enumerate(talk.latest_checks()):
-        if check.status == "failed":
-            mended = [*results[:number], (check.weight, True), *results[number + 1 :]]
-            weigh(
-                f"assertion “{check.title}”",
-                instead("assertion", composite.assertion_part(mended)),
-                scored.failures,
-            )
-    tasks = list(talk.verdict.tasks) if talk.verdict and not talk.verdict.error else []
-    for number, task in enumerate(tasks):
-        values = [1.0 if other == number else item.score for other, item in enumerate(tasks)]
-        weigh(
-            f"task “{task.title}” to 1.0",
-            instead("task", composite.task_part(values, len(values))),
-            scored.failures,
-        )
-    perfect = [part.model_copy(update={"value": 1.0}) for part in scored.parts if part.name == "timing"]
-    target = state.job.get("aspirationalAverage", 0)
-    if perfect:
-        weigh(
-            f"answers within {target / 1000:.1f} s on average", instead("timing", perfect[0]), scored.failures
-        )
-    if scored.failures:
-        weigh(f"no failures (now {scored.failures})", list(scored.parts), 0)
-    return sorted(found, key=lambda gain: -gain.by)
 
 
 def score_words(talk: ConversationState | None) -> str:

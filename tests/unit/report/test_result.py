@@ -66,6 +66,7 @@ def field_tables() -> str:
     schema_ = result_schema()
     parts = {"A run (`RunResult`)": schema_}
     for name in (
+        "Conclusion",
         "Condition",
         "Conversation",
         "Message",

@@ -6,6 +6,7 @@ from run_script import scripted_run
 from bioeval_tui import score
 from bioeval_tui.record.events import Warned
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.gains import gains
 from bioeval_tui.tui.live import score_card_view, score_parts_view
 
 
@@ -34,7 +35,7 @@ def test_the_bar_is_as_long_as_the_score(state: RunState, condition: str, width:
 
 def test_each_gain_is_what_the_formula_says(state: RunState) -> None:
     talk = state.conversation("withheld")
-    found = {gain.what: gain.by for gain in score_parts_view.gains(state, talk)}
+    found = {gain.what: gain.by for gain in gains(state, talk)}
     better = score.compose(
         [*talk.score.parts[:2], score.assertion_part([(3, True), (2, True), (1, True)])], 1
     )
@@ -49,7 +50,7 @@ def test_both_scores_come_first_and_the_mean_is_the_published_one(state: RunStat
 
 
 def test_rehearsal_is_said(state: RunState) -> None:
-    assert "rehearsal: scripted evaluator, rules judge" in [
+    assert "rehearsal: evaluator scripted, judge rules" in [
         note.text for note in score_card_view.notes(state)
     ]
 
@@ -102,4 +103,4 @@ def test_an_unmeasured_score_is_a_dash_with_its_reason() -> None:
     assert score_card_view.headline(state, 1)[0] == ("withheld", "–")
     assert score_card_view.mean(state, 1) == "–"
     assert any("judge timed out after 60 s" in note.text for note in score_card_view.notes(state))
-    assert score_parts_view.gains(state, state.conversation("withheld")) == []
+    assert gains(state, state.conversation("withheld")) == []

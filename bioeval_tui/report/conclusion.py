@@ -1,0 +1,427 @@
+"""What a run found, in one sentence: made by rules from recorded facts, never by a model.
+
+It leads the score card, the presentation, what a run without a screen prints, reports and failed tests. What could not be
+measured is said before any score; what the facts changed is said only where both conditions began alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record.events import CONDITIONS
+from bioeval_tui.record.state import ConversationState, RunState
+from bioeval_tui.report import rows, samples
+from bioeval_tui.report.gains import gains
+from bioeval_tui.report.loading import LoadedRun, from_state
+from bioeval_tui.report.numbers import number, signed
+from bioeval_tui.report.statistics.estimates import FEWEST
+from bioeval_tui.report.statistics.paired import Difference, difference, differences
+from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.summary import Summary, summarise_runs
+from bioeval_tui.text import clean_line, plural, shorten
+
+Outcome = Literal[
+    "not_started", "unfinished", "cancelled", "not_run",
+    "agent_unreached", "agent_failed", "timed_out", "evaluator_failed", "judge_failed", "not_measured",
+    "not_clean", "clean_unknown",
+    "facts_help", "facts_hurt", "no_difference", "perfect", "too_few", "facts_not_given", "no_facts", "one_condition",
+    "medal", "no_medal", "invalid", "not_graded",
+    "winner", "no_winner", "one_model",
+]  # fmt: skip
+Standing = Literal["good", "bad", "unsure", "plain"]
+
+_STANDINGS: dict[Outcome, Standing] = {
+    **dict.fromkeys(("facts_help", "perfect", "medal", "winner"), "good"),
+    **dict.fromkeys(("agent_unreached", "agent_failed", "timed_out", "facts_hurt", "invalid"), "bad"),
+    **dict.fromkeys(
+        ("not_run", "evaluator_failed", "judge_failed", "not_measured", "not_clean", "clean_unknown", "too_few", "cancelled",
+         "not_graded"),
+        "unsure",
+    ),
+}  # fmt: skip
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_WHERE = {"withheld": "without the facts", "supplied": "with the facts"}
+LONGEST_DETAIL = 140
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """One sentence with a stable code for its kind."""
+
+    outcome: Outcome
+    sentence: str
+
+    @property
+    def standing(self) -> Standing:
+        """Whether it is good news, bad news, or nothing to rely on yet."""
+        return _STANDINGS.get(self.outcome, "plain")
+
+
+def conclude(state: RunState) -> Conclusion:
+    """Return what a run found, or why it found nothing."""
+    run = from_state(state)
+    if run is None:
+        return Conclusion("not_started", "The run never started, so nothing was measured.")
+    found = _of_run(run)
+    if not run.started.rehearsal or found.outcome in ("unfinished", "cancelled", "not_run"):
+        return found
+    return Conclusion(found.outcome, f"Rehearsal: {_lower(found.sentence)}")
+
+
+def conclude_batch(runs: Sequence[LoadedRun]) -> Conclusion:
+    """Return which model of several did best on the same jobs, or that none is distinguishable; of one run its own."""
+    if len(runs) == 1:
+        return conclude(runs[0].state)
+    summaries = summarise_runs(runs)
+    means = {found.label: mean for found in summaries if (mean := _overall(found)) is not None}
+    if not means:
+        return Conclusion(
+            "not_measured", "No run of this batch could be measured, so nothing can be compared."
+        )
+    if len(summaries) == 1:
+        count = plural(len(runs), "run")
+        sentence = f"One agent and model in {count}: {_scores_over_runs(summaries[0])}; there is no other to compare it with."
+        return Conclusion("one_model", sentence)
+    return _best_of(summaries, means)
+
+
+def conclude_grading(report: TaskReport) -> Conclusion:
+    """Return what grading one submission found."""
+    about = report.task_id
+    if not report.submission_exists:
+        return Conclusion("invalid", f"Nothing was submitted for {about}.")
+    if not report.valid_submission or report.score is None:
+        why = report.extra.error if report.extra and report.extra.error else "no reason was recorded"
+        return Conclusion("invalid", f"The submission for {about} is invalid: {_short(why)}.")
+    place = f", place {report.place_words}" if report.place_words else ""
+    score = f"{report.score + 0.0:g}"
+    needed = f"; {report.needed_words}" if report.needed_words else ""
+    if report.medal:
+        return Conclusion(
+            "medal", f"{report.medal.capitalize()} on {about}: the score of {score}{place}{needed}."
+        )
+    median = "above the median" if report.above_median else "not above the median"
+    return Conclusion("no_medal", f"No medal on {about}: the score of {score} is {median}{place}{needed}.")
+
+
+# One run
+
+
+def _of_run(run: LoadedRun) -> Conclusion:
+    state, ended = run.state, run.state.ended
+    held = sum(1 for talk in state.conversations.values() if talk.score is not None)
+    of = f"{held} of {plural(len(run.started.conditions) * run.started.trials, 'conversation')}"
+    if ended is None:
+        return Conclusion("unfinished", f"The run has not ended: {of} scored.")
+    if ended.status == "cancelled":
+        why = f" ({_short(ended.detail)})" if ended.detail else ""
+        done = sum(1 for talk in state.conversations.values() if talk.score and talk.score.score is not None)
+        kept = f"{done} of {plural(len(run.started.conditions) * run.started.trials, 'conversation')}"
+        return Conclusion("cancelled", f"The run was cancelled{why} with {kept} scored, so it has no result.")
+    if ended.status == "failed":
+        return Conclusion(
+            "not_run", f"The run could not be held: {_short(ended.detail or 'no reason was recorded')}."
+        )
+    return _trouble(run) or _agent_trouble(run) or _finding(run)
+
+
+def _talks(run: LoadedRun) -> list[ConversationState]:
+    return sorted(
+        run.state.conversations.values(), key=lambda talk: (talk.key.trial, talk.key.condition == "supplied")
+    )
+
+
+def _trouble(run: LoadedRun) -> Conclusion | None:
+    """Return why there is no score where one is missing; None where each condition has at least one."""
+    talks = _talks(run)
+    without = [talk for talk in talks if talk.score is None or talk.score.score is None]
+    scored = {talk.key.condition for talk in talks if talk not in without}
+    if not without or scored >= set(run.started.conditions):
+        return None
+    talk = next(talk for talk in without if talk.key.condition not in scored)
+    where, ended = _where(run, talk), talk.ended
+    reason = talk.score.reason if talk.score else "it was not scored"
+    if ended is None or talk.score is None:
+        return Conclusion("not_measured", f"{_upper(where)} nothing was scored, so the run has no result.")
+    detail = _short(ended.detail or reason)
+    if ended.reason == "agent_failed" and not talk.latencies_ms:
+        return Conclusion(
+            "agent_unreached", f"The agent could not be reached, so nothing was measured: {detail}."
+        )
+    if ended.reason == "evaluator_failed":
+        invalid = ended.fault == "evaluator"
+        what = "stepped out of its role" if invalid and talk.violations else "failed"
+        consequence = "so that conversation says nothing of the agent"
+        return Conclusion(
+            "evaluator_failed", f"The simulated user {what} {_turn(talk)} {where} ({detail}), {consequence}."
+        )
+    if talk.verdict is not None and talk.verdict.error:
+        again = "the conversation is kept and can be judged again"
+        return Conclusion(
+            "judge_failed",
+            f"The judge failed {where} ({_short(talk.verdict.error)}), so there is no score; {again}.",
+        )
+    return Conclusion("not_measured", f"{_upper(where)} the agent has no score: {_short(reason or detail)}.")
+
+
+def _agent_trouble(run: LoadedRun) -> Conclusion | None:
+    """Return how the agent broke off a conversation: that explains its score better than any assertion."""
+    broken = [
+        talk for talk in _talks(run) if talk.ended and talk.ended.reason in ("agent_failed", "timed_out")
+    ]
+    if not broken:
+        return None
+    first = broken[0]
+    assert first.ended is not None
+    detail = f" ({_short(first.ended.detail)})" if first.ended.detail else ""
+    count = len(run.state.conversations)
+    if len(broken) > 1 and count > 2:
+        how = f"in {len(broken)} of {count} conversations, first {_turn(first)} {_where(run, first)}"
+    else:
+        how = " and ".join(f"{_turn(talk)} {_where(run, talk)}" for talk in broken)
+    scores = _scores(run)
+    if first.ended.reason == "timed_out":
+        return Conclusion("timed_out", f"The conversation ran out of time {how}{detail}: {scores}.")
+    return Conclusion("agent_failed", f"The agent failed {how}{detail}: {scores}.")
+
+
+def _finding(run: LoadedRun) -> Conclusion:
+    state, summary = run.state, summarise_runs([run])[0]
+    if state.only_condition:
+        return _one_condition(run)
+    if not state.clean:
+        code: Outcome = "clean_unknown" if state.clean_unknown else "not_clean"
+        why = (
+            "whether both conditions began from the same state could not be seen"
+            if state.clean_unknown
+            else "both conditions did not begin from the same state"
+        )
+        return Conclusion(
+            code, f"{_upper(_scores(run))}; {why}, so the difference cannot be put down to the facts."
+        )
+    uplift = summary.uplift
+    if uplift is None or uplift.mean is None:
+        return Conclusion(
+            "not_measured", f"{_upper(_scores(run))}; no trial has both scores, so there is no difference."
+        )
+    if not state.job.get("facts"):
+        return Conclusion(
+            "no_facts", f"The job has no facts, so both conditions ask the same: {_scores(run)}{_over(run)}."
+        )
+    given = {fact.fact for talk in _talks(run) if talk.key.condition == "supplied" for fact in talk.facts}
+    if not given:
+        return Conclusion(
+            "facts_not_given",
+            f"No fact was given away, so the facts explain no difference: {_scores(run)}{_over(run)}.",
+        )
+    return _difference(run, uplift, len(given))
+
+
+def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
+    withheld, supplied = (_mean(run, condition) for condition in CONDITIONS)
+    assert uplift.mean is not None
+    knowing = f"Knowing {_count(given, 'fact')}"
+    span = f"from {number(withheld)} to {number(supplied)}"
+    trials = len(uplift.estimate.points)
+    if trials == 1:
+        if round(uplift.mean, 2) == 0:
+            if withheld == 1:
+                return Conclusion(
+                    "perfect",
+                    "The agent scores 1.00 with and without the facts (one trial): nothing is left to gain.",
+                )
+            return Conclusion(
+                "no_difference",
+                f"{knowing} changes nothing (one trial): the agent scores {number(withheld)} either way{_fails(run)}.",
+            )
+        helps = uplift.mean > 0
+        verb, code = ("lifts", "facts_help") if helps else ("lowers", "facts_hurt")
+        return Conclusion(code, f"{knowing} {verb} the agent {span} (one trial){_cause(run, helps, given)}.")  # type: ignore[arg-type]
+    if uplift.verdict == "too few":
+        return Conclusion(
+            "too_few",
+            f"{_upper(_count(trials, 'trial'))} are too few to tell what the facts change: {_scores(run)}; {FEWEST} would give an interval.",
+        )
+    interval = uplift.estimate.interval
+    over = f" over {trials} trials"
+    if uplift.estimate.all_equal:
+        over = f" in each of {trials} trials"
+    elif interval is not None:
+        over += f" (95 % interval of the difference {interval.words})"
+    if uplift.verdict == "same" or withheld == supplied == 1:
+        if withheld == 1:
+            return Conclusion(
+                "perfect",
+                f"The agent scores 1.00 with and without the facts in each of {trials} trials: nothing is left to gain.",
+            )
+        return Conclusion(
+            "no_difference",
+            f"{knowing} changes nothing: the agent scores {number(withheld)} either way in each of {trials} trials{_fails(run)}.",
+        )
+    if uplift.verdict == "not distinguishable":
+        return Conclusion("no_difference", f"What the facts change cannot be told from chance: {span}{over}.")
+    helps = uplift.verdict == "better"
+    verb, code = ("lifts", "facts_help") if helps else ("lowers", "facts_hurt")
+    return Conclusion(code, f"{knowing} {verb} the agent {span}{over}{_cause(run, helps, given)}.")  # type: ignore[arg-type]
+
+
+def _one_condition(run: LoadedRun) -> Conclusion:
+    only = run.state.only_condition
+    assert only is not None
+    value = _mean(run, only)
+    best = "nothing is left to gain" if value == 1 else _most_to_gain(run, only)
+    why = f": {best}" if best else ""
+    return Conclusion(
+        "one_condition", f"{_upper(_WHERE[only])} alone the agent scores {number(value)}{_over(run)}{why}."
+    )
+
+
+def _cause(run: LoadedRun, helps: bool, given: int) -> str:
+    """Return what fails in the lower condition and holds in the other, the weightiest of it; empty where nothing does."""
+    low, high = CONDITIONS if helps else CONDITIONS[::-1]
+    them = "them" if given > 1 else "it"
+    there = f"without {them}" if helps else f"with {them}"
+    for trial in run.trials:
+        both = run.state.conversation(low, trial), run.state.conversation(high, trial)
+        worse, better = both
+        if worse is None or better is None:
+            continue
+        passed = {index for index, check in better.final_checks.items() if check.status == "passed"}
+        done = {task.task for task in better.verdict.tasks if task.passed} if better.verdict else set()
+        failed = {task.task for task in worse.verdict.tasks if not task.passed} if worse.verdict else set()
+        for gain in gains(run.state, worse):
+            if gain.kind == "assertion" and gain.index in passed:
+                return f": {there} “{_short(gain.title, 70)}” does not hold"
+            if gain.kind == "task" and gain.index in done & failed:
+                return f": {there} the task “{_short(gain.title, 70)}” is not done"
+    return ""
+
+
+def _fails(run: LoadedRun) -> str:
+    """Return what would raise the first conversation's score most, and is missing from both."""
+    best = _most_to_gain(run, "withheld")
+    return f"; {best}" if best else ""
+
+
+def _most_to_gain(run: LoadedRun, condition: str) -> str:
+    for talk in _talks(run):
+        found = gains(run.state, talk) if talk.key.condition == condition else []
+        if found:
+            return f"most would be gained by {_short(found[0].what, 90)} ({signed(found[0].by)})"
+    return ""
+
+
+# Several models
+
+
+def _best_of(summaries: Sequence[Summary], means: dict[str, float]) -> Conclusion:
+    measured = [found for found in summaries if found.label in means]
+    ranked = sorted(measured, key=lambda found: -means[found.label])
+    best, others = ranked[0], ranked[1:]
+    listed = ", ".join(f"{found.label} {number(means[found.label])}" for found in ranked[:4])
+    if not others:
+        return Conclusion(
+            "no_winner",
+            f"Only {best.label} could be measured ({number(means[best.label])}), so no model can be called best.",
+        )
+    apart = [_apart(other, best) for other in others]
+    if any(found.mean is None for found in apart):
+        return Conclusion(
+            "no_winner",
+            f"No model can be called best: they were not held on the same jobs and trials ({listed}).",
+        )
+    if all(found.verdict == "better" for found in apart):
+        than = others[0].label if len(others) == 1 else "every other model"
+        least = min(found.mean or 0.0 for found in apart)
+        return Conclusion(
+            "winner", f"{best.label} does better than {than}, by {signed(least)} at least ({listed})."
+        )
+    fewest = min(len(found.estimate.points) for found in apart)
+    if any(found.verdict == "too few" for found in apart):
+        return Conclusion(
+            "no_winner",
+            f"No model can be called best: {plural(fewest, 'pair')} of conversations are too few to tell ({listed}); {FEWEST} would give an interval.",
+        )
+    return Conclusion(
+        "no_winner", f"No model can be called best: the differences cannot be told from chance ({listed})."
+    )
+
+
+def _apart(other: Summary, best: Summary) -> Difference:
+    """Return best − other, paired by job, condition and trial."""
+    sides = [
+        {
+            (run.started.job_name, condition, trial): samples.score_sample(
+                run, run.state.conversation(condition, trial)
+            )
+            for run in found.runs
+            for condition in run.started.conditions
+            for trial in run.trials
+        }
+        for found in (other, best)
+    ]
+    keys = sorted(sides[0].keys() | sides[1].keys())
+    pairs: list[tuple[Sample | None, Sample | None]] = [
+        (sides[0].get(key), sides[1].get(key)) for key in keys
+    ]
+    return difference(differences(pairs))
+
+
+def _overall(summary: Summary) -> float | None:
+    means = [found.score.mean for found in summary.conditions]
+    known = [mean for mean in means if mean is not None]
+    return sum(known) / len(known) if known and len(known) == len(means) else None
+
+
+def _scores_over_runs(summary: Summary) -> str:
+    return " and ".join(
+        f"{number(found.score.mean)} {_WHERE[found.condition]}" for found in summary.conditions
+    )
+
+
+# Words
+
+
+def _scores(run: LoadedRun) -> str:
+    """Return such as `the agent scores 0.44 without and 1.00 with the facts`."""
+    listed = [f"{number(_mean(run, name))} {_WHERE[name].split()[0]}" for name in rows.conditions(run.state)]
+    return f"the agent scores {' and '.join(listed)} the facts"
+
+
+def _mean(run: LoadedRun, condition: str) -> float | None:
+    found = next((c for c in summarise_runs([run])[0].conditions if c.condition == condition), None)
+    return found.score.mean if found else None
+
+
+def _where(run: LoadedRun, talk: ConversationState) -> str:
+    trial = f" of trial {talk.key.trial}" if run.started.trials > 1 else ""
+    return f"in the conversation {_WHERE[talk.key.condition]}{trial}"
+
+
+def _turn(talk: ConversationState) -> str:
+    return f"at turn {talk.messages[-1].turn}" if talk.messages else "before the first turn"
+
+
+def _over(run: LoadedRun) -> str:
+    return " (one trial)" if run.started.trials == 1 else f" over {run.started.trials} trials"
+
+
+def _count(count: int, noun: str) -> str:
+    return (
+        f"{_COUNTS[count]} {noun}{'' if count == 1 else 's'}" if count < len(_COUNTS) else plural(count, noun)
+    )
+
+
+def _short(text: str, width: int = LONGEST_DETAIL) -> str:
+    return shorten(clean_line(text), width).rstrip(".")
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,67 @@
+"""What would raise a conversation's score, most first: why it is not 1.00. Computed with `score`, the formula that scored it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bioeval_tui import score as composite
+from bioeval_tui.record.events import ScorePart, job_number
+from bioeval_tui.record.state import ConversationState, RunState
+from bioeval_tui.report.numbers import signed
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Something that could be better, and by how much the score would rise with everything else as it was."""
+
+    kind: Literal["assertion", "task", "timing", "failures"]
+    index: int
+    """Of an assertion its index from 0, of a task its number from 1; 0 otherwise."""
+    title: str
+    what: str
+    by: float
+
+    @property
+    def words(self) -> str:
+        """The gain with its sign."""
+        return signed(self.by)
+
+
+def gains(state: RunState, talk: ConversationState) -> list[Gain]:
+    """Return what would raise a conversation's score, most first; nothing without a score."""
+    scored = talk.score
+    if scored is None or scored.score is None:
+        return []
+    found: list[Gain] = []
+
+    def weigh(gain: Gain, parts: list[ScorePart], failures: int) -> None:
+        better = composite.compose(parts, failures).score
+        if better is not None and scored.score is not None and better > scored.score:
+            by = round(better - scored.score, 2)
+            found.append(Gain(gain.kind, gain.index, gain.title, gain.what, by))
+
+    def instead(name: str, part: ScorePart) -> list[ScorePart]:
+        return [part if old.name == name else old for old in scored.parts]
+
+    checks = talk.latest_checks()
+    results = [(check.weight, check.status == "passed") for check in checks]
+    for place, check in enumerate(checks):
+        if check.status == "failed":
+            mended = [*results[:place], (check.weight, True), *results[place + 1 :]]
+            gain = Gain("assertion", check.index, check.title, f"assertion “{check.title}”", 0.0)
+            weigh(gain, instead("assertion", composite.assertion_part(mended)), scored.failures)
+    tasks = list(talk.verdict.tasks) if talk.verdict and not talk.verdict.error else []
+    for place, task in enumerate(tasks):
+        values = [1.0 if other == place else item.score for other, item in enumerate(tasks)]
+        gain = Gain("task", task.task, task.title, f"task “{task.title}” to 1.0", 0.0)
+        weigh(gain, instead("task", composite.task_part(values, len(values))), scored.failures)
+    perfect = [part.model_copy(update={"value": 1.0}) for part in scored.parts if part.name == "timing"]
+    if perfect:
+        target_s = job_number(state.job, "aspirationalAverage", 0.0) / 1000
+        gain = Gain("timing", 0, "response times", f"answers within {target_s:.1f} s on average", 0.0)
+        weigh(gain, instead("timing", perfect[0]), scored.failures)
+    if scored.failures:
+        gain = Gain("failures", 0, "failed requests", f"no failures (now {scored.failures})", 0.0)
+        weigh(gain, list(scored.parts), 0)
+    return sorted(found, key=lambda gain: -gain.by)

@@ -1,0 +1,230 @@
+"""The one sentence about a run is true, whatever came out: each kind on a recording written and read back."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
+from bioeval_tui.record import events
+from bioeval_tui.record.events import RunEvent, write_event
+from bioeval_tui.report.conclusion import Conclusion, conclude, conclude_batch, conclude_grading
+from bioeval_tui.report.loading import LoadedRun, load_run
+from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
+
+FAILS = Talk(holds=(False,))
+KNOWS = Talk(fact=True)
+
+
+def concluded(recorded: Recorded, folder: Path, *changed: RunEvent) -> Conclusion:
+    """Write the recording, with these events in the place of the last ones, read it back and conclude."""
+    path = recorded.write(folder)
+    if changed:
+        kept = recorded.events()[: -len(changed)]
+        path.write_bytes(b"".join(write_event(event) for event in (*kept, *changed)))
+    return conclude(load_run(path).state)
+
+
+def ended(recorded: Recorded, **fields: object) -> events.RunEnded:
+    last = recorded.events()[-1]
+    assert isinstance(last, events.RunEnded)
+    return last.model_copy(update=fields)
+
+
+def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
+    found = conclude(load_run(GOLDEN).state)
+    assert found.outcome == "facts_help"
+    assert found.standing == "good"
+    assert found.sentence == (
+        "Rehearsal: knowing two facts lifts the agent from 0.44 to 1.00 (one trial): "
+        "without them “a reminder exists” does not hold."
+    )
+
+
+@pytest.mark.parametrize(
+    ("withheld", "supplied", "outcome", "says"),
+    [
+        ([FAILS], [KNOWS], "facts_help", "lifts the agent from 0.43 to 1.00 (one trial): without it “check 1” does not hold."),
+        ([FAILS] * 5, [KNOWS] * 5, "facts_help", "from 0.43 to 1.00 in each of 5 trials"),
+        ([Talk()], [Talk(holds=(False,), fact=True)], "facts_hurt", "lowers the agent from 1.00 to 0.43 (one trial): with it “check 1”"),
+        ([FAILS], [replace(FAILS, fact=True)], "no_difference", "0.43 either way; most would be gained by assertion “check 1” (+0.57)."),
+        ([Talk()], [KNOWS], "perfect", "scores 1.00 with and without the facts (one trial)"),
+        ([FAILS] * 3, [KNOWS] * 3, "too_few", "Three trials are too few to tell"),
+        ([Talk()], [Talk()], "facts_not_given", "No fact was given away"),
+        ([FAILS], [], "one_condition", "Without the facts alone the agent scores 0.43 (one trial)"),
+        ([Talk(tasks=None)], [KNOWS], "judge_failed", "The judge failed in the conversation without the facts (the judge was away)"),
+        ([Talk()], [Talk(holds=(None,))], "not_measured", "In the conversation with the facts the agent has no score: assertion not measured"),
+        ([Talk(reason="agent_failed", fault="agent")], [KNOWS], "agent_failed", "failed at turn 1 in the conversation without the facts"),
+        ([Talk(reason="timed_out", fault="agent")], [KNOWS], "timed_out", "ran out of time at turn 1"),
+        ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x")], [KNOWS], "evaluator_failed", "stepped out of its role at turn 2"),
+        ([Talk(reason="evaluator_failed", fault="infrastructure")], [KNOWS], "evaluator_failed", "The simulated user failed at turn 1"),
+    ],
+)  # fmt: skip
+def test_each_kind_of_outcome_has_its_sentence(
+    withheld: list[Talk], supplied: list[Talk], outcome: str, says: str, tmp_path: Path
+) -> None:
+    found = concluded(Recorded(withheld, supplied), tmp_path)
+    assert found.outcome == outcome, found.sentence
+    assert says in found.sentence
+    assert found.sentence.endswith(".")
+    assert "\n" not in found.sentence
+
+
+def test_an_interval_is_named_where_trials_differ(tmp_path: Path) -> None:
+    low = [scoring(value) for value in (0.2, 0.3, 0.25, 0.3, 0.2)]
+    high = [replace(scoring(value), fact=True) for value in (0.8, 0.9, 0.85, 0.8, 0.9)]
+    found = concluded(Recorded(low, high), tmp_path)
+    assert found.outcome == "facts_help"
+    assert "over 5 trials (95 % interval of the difference 0." in found.sentence
+
+
+def test_what_chance_may_have_done_is_no_effect(tmp_path: Path) -> None:
+    low = [scoring(value) for value in (0.2, 0.9, 0.5, 0.3, 0.8)]
+    high = [replace(scoring(value), fact=True) for value in (0.8, 0.3, 0.6, 0.2, 0.9)]
+    found = concluded(Recorded(low, high), tmp_path)
+    assert found.outcome == "no_difference"
+    assert "cannot be told from chance" in found.sentence
+
+
+def test_unlike_beginnings_leave_no_uplift(tmp_path: Path) -> None:
+    found = concluded(Recorded([FAILS], [KNOWS], clean=False), tmp_path)
+    assert found.outcome == "not_clean"
+    assert "cannot be put down to the facts" in found.sentence
+    assert "lifts" not in found.sentence
+
+
+def test_beginnings_that_nobody_saw_leave_none_either(tmp_path: Path) -> None:
+    run = Recorded([FAILS], [KNOWS])
+    last = ended(run, clean=False, seq=len(run.events()) + 1)
+    warned = events.Warned(
+        run_id=run.run_id, seq=last.seq - 1, at=last.at, code="clean_unknown", message="no graph"
+    )
+    found = concluded(run, tmp_path, warned)
+    path = tmp_path / f"{run.run_id}.jsonl"
+    path.write_bytes(path.read_bytes() + write_event(last))
+    found = conclude(load_run(path).state)
+    assert found.outcome == "clean_unknown"
+    assert "could not be seen" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("status", "detail", "outcome", "says"),
+    [
+        ("cancelled", "", "cancelled", "The run was cancelled with 2 of 2 conversations scored"),
+        ("cancelled", "the budget of 3 calls is spent", "cancelled", "cancelled (the budget of 3 calls is spent)"),
+        ("failed", "the disk is full", "not_run", "could not be held: the disk is full."),
+    ],
+)  # fmt: skip
+def test_a_run_that_did_not_complete_says_how_it_ended(
+    status: str, detail: str, outcome: str, says: str, tmp_path: Path
+) -> None:
+    run = Recorded([FAILS], [KNOWS])
+    found = concluded(run, tmp_path, ended(run, status=status, detail=detail, mean=None))
+    assert found.outcome == outcome
+    assert says in found.sentence
+
+
+def test_a_run_that_goes_on_says_how_far_it_is(tmp_path: Path) -> None:
+    run = Recorded([FAILS], [KNOWS])
+    path = run.write(tmp_path)
+    path.write_bytes(b"".join(write_event(event) for event in run.events()[:-1]))
+    found = conclude(load_run(path).state)
+    assert (found.outcome, found.sentence) == (
+        "unfinished",
+        "The run has not ended: 2 of 2 conversations scored.",
+    )
+
+
+def test_an_agent_that_is_away_measures_nothing(tmp_path: Path) -> None:
+    away = Talk(tasks=None, holds=(None,), latencies_ms=(), reason="agent_failed", fault="agent")
+    found = concluded(Recorded([away], [away]), tmp_path)
+    assert found.outcome == "agent_unreached"
+    assert "could not be reached, so nothing was measured" in found.sentence
+
+
+def test_a_job_without_facts_has_nothing_that_could_help(tmp_path: Path) -> None:
+    run = Recorded(
+        [FAILS],
+        [Talk()],
+        started={"job": {"aspirationalAverage": 1000.0, "tasks": [{"task": "task 1"}], "assertions": []}},
+    )
+    found = concluded(run, tmp_path)
+    assert found.outcome == "no_facts"
+
+
+def test_hostile_titles_stay_on_one_line_and_short(tmp_path: Path) -> None:
+    run = Recorded([FAILS], [KNOWS])
+    path = run.write(tmp_path)
+    path.write_text(
+        path.read_text(encoding="utf-8").replace(
+            '"title":"check 1"', '"title":"' + "\\u001b[31m\\nx" * 200 + '"'
+        ),
+        encoding="utf-8",
+    )
+    sentence = conclude(load_run(path).state).sentence
+    assert "\x1b" not in sentence
+    assert len(sentence) < 250
+
+
+# Several runs
+
+
+def run_of(model: str, values: list[float]) -> LoadedRun:
+    talks = [scoring(value) for value in values]
+    return Recorded(talks, talks, run_id=f"20260102-030405-{model}", started={"model": model}).loaded()
+
+
+def test_the_model_that_beats_every_other_wins() -> None:
+    runs = [run_of("small", [0.3, 0.35, 0.3]), run_of("large", [0.8, 0.85, 0.8])]
+    found = conclude_batch(runs)
+    assert found.outcome == "winner"
+    assert found.sentence.startswith("agent · large does better than agent · small, by +0.50 at least")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "says"),
+    [
+        ([0.3, 0.9, 0.5], [0.8, 0.3, 0.6], "cannot be told from chance"),
+        ([0.3], [0.8], "2 pairs of conversations are too few to tell"),
+        ([0.5] * 3, [0.5] * 3, "cannot be told from chance"),
+    ],
+)
+def test_no_model_wins_by_chance(one: list[float], other: list[float], says: str) -> None:
+    found = conclude_batch([run_of("a", one), run_of("b", other)])
+    assert found.outcome == "no_winner"
+    assert says in found.sentence
+
+
+def test_models_on_unlike_jobs_are_not_compared() -> None:
+    first, second = run_of("a", [0.3] * 3), run_of("b", [0.9] * 3)
+    second = replace(second, started=second.started.model_copy(update={"job_name": "another"}))
+    second.state.started = second.started
+    assert "not held on the same jobs" in conclude_batch([first, second]).sentence
+
+
+# Submissions
+
+
+def graded(**fields: object) -> TaskReport:
+    whole: dict[str, object] = {
+        "task_id": "breast-cancer", "score": 0.99, "gold_threshold": 0.995, "silver_threshold": 0.98, "bronze_threshold": 0.97,
+        "median_threshold": 0.95, "any_medal": True, "gold_medal": False, "silver_medal": True, "bronze_medal": False,
+        "above_median": True, "submission_exists": True, "valid_submission": True, "is_lower_better": False, "created_at": now(),
+        "submission_path": "x.csv", "leaderboard_size": 119,
+        "extra": ReportExtra(leaderboard_position=11, score_needed=0.995, next_medal="gold"),
+    }  # fmt: skip
+    return TaskReport(**{**whole, **fields})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("report", "outcome", "sentence"),
+    [
+        (graded(), "medal", "Silver on breast-cancer: the score of 0.99, place 11 of 120; gold begins at 0.995."),
+        (graded(silver_medal=False, any_medal=False), "no_medal", "No medal on breast-cancer: the score of 0.99 is above the median, place 11 of 120; gold begins at 0.995."),
+        (graded(valid_submission=False, score=None, extra=ReportExtra(error="17 ids are missing")), "invalid", "The submission for breast-cancer is invalid: 17 ids are missing."),
+        (graded(submission_exists=False), "invalid", "Nothing was submitted for breast-cancer."),
+    ],
+)  # fmt: skip
+def test_a_submission_has_its_sentence(report: TaskReport, outcome: str, sentence: str) -> None:
+    found = conclude_grading(report)
+    assert (found.outcome, found.sentence) == (outcome, sentence)
