@@ -39,7 +39,7 @@ KNOWN_CIRCLES: list[set[str]] = [
 ]
 """The circles that are still to be cut. Take one off the list when it is gone; never add one."""
 
-MOST_FUNCTION_LEVEL_IMPORTS = 447
+MOST_FUNCTION_LEVEL_IMPORTS = 244
 """How many imports stand inside functions. Lower it with each one that moves to the top of its file."""
 
 

@@ -9,14 +9,14 @@ import os
 import signal
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bioeval_tui.errors import ExitCode, UsageError
-
-if TYPE_CHECKING:
-    from bioeval_tui.settings import Settings
+from bioeval_tui.evaluate.graphs.identity import graph_id
+from bioeval_tui.sample.agent.service import run_sample_agent
+from bioeval_tui.settings import Settings
 
 
 @click.command(epilog="\b\nExample:\n  bioeval-tui agent --port 8081")
@@ -51,8 +51,6 @@ def agent(
     Prints one line of JSON with its address on stdout when it is ready, and the same for people on stderr.
     Ctrl-C ends it.
     """
-    from bioeval_tui.settings import Settings
-
     if neo4j and graph is not None:
         raise UsageError("--graph and --neo4j exclude one another: give one of them")
     settings = Settings.from_environment()
@@ -69,8 +67,6 @@ async def _serve(
     pace: float,
     exit_with_stdin: bool,
 ) -> int:
-    from bioeval_tui.sample.agent.service import run_sample_agent
-
     stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     _end_on_signals(stop)
     if exit_with_stdin:
@@ -108,7 +104,6 @@ async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any,
         server = Neo4jGraph(settings.neo_uri, settings.neo_username, password)
         return server, server.identity, ""
     from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
-    from bioeval_tui.evaluate.graphs.identity import graph_id
 
     if why_not := available():
         click.echo(f"what the agent learns is kept in memory only: {why_not}", err=True)

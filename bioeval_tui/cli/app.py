@@ -7,10 +7,13 @@ from typing import Any
 
 import click
 
+from bioeval_tui.cli.open_screen import show
 from bioeval_tui.cli.task_options import BOARD, WHERE, settings_for, with_runs
+from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line
+from bioeval_tui.tui.data.services import AppServices
 
 EXAMPLES = "\b\nExamples:\n  bioeval-tui app\n  bioeval-tui app jobs/ more/job.yml\n  bioeval-tui app biomlbench/runs"
 
@@ -45,9 +48,9 @@ def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) ->
         if not place.exists():
             raise UsageError(f"{clean_line(str(place))} does not exist; give folders or job files")
     settings, runs, others = with_runs(settings or Settings.from_environment(), places)
-    from bioeval_tui.cli.open_screen import show_app
-
-    show_app(settings, others, runs)
+    need_terminal("`bioeval-tui --help` lists the commands that print")
+    start = "jobs" if others or runs is None else "medals"
+    show(AppServices(settings, job_places=others, runs=runs), start, "ask")
     return ExitCode.OK
 
 

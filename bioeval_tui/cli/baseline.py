@@ -8,6 +8,9 @@ from pathlib import Path
 import click
 
 from bioeval_tui.errors import ExitCode
+from bioeval_tui.grade import Registry
+from bioeval_tui.grade.baselines.run import KINDS, run_baselines
+from bioeval_tui.grade.tasks.prepare import prepare_task
 
 CHOICES = ("simple", "majority", "random", "ridge", "all")
 
@@ -54,10 +57,6 @@ def baseline(
 
     The task is prepared first if it needs no download. TASK is its id, or its bare name if that is unique.
     """
-    from bioeval_tui.grade import Registry
-    from bioeval_tui.grade.baselines.run import KINDS, run_baselines
-    from bioeval_tui.grade.tasks.prepare import prepare_task
-
     task = Registry(tasks_dirs or None, data_dir).get_task(task_id)
     if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
         prepare_task(task, tell=lambda sentence: click.echo(sentence, err=True))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
+from bioeval_tui.cli.doctor_checks import examine
 from bioeval_tui.errors import ExitCode
 
 
@@ -14,12 +17,8 @@ def doctor(as_json: bool) -> int:
 
     Exit 0: everything that the demo, grading and the web view need works. 3: something of that does not.
     """
-    from bioeval_tui.cli.doctor_checks import examine
-
     findings = examine()
     if as_json:
-        import json
-
         click.echo(json.dumps([finding.to_dict() for finding in findings], indent=2, ensure_ascii=False))
     else:
         for finding in findings:

@@ -34,6 +34,6 @@ def env_file_option(*, hidden: bool = False) -> click.Option:
 def _read(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     if path is None or context.resilient_parsing:
         return
-    from bioeval_tui.settings import read_env_file
+    from bioeval_tui.settings import read_env_file  # --help does not wait for it
 
     read_env_file(path)

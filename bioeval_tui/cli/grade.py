@@ -1,9 +1,8 @@
-"""Commands for grading: grade, grade-sample, validate, tasks, medals."""
+"""Commands for grading: grade, grade-sample, validate, tasks."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -11,16 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval_tui.cli.task_options import BOARD, WHERE, need_file, options, settings_for, with_runs
+from bioeval_tui.cli.task_options import BOARD, WHERE, need_file, options
 from bioeval_tui.consoles import print_json, say
-from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.report.formats.registry import choose, names
+from bioeval_tui.errors import BioevalError, ExitCode, UsageError
+from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
+from bioeval_tui.grade.batch.run import run_batch
+from bioeval_tui.grade.batch.submissions import read_submissions
+from bioeval_tui.grade.console import (
+    batch_progress,
+    batch_summary,
+    board_csv,
+    board_table,
+    check_lines,
+    long_work,
+    report_card,
+    task_card,
+    task_details,
+    task_row,
+    task_table,
+)
+from bioeval_tui.sample.paths import find_list, find_submission
+from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
-    from bioeval_tui.grade import GraderPool, Outcome, Registry
-    from bioeval_tui.grade.reports import Loaded
-    from bioeval_tui.grade.runs import Runs
-    from bioeval_tui.settings import Settings
+    from bioeval_tui.grade import Outcome
 
 DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
@@ -48,14 +61,10 @@ _task = click.argument("task_id", metavar="TASK")
 
 
 def _registry(given: dict[str, Any]) -> Registry:
-    from bioeval_tui.grade import Registry
-
     return Registry(given["tasks_dirs"] or None, given["data_dir"], given.get("leaderboard"))
 
 
 def _pool(registry: Registry, options: dict[str, Any], workers: int | None = 1) -> GraderPool:
-    from bioeval_tui.grade import GraderPool
-
     limits = {"time_limit_s": options["time_limit"], "memory_limit_mb": options["memory_limit"]}
     return GraderPool(registry, workers=workers, **limits)
 
@@ -64,16 +73,13 @@ def _talk(sentence: str) -> None:
     say(sentence, err=True)
 
 
-def _ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
+def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
     """Prepare the tasks among these that need no download and are not ready yet."""
-    from bioeval_tui.errors import BioevalError
-
     for task_id in dict.fromkeys(task_ids):
         try:
             task = registry.get_task(task_id)
             if task.is_prepared or (task.data_source or {}).get("type") != "builtin":
                 continue
-            from bioeval_tui.grade import prepare_task
 
             _talk(f"preparing {task.id}")
             prepare_task(task)
@@ -101,18 +107,14 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: 
 
     Exit 0: all graded and valid. 1: some are invalid. 2: wrong use. 3: some could not be graded.
     """
-    from bioeval_tui.sample.paths import find_list
-
     submissions = find_list(submissions)
     need_file(submissions, "a JSONL file with one submission a line")
     if output_dir is None:
         raise UsageError("say where the reports go: --output-dir DIR")
-    from bioeval_tui.grade.batch.run import run_batch
-    from bioeval_tui.grade.batch.submissions import read_submissions
 
     registry = _registry(options)
     listed = read_submissions(submissions).submissions
-    _ready_shipped(registry, (item.task_id for item in listed))
+    ready_shipped(registry, (item.task_id for item in listed))
     backend: Any
     if options["scheduler"] is not None:
         from bioeval_tui.grade.batch.cluster import ClusterBackend
@@ -121,7 +123,6 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: 
         backend = ClusterBackend(options["scheduler"], registry, **limits)
     else:
         backend = _pool(registry, options, options["workers"])
-    from bioeval_tui.grade.console import batch_progress, batch_summary
 
     try:
         with backend, batch_progress() as on_progress:
@@ -160,16 +161,13 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int
 
     Exit 0: valid. 1: invalid. 2: wrong use. 3: could not be graded.
     """
-    from bioeval_tui.sample.paths import find_submission
-
     file = find_submission(file, task_id)
     need_file(file, "a CSV or h5ad file")
     registry = _registry(options)
     task_id = registry.entry(task_id).id
-    _ready_shipped(registry, [task_id])
+    ready_shipped(registry, [task_id])
     with _pool(registry, options) as pool:
         outcome = pool.grade(file, task_id)
-    from bioeval_tui.grade import Invalid, NotGraded
 
     if isinstance(outcome, NotGraded):
         if as_json:
@@ -180,8 +178,6 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int
     if as_json:
         print_json(report.to_dict(), indent=2)
     else:
-        from bioeval_tui.grade.console import report_card
-
         report_card(report, outcome.problems if isinstance(outcome, Invalid) else ())
     return ExitCode.BELOW if isinstance(outcome, Invalid) else ExitCode.OK
 
@@ -200,13 +196,11 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
 
     Exit 0: valid. 1: invalid. 2: wrong use. 3: the grader could not be run.
     """
-    from bioeval_tui.sample.paths import find_submission
-
     file = find_submission(file, task_id)
     need_file(file, "a CSV or h5ad file")
     registry = _registry(options)
     task_id = registry.entry(task_id).id
-    _ready_shipped(registry, [task_id])
+    ready_shipped(registry, [task_id])
     with _pool(registry, options) as pool:
         outcome, findings = pool.examine(file, task_id)
     status, sentences = _diagnosis(outcome, [item.message for item in findings])
@@ -220,8 +214,6 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
         }
         print_json(value)
     else:
-        from bioeval_tui.text import clean_line
-
         say(f"{clean_line(str(file))}: {status.replace('_', ' ')} for {task_id}")
         for sentence in sentences:
             say(f"  · {clean_line(sentence, 2000)}")
@@ -229,8 +221,6 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
 
 
 def _diagnosis(outcome: Outcome, findings: list[str]) -> tuple[str, list[str]]:
-    from bioeval_tui.grade import Invalid, NotGraded
-
     if isinstance(outcome, NotGraded):
         return "not_graded", [*findings, outcome.reason]
     if isinstance(outcome, Invalid):
@@ -261,8 +251,6 @@ def tasks_list(
     **filters: Any,
 ) -> int:
     """List all tasks, broken ones with file and line. --json prints a list of objects."""
-    from bioeval_tui.grade.console import task_row, task_table
-
     entries = _registry({"tasks_dirs": tasks_dirs, "data_dir": data_dir, "leaderboard": leaderboard}).select(
         **filters
     )
@@ -280,8 +268,6 @@ def tasks_list(
 @_json
 def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
     """Show a task: what it is, whether it is prepared, its leaderboard and thresholds, its description."""
-    from bioeval_tui.grade.console import task_card, task_details
-
     task = _registry(options).get_task(task_id)
     if as_json:
         print_json(json.loads(json.dumps(task_details(task), default=str)))
@@ -299,8 +285,6 @@ def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV: teamName, score, submissionDate.")
 def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
     """Show the leaderboard that TASK is ranked on, best first: where it comes from, and every entry as published."""
-    from bioeval_tui.grade.console import board_csv, board_table
-
     task = _registry(options).get_task(task_id)
     if as_csv:
         board_csv(task)
@@ -325,9 +309,6 @@ def tasks_prepare(
 
     Exit 3: the data of a task could not be had; what to do is said for each.
     """
-    from bioeval_tui.errors import BioevalError
-    from bioeval_tui.grade import prepare_task
-
     registry = _registry(options)
     if bool(task_ids) == everything:
         raise UsageError("name the tasks to prepare, or say --all")
@@ -375,8 +356,6 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
 
     Exit 0: nothing. 1: some tasks are broken.
     """
-    from bioeval_tui.grade.console import long_work
-
     registry = _registry(options)
     chosen = [registry.entry(task_id).id for task_id in task_ids] or registry.list_task_ids()
     rows = []
@@ -392,102 +371,8 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
     if as_json:
         print_json([asdict(row) for row in rows])
     else:
-        from bioeval_tui.grade.console import check_lines
-
         check_lines(rows)
     return ExitCode.BELOW if any(row.problem for row in rows) else ExitCode.OK
 
 
-@click.command(
-    epilog="\b\nExamples:\n  bioeval-tui medals results/\n  bioeval-tui medals results/ --output medals.html"
-    "\n  bioeval-tui medals biomlbench/runs"
-)
-@click.argument(
-    "places", metavar="REPORT_OR_RUNS...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
-@WHERE
-@BOARD
-@click.option("--json", "as_json", is_flag=True, help="Print a list of reports.")
-@click.option("--table", is_flag=True, help="Print a table even in a terminal.")
-@click.option(
-    "--format", "kind", type=click.Choice(names("medals")),
-    help="What to write [by the name of --output].",
-)  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
-def medals(
-    places: tuple[Path, ...],
-    as_json: bool,
-    table: bool,
-    kind: str | None,
-    output: Path | None,
-    **given: Any,
-) -> int:
-    """Show graded reports (of this program, BioML-bench or MLE-bench; files or folders) as a medal table.
-
-    A folder of runs, such as the `runs` of a checkout of BioML-bench, is graded first: its tasks and their data are
-    found by themselves, and what was looked at is said.
-
-    In a terminal this opens the medal screen; with --format or --output it writes one HTML file, Markdown, CSV or
-    JSON.
-    """
-    from bioeval_tui.grade import load_outcomes
-    from bioeval_tui.record.masking.current import current
-    from bioeval_tui.record.report_reviews import marks_at
-
-    settings, runs, reports = with_runs(settings_for(given), places)
-    on_screen = not (as_json or table or kind or output) and sys.stdout.isatty() and sys.stdin.isatty()
-    if on_screen:
-        from bioeval_tui.cli.open_screen import show_medals
-
-        show_medals(settings, reports, runs)
-        return ExitCode.OK
-    found = [(path, load_outcomes(path)) for path in reports]
-    if runs is not None:
-        found.append((places[0], _graded(runs, settings)))
-    reviews = [words for path, some in found for words in marks_at(path, some.reports)]
-    loaded = current().value([report for _, some in found for report in some.reports])
-    failed = current().value([item for _, some in found for item in some.not_graded])
-    if kind is not None or output is not None:
-        from bioeval_tui.report.files import write_or_print
-
-        write_or_print(choose(output, kind, "medals").write("medals", loaded, reviews, failed), output)
-        return ExitCode.OK
-    if as_json:
-        from bioeval_tui.report.formats.medal_pages import medals_dicts
-
-        print_json(medals_dicts(loaded, failed))
-        return ExitCode.OK
-    from bioeval_tui.grade.console import medal_table
-
-    medal_table(loaded, reviews, failed)
-    return ExitCode.OK
-
-
-def _graded(runs: Runs, settings: Settings) -> Loaded:
-    """Grade the submissions of runs, in their order, and say where they were looked for."""
-    from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry
-    from bioeval_tui.grade.console import long_work
-    from bioeval_tui.grade.reports import Loaded
-
-    for line in runs.looked:
-        _talk(line)
-    registry = Registry(settings.tasks_dirs, settings.tasks_data_dir, settings.leaderboard)
-    _ready_shipped(registry, (item.task_id for item in runs.submissions))
-    outcomes: dict[int, Outcome] = {}
-    pairs = [(item.task_id, item.path) for item in runs.submissions]
-    with GraderPool(registry) as pool, long_work("grading", len(pairs)) as advance:
-        for number, outcome in pool.grade_many(pairs):
-            outcomes[number] = outcome
-            advance()
-    ordered = [outcomes[number] for number in sorted(outcomes)]
-    return Loaded(
-        tuple(
-            item.report if isinstance(item, Invalid) else item
-            for item in ordered
-            if not isinstance(item, NotGraded)
-        ),
-        tuple(item for item in ordered if isinstance(item, NotGraded)),
-    )
-
-
-COMMANDS: list[click.Command] = [grade, grade_sample, validate, tasks, medals]
+COMMANDS: list[click.Command] = [grade, grade_sample, validate, tasks]

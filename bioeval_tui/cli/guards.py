@@ -11,6 +11,7 @@ from typing import BinaryIO
 import click
 
 from bioeval_tui.errors import ExitCode, InputError, UsageError
+from bioeval_tui.evaluate.guards.transcripts import Hit, check_transcripts
 
 
 @click.command(
@@ -39,8 +40,6 @@ def guards(transcripts: Path, as_json: bool) -> int:
 
 
 def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
-    from bioeval_tui.evaluate.guards.transcripts import Hit, check_transcripts
-
     as_json = as_json or not sys.stdout.isatty()
     code = ExitCode.OK
     for found in check_transcripts(lines, name):

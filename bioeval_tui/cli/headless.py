@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -20,6 +20,7 @@ from bioeval_tui.evaluate.engine.loop import run_fairly
 from bioeval_tui.evaluate.engine.resume import excluded_trials
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluate.prices import FILE_NAME, Prices, load_prices
+from bioeval_tui.evaluate.wiring.estimate import estimate_batch
 from bioeval_tui.evaluate.wiring.resume import rerun_offer
 from bioeval_tui.evaluate.wiring.start import ends_of, hosts_of, judges_see, prepare_batch, run_prepared
 from bioeval_tui.record.outline import fold_file
@@ -28,6 +29,8 @@ from bioeval_tui.record.reading import follow
 from bioeval_tui.record.state import RunState, apply, lighten
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.formats.console import print_score_card
+from bioeval_tui.report.formats.dry_run import print_estimates
+from bioeval_tui.report.gate import GateRules
 from bioeval_tui.report.gate_run import Gate, print_checks
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.result import result_of
@@ -46,15 +49,22 @@ def run_headless(
     settings: Settings,
     *,
     as_json: bool = False,
-    gate: Gate | None = None,
     verbose: bool = False,
+    fail_under: Sequence[str] = (),
+    fail_on_assertion: bool = False,
+    min_pass_k: Sequence[str] = (),
+    files: Mapping[str, Path] | None = None,
 ) -> int:
-    """Run the batch, print its result, and return the exit code.
+    """Run the batch, print its result, hold it against the thresholds, and return the exit code.
+
+    `files` says which formats of a gate's outcome are written where.
 
     Raises:
         BioevalError: what is wrong with jobs, settings or file names, before anything is sent.
     """
-    gate = gate or Gate()
+    rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
+    rules.require_held(spec.conditions)
+    gate = Gate(rules, files or {})
     gate.check_paths()
     talk = plain_console(stderr=True)
     prepared = prepare_batch(spec, settings)
@@ -95,6 +105,16 @@ def run_headless(
     if len(loaded) < len(states) or any(_stopped(state) for state in states):
         return ExitCode.NOT_MEASURED
     return result.exit_code
+
+
+def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
+    """Print what the batch would take, send nothing, and return the exit code."""
+    found = estimate_batch(spec, settings)
+    if as_json:
+        print(json.dumps([run.to_dict() for run in found], indent=2, ensure_ascii=False))  # noqa: T201
+    else:
+        print_estimates(found)
+    return ExitCode.OK
 
 
 def _fold_all(

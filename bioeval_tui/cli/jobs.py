@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval_tui.errors import ExitCode, ExpressionError, QueryError, UsageError
-from bioeval_tui.text import clean_line, compact_json, shorten
+from bioeval_tui.evaluate.assertions.expressions import caret, evaluate, explain, parse, scope
+from bioeval_tui.evaluate.job.schema import job_schema
+from bioeval_tui.evaluate.wiring.check_job import check_job
+from bioeval_tui.evaluate.wiring.contexts import ask_graph, read_context
+from bioeval_tui.evaluate.wiring.graphs import is_embedded
+from bioeval_tui.report.result import result_schema
+from bioeval_tui.sample.paths import find_job
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import clean, clean_line, compact_json, shorten
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.assertions.expressions import Part
@@ -25,11 +33,6 @@ _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def check(jobs: tuple[Path, ...], as_json: bool) -> int:
     """Check job files before anything runs: keys, types, expressions and Cypher, every problem at once."""
-    from bioeval_tui.evaluate.wiring.check_job import check_job
-    from bioeval_tui.evaluate.wiring.graphs import is_embedded
-    from bioeval_tui.sample.paths import find_job
-    from bioeval_tui.settings import Settings
-
     embedded = is_embedded(Settings.from_environment())
     checked = [check_job(path, embedded=embedded) for path in map(find_job, jobs)]
     if as_json:
@@ -67,9 +70,6 @@ def schema(what: str) -> int:
 
 def schema_text(what: str = "job") -> str:
     """Return the JSON Schema of job files, or of a `result`, as it is written to a file."""
-    from bioeval_tui.evaluate.job.schema import job_schema
-    from bioeval_tui.report.result import result_schema
-
     made = result_schema() if what == "result" else job_schema()
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
@@ -118,9 +118,6 @@ def assert_(expression: str | None, cypher: str | None, **options: Any) -> int:
         assert cypher is not None
         return _cypher(cypher, options)
     except (ExpressionError, QueryError) as error:
-        from bioeval_tui.evaluate.assertions.expressions import caret
-        from bioeval_tui.text import clean
-
         click.echo(f"error: {error.message}", err=True)
         if error.column:
             text = expression if cypher is None else cypher
@@ -129,9 +126,6 @@ def assert_(expression: str | None, cypher: str | None, **options: Any) -> int:
 
 
 def _expression(text: str, options: dict[str, Any]) -> int:
-    from bioeval_tui.evaluate.assertions.expressions import evaluate, explain, parse, scope
-    from bioeval_tui.evaluate.wiring.contexts import read_context
-
     parsed = parse(text)
     if options["context"] is None:
         raise UsageError("an expression needs --context: a JSON file, or a recording's id")
@@ -159,8 +153,6 @@ def _shown(value: object) -> str:
 
 
 def _cypher(query: str, options: dict[str, Any]) -> int:
-    from bioeval_tui.evaluate.wiring.contexts import ask_graph
-
     expected: Any = None
     if options["expected"] is not None:
         try:

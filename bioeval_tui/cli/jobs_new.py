@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from bioeval_tui.cli.jobs import schema_text
 from bioeval_tui.errors import ExitCode, UsageError
-
-if TYPE_CHECKING:
-    from bioeval_tui.evaluate.job.template import Answers, Script
+from bioeval_tui.evaluate.job.template import Answers, Script, in_first_person, job_text, script_for
+from bioeval_tui.evaluate.wiring.check_job import check_job
+from bioeval_tui.settings import env_file_hint
 
 
 @click.command(epilog="\b\nExamples:\n  bioeval-tui new job.yml\n  bioeval-tui new job.yml --yes --offline")
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Overwrite a file that exists.")
 def new(job: Path, yes: bool, offline: bool, force: bool) -> int:
     """Ask a few questions and write a commented job file, ready to check and run."""
-    from bioeval_tui.evaluate.job.template import Answers, job_text
-    from bioeval_tui.evaluate.wiring.check_job import check_job
-    from bioeval_tui.settings import env_file_hint
-
     if job.exists() and not force:
         raise UsageError(f"{job} exists; give --force to overwrite it")
     if not job.parent.is_dir():
@@ -45,10 +41,6 @@ def new(job: Path, yes: bool, offline: bool, force: bool) -> int:
 
 
 def _ask(defaults: Answers) -> Answers:
-    from dataclasses import replace
-
-    from bioeval_tui.evaluate.job.template import script_for
-
     answers = replace(
         defaults,
         user=_question("Name of the user that the evaluator plays", defaults.user),
@@ -78,8 +70,6 @@ def _ask(defaults: Answers) -> Answers:
 
 def _ask_script(answers: Answers) -> Script:
     """Ask for the words of the script: nobody else can tell how the user speaks and what the agent says."""
-    from bioeval_tui.evaluate.job.template import Script, in_first_person, script_for
-
     known = script_for(answers)
     script = known or Script(ask=answers.task, tell=in_first_person(answers.fact), asked="", done="")
     ask = _question("What the user says to get it", script.ask)

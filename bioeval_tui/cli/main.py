@@ -1,24 +1,24 @@
-"""The command line: parse, pick a front end, own stdout, stderr and exit codes. Heavy imports stay inside commands."""
+"""The command line: parse, load the command that is called, own exit codes and what is said of errors."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
 from bioeval_tui import __version__
 from bioeval_tui.cli.env_file import env_file_option, with_env_file
+from bioeval_tui.cli.lazy import LazyGroup, Table
 from bioeval_tui.cli.redaction import COMMANDS_THAT_SHOW, with_redact
-from bioeval_tui.errors import BioevalError, ExitCode, InputError, ScreenCrashError
+from bioeval_tui.errors import BioevalError, ExitCode, InputError, NotMeasuredError, ScreenCrashError
 
-COMMANDS: dict[str, tuple[str, str]] = {
+COMMANDS: Table = {
     "app": ("app", "Open the terminal application: jobs, runs, benchmarks, medals."),
-    "demo": ("run", "Watch it work: a real conversation, offline, no key, no server."),
+    "demo": ("demo", "Watch it work: a real conversation, offline, no key, no server."),
     "run": ("run", "Evaluate an agent: hold the conversations of one or more jobs."),
-    "watch": ("run", "Attach this terminal to a run that goes on elsewhere."),
+    "watch": ("watch", "Attach this terminal to a run that goes on elsewhere."),
     "serve": ("serve", "Open the application in a browser, for you or for an audience."),
     "review": ("review", "Accept or correct judged scores and graded submissions; judges against people."),
     "runs": ("runs", "List, show and replay recorded runs."),
@@ -33,49 +33,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "grade-sample": ("grade", "Grade one file for one task."),
     "validate": ("grade", "Say everything that is wrong with a submission."),
     "tasks": ("grade", "List, show, prepare and check machine-learning tasks."),
-    "medals": ("grade", "Show graded reports as a medal table."),
+    "medals": ("medals", "Show graded reports as a medal table."),
     "baseline": ("baseline", "Write baseline submissions for a task."),
     "doctor": ("doctor", "Say what works here and, where something is missing, what brings it."),
-    "engine": ("run", ""),
+    "engine": ("engine", ""),
     "tui": ("app", ""),
-    "serve-tab": ("serve", ""),
+    "serve-tab": ("serve_tab", ""),
 }
-HIDDEN = {"engine", "serve-tab", "tui"}
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are used: `--help` and `--version` load almost nothing."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names that help shows."""
-        return [name for name in COMMANDS if name not in HIDDEN]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module and return the command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"bioeval_tui.cli.{COMMANDS[cmd_name][0]}")
-        commands: list[click.Command] = module.COMMANDS
-        found = next((command for command in commands if command.name == cmd_name), None)
-        if found is None:
-            return None
-        return with_env_file(with_redact(found) if cmd_name in COMMANDS_THAT_SHOW else found)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list from the table above, without importing a command."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find the command; a misspelt one names the nearest."""
-        name = args[0] if args else ""
-        if name and name not in COMMANDS and not name.startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(name, self.list_commands(ctx), 1)
-            hint = f", did you mean {near[0]}?" if near else "; `bioeval-tui --help` lists them"
-            raise click.UsageError(f"no such command: {name!r}{hint}")
-        return super().resolve_command(ctx, args)
+def _with_common_options(name: str, command: click.Command) -> click.Command:
+    return with_env_file(with_redact(command) if name in COMMANDS_THAT_SHOW else command)
 
 
 EXAMPLE = """
@@ -89,6 +57,8 @@ Examples:
 
 @click.group(
     cls=LazyGroup,
+    table=COMMANDS,
+    change=_with_common_options,
     epilog=EXAMPLE,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -154,7 +124,7 @@ def main() -> NoReturn:
 
 def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
     """Return what to say when a package that this program asks for is not installed; None for any other module."""
-    from bioeval_tui.errors import NotMeasuredError
+    # Here and below: only what failed waits for it.
     from bioeval_tui.installation import install_command, package_of
 
     package = package_of(error.name or "")

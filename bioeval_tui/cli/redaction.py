@@ -35,6 +35,7 @@ def _option() -> click.Option:
 def _use_rules(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     if path is None:
         return
+    # Only who masks waits for it.
     from bioeval_tui.record.masking.current import use
     from bioeval_tui.record.masking.mask import Mask
     from bioeval_tui.record.masking.rules_file import load_rules

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bioeval_tui.cli.task_options import board
-
-if TYPE_CHECKING:
-    from bioeval_tui.evaluate.engine.spec import RunRequest
+from bioeval_tui.evaluate.engine.spec import RunRequest
+from bioeval_tui.record.events import CONDITIONS
+from bioeval_tui.sample.paths import find_job
 
 OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "models": click.option(
@@ -114,10 +114,6 @@ def with_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:
     """Return what all of `OPTIONS`, as they were given, ask for."""
-    from bioeval_tui.evaluate.engine.spec import RunRequest
-    from bioeval_tui.record.events import CONDITIONS
-    from bioeval_tui.sample.paths import find_job
-
     same = ("models", "agent_url", "allow_hosts", "evaluator_model", "graph", "unrestricted_setups", "order", "parallel", "seed", "concurrency",
             "requests_per_minute", "max_calls", "max_cost", "leaderboard")  # fmt: skip
     return RunRequest(

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bioeval_tui.cli.completion import complete_run
+from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.cli.thresholds import gate_files, with_bars, with_gate_files
+from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.paths import overlay_path, recording_path
+from bioeval_tui.report.agreement import agreement_report, rated_tasks
+from bioeval_tui.report.files import write_private
+from bioeval_tui.report.formats.agreement import agreement_csv, agreement_dict, print_agreement
+from bioeval_tui.report.gate import GateRules
+from bioeval_tui.report.gate_run import Gate, print_checks, with_people
+from bioeval_tui.report.loading import find_recording, load_run
+from bioeval_tui.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,8 +47,6 @@ def agreement(
     """
     if as_json and as_csv:
         raise UsageError("give --json or --csv, not both")
-    from bioeval_tui.report.agreement import agreement_report, rated_tasks
-    from bioeval_tui.report.formats.agreement import agreement_csv, agreement_dict, print_agreement
 
     items, problems = rated_tasks(_paths(run), blind=blind)
     if not items:
@@ -58,13 +66,9 @@ def agreement(
         if output is None:
             click.echo(text, nl=not as_csv)
         else:
-            from bioeval_tui.report.files import write_private
-
             write_private(output, text if as_csv else f"{text}\n")
             click.echo(f"wrote {output}", err=True)
     else:
-        from bioeval_tui.consoles import plain_console
-
         print_agreement(report, plain_console())
     return ExitCode.OK
 
@@ -90,11 +94,6 @@ def gate(
     The judge's scores count; with --reviewed, people's do where somebody reviewed. RUN is an id, the beginning or
     end of it, or a recording's file.
     """
-    from bioeval_tui.consoles import plain_console
-    from bioeval_tui.report.gate import GateRules
-    from bioeval_tui.report.gate_run import Gate, print_checks, with_people
-    from bioeval_tui.report.loading import load_run
-
     rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
     if not (rules.under or rules.pass_k or rules.on_assertion):
         raise UsageError("give a bar: --fail-under, --fail-on-assertion or --min-pass-k")
@@ -112,14 +111,9 @@ def gate(
 
 
 def _paths(names: Sequence[str]) -> list[Path]:
-    from bioeval_tui.report.loading import find_recording
-    from bioeval_tui.settings import Settings
-
     runs_dir = Settings.from_environment().runs_dir
     if names:
         return list(dict.fromkeys(find_recording(name, runs_dir) for name in names))
-    from bioeval_tui.record.catalogue import Catalogue
-    from bioeval_tui.record.paths import overlay_path, recording_path
 
     every = (recording_path(runs_dir, run_id) for run_id in Catalogue(runs_dir).ids())
     return [path for path in every if overlay_path(path).is_file()]

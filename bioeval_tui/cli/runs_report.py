@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bioeval_tui.cli.completion import complete_run
+from bioeval_tui.cli.find_run import complete_run
+from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
+from bioeval_tui.report import explanation
+from bioeval_tui.report.comparison import compare as compare_runs
+from bioeval_tui.report.files import write_or_print
+from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.registry import Asked, Format, choose, holding, names, write_runs
+from bioeval_tui.report.loading import find_recording, load_run
+from bioeval_tui.settings import Settings
 
 if TYPE_CHECKING:
     from bioeval_tui.report.loading import LoadedRun
@@ -94,17 +102,10 @@ def compare(
 
     A and B are ids, the beginning or end of them, or recordings' files.
     """
-    from bioeval_tui.report.comparison import compare as compare_runs
-
     found = compare_runs(*_load((a, b), as_recorded))
     if as_json or output is not None:
-        from bioeval_tui.report.files import write_or_print
-
         write_or_print(choose(output, None, "comparison", default="json").write("comparison", found), output)
     if not as_json:
-        from bioeval_tui.consoles import plain_console
-        from bioeval_tui.report.formats.comparison_console import print_comparison
-
         print_comparison(found, plain_console(), texts=texts)
     if fail_on_regression:
         # What got worse is said before what could not be measured: it is a finding, not a gap.
@@ -128,8 +129,6 @@ def compare(
 @AS_RECORDED
 def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: bool) -> int:
     """Explain a run's scores: the parts, what each would have to be, and other weights. No model is called."""
-    from bioeval_tui.report import explanation
-
     given = explanation.parse_weights(weights)
     loaded = _load((run,), as_recorded)[0]
     found = explanation.explain(loaded, target, given)
@@ -137,8 +136,6 @@ def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: b
         data = explanation.explanation_dict(loaded, found, target)
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        from bioeval_tui.consoles import plain_console
-
         explanation.print_explanation(found, target, plain_console())
     return ExitCode.OK
 
@@ -165,8 +162,6 @@ def export(run: tuple[str, ...], kind: str | None, output: Path | None, as_recor
 def _write_runs(
     chosen: Format, run: tuple[str, ...], output: Path | None, target: float, as_recorded: bool
 ) -> int:
-    from bioeval_tui.report.files import write_or_print
-
     runs = _load(run, as_recorded)
     if output is not None and output.is_dir():
         output = output / chosen.file_name(runs[0])
@@ -177,10 +172,6 @@ def _write_runs(
 
 
 def _load(names: tuple[str, ...], as_recorded: bool) -> list[LoadedRun]:
-    from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
-    from bioeval_tui.report.loading import find_recording, load_run
-    from bioeval_tui.settings import Settings
-
     settings = Settings.from_environment()
     prices = load_prices(settings.data_dir / FILE_NAME)
     paths = [find_recording(name, settings.runs_dir) for name in names]

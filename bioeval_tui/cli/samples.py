@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from bioeval_tui.errors import ExitCode
+from bioeval_tui.sample.paths import agent_names, copy_samples, job_names, list_names
+from bioeval_tui.text import clean_line
 
 
 @click.command(
@@ -22,9 +24,6 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
     Commands take them by name, without a copy: `run` and `check` a job, `grade` a list, `validate` and `grade-sample`
     an agent.
     """
-    from bioeval_tui.sample.paths import agent_names, copy_samples, job_names, list_names
-    from bioeval_tui.text import clean_line
-
     if folder is not None:
         written = copy_samples(folder, force=force)
         if as_json:

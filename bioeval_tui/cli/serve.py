@@ -1,4 +1,4 @@
-"""The application in a browser, and the command that draws one of its tabs."""
+"""`serve`: the application in a browser."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import asyncio
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from bioeval_tui.cli.completion import complete_run
+from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.isolation import program_command
-
-if TYPE_CHECKING:
-    from bioeval_tui.serve.server import ServeOptions
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.masking.current import rules_path
+from bioeval_tui.serve.access import is_loopback
+from bioeval_tui.serve.server import ServeOptions, serving
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import clean_line
+from bioeval_tui.tui.data.preferences import Preferences
 
 
 @click.command(
@@ -55,9 +58,6 @@ def serve(
     Each tab has a process of its own that ends with it. A run that a tab started goes on, as it does without a
     terminal. Who has the link can do what you can do here, unless --read-only is given.
     """
-    from bioeval_tui.serve.access import is_loopback
-    from bioeval_tui.serve.server import ServeOptions
-
     command = _tab_command(places, read_only, run_id)
     can = "see every recording" if read_only else "run jobs and read files as you can"
     warning = (
@@ -71,17 +71,11 @@ def serve(
 
 def _is_light() -> bool:
     """Say whether the look that was chosen last is the light one."""
-    from bioeval_tui.settings import Settings
-    from bioeval_tui.tui.data.preferences import Preferences
-
     return Preferences(Settings.from_environment().data_dir).values.get("theme") == "light"
 
 
 def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> list[str]:
     """Return what draws a tab, everything in it looked at now rather than in each tab."""
-    from bioeval_tui.record.masking.current import rules_path
-    from bioeval_tui.text import clean_line
-
     command = program_command("serve-tab")
     if read_only:
         if places:
@@ -91,9 +85,6 @@ def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) 
         if not place.exists():
             raise UsageError(f"{clean_line(str(place))} does not exist; give folders or job files")
     if run_id is not None:
-        from bioeval_tui.record.catalogue import Catalogue
-        from bioeval_tui.settings import Settings
-
         command += ["--run", Catalogue(Settings.from_environment().runs_dir).find(run_id).stem]
     if (rules := rules_path()) is not None:
         command += ["--redact", str(rules.absolute())]
@@ -101,8 +92,6 @@ def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) 
 
 
 async def _serve(options: ServeOptions, warning: str) -> int:
-    from bioeval_tui.serve.server import serving
-
     stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def end(code: int) -> None:
@@ -124,17 +113,4 @@ async def _serve(options: ServeOptions, warning: str) -> int:
         return await stop
 
 
-@click.command("serve-tab", hidden=True)
-@click.argument("places", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--read-only", is_flag=True)
-@click.option("--run", "run_id")
-def serve_tab(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> int:
-    """Draw one tab (started by `serve`)."""
-    from bioeval_tui.cli.open_screen import show_tab
-    from bioeval_tui.settings import Settings
-
-    show_tab(Settings.from_environment(), places, read_only=read_only, run_id=run_id)
-    return ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [serve, serve_tab]
+COMMANDS: list[click.Command] = [serve]

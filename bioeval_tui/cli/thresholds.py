@@ -25,6 +25,9 @@ _OPTIONS = (
     ),
 )
 
+THRESHOLDS = ("fail_under", "fail_on_assertion", "min_pass_k")
+"""The names under which commands are given them."""
+
 
 def with_bars(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `fail_under`, `fail_on_assertion` and `min_pass_k` to a command."""

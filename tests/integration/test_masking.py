@@ -130,7 +130,9 @@ def test_every_command_that_shows_recordings_takes_rules() -> None:
     missing = []
     for name in COMMANDS_THAT_SHOW:
         command = cli.app.get_command(context, name)  # type: ignore[attr-defined]
-        each = command.commands.values() if isinstance(command, click.Group) else [command]
+        each = [command]
+        if isinstance(command, click.Group):
+            each = [command.get_command(context, one) for one in command.list_commands(context)]
         missing += [one.name for one in each if not any(p.name == "redact" for p in one.params)]
     assert missing == []
     hidden = {"new", "check", "schema", "assert", "agent", "grade", "grade-sample", "validate", "tasks", "baseline", "guards", "samples", "doctor", "engine"}  # fmt: skip

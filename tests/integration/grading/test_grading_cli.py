@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bioeval_tui.cli.grade import COMMANDS
+from bioeval_tui.cli import grade, medals
 from bioeval_tui.errors import UsageError
 from bioeval_tui.grade.tasks.registry import UnknownTaskError
 
@@ -24,7 +24,7 @@ from bioeval_tui.grade.tasks.registry import UnknownTaskError
 def run(tasks, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run a command with the tasks on the spot; the exit code is what the command returns or raises."""
     monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
-    commands = {command.name: command for command in COMMANDS}
+    commands = {command.name: command for command in (*grade.COMMANDS, *medals.COMMANDS)}
 
     def run_(name: str, *args: object) -> Result:
         words = [str(arg) for arg in args]

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from bioeval_tui.cli.jobs import assert_
-from bioeval_tui.cli.main import COMMANDS, HIDDEN, app
+from bioeval_tui.cli.main import COMMANDS, app
 from bioeval_tui.evaluate.graphs.embedded import available
 
 
@@ -31,12 +31,12 @@ def leaf_commands() -> list[list[str]]:
         command = app.get_command(click.Context(app), name)
         assert command is not None, name
         if isinstance(command, click.Group):
-            found += [[name, sub] for sub in command.commands]
+            found += [[name, sub] for sub in command.list_commands(click.Context(command))]
         found.append([name])
     return found
 
 
-@pytest.mark.parametrize("path", [path for path in leaf_commands() if path[0] not in HIDDEN], ids=" ".join)
+@pytest.mark.parametrize("path", [path for path in leaf_commands() if COMMANDS[path[0]][1]], ids=" ".join)
 def test_help_of_every_command_shows_an_example(path: list[str]) -> None:
     result = CliRunner().invoke(app, [*path, "--help"])
     assert result.exit_code == 0

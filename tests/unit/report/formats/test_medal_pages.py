@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bioeval_tui.cli.grade import medals
+from bioeval_tui.cli.medals import medals
 from bioeval_tui.errors import UsageError
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.report.formats.html import policy

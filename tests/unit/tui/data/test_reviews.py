@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bioeval_tui.cli.grade import medals
+from bioeval_tui.cli.medals import medals
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.grade.task_report import TaskReport

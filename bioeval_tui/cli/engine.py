@@ -1,0 +1,22 @@
+"""`engine`: the process in which conversations are held. The program starts it; people do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from bioeval_tui.errors import ExitCode
+from bioeval_tui.evaluate.wiring.start import run_spec_file
+from bioeval_tui.settings import Settings
+
+
+@click.command(hidden=True)
+@click.argument("spec", type=click.Path(exists=True, path_type=Path))
+def engine(spec: Path) -> int:
+    """Run the engine process (started by the program itself)."""
+    ended = run_spec_file(spec, Settings.from_environment())
+    return ExitCode.OK if all(end.status == "completed" for end in ended) else ExitCode.NOT_MEASURED
+
+
+COMMANDS: list[click.Command] = [engine]

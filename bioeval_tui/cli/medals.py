@@ -1,0 +1,108 @@
+"""`medals`: graded reports, and runs of agents, as a medal table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bioeval_tui.cli.grade import ready_shipped
+from bioeval_tui.cli.task_options import BOARD, WHERE, settings_for, with_runs
+from bioeval_tui.cli.terminal import need_terminal
+from bioeval_tui.consoles import print_json, say
+from bioeval_tui.errors import ExitCode
+from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Outcome, Registry, load_outcomes
+from bioeval_tui.grade.console import long_work, medal_table
+from bioeval_tui.grade.reports import Loaded
+from bioeval_tui.grade.runs import Runs
+from bioeval_tui.record.masking.current import current
+from bioeval_tui.record.report_reviews import marks_at
+from bioeval_tui.report.files import write_or_print
+from bioeval_tui.report.formats.medal_pages import medals_dicts
+from bioeval_tui.report.formats.registry import choose, names
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.data.services import AppServices
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui medals results/\n  bioeval-tui medals results/ --output medals.html"
+    "\n  bioeval-tui medals biomlbench/runs"
+)
+@click.argument(
+    "places", metavar="REPORT_OR_RUNS...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@WHERE
+@BOARD
+@click.option("--json", "as_json", is_flag=True, help="Print a list of reports.")
+@click.option("--table", is_flag=True, help="Print a table even in a terminal.")
+@click.option(
+    "--format", "kind", type=click.Choice(names("medals")),
+    help="What to write [by the name of --output].",
+)  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
+def medals(
+    places: tuple[Path, ...],
+    as_json: bool,
+    table: bool,
+    kind: str | None,
+    output: Path | None,
+    **given: Any,
+) -> int:
+    """Show graded reports (of this program, BioML-bench or MLE-bench; files or folders) as a medal table.
+
+    A folder of runs, such as the `runs` of a checkout of BioML-bench, is graded first: its tasks and their data are
+    found by themselves, and what was looked at is said.
+
+    In a terminal this opens the medal screen; with --format or --output it writes one HTML file, Markdown, CSV or
+    JSON.
+    """
+    settings, runs, reports = with_runs(settings_for(given), places)
+    on_screen = not (as_json or table or kind or output) and sys.stdout.isatty() and sys.stdin.isatty()
+    if on_screen:
+        need_terminal("give --table")
+        from bioeval_tui.cli.open_screen import show  # a table or a file waits for no screen
+
+        show(AppServices(settings, reports=reports, runs=runs), "medals", "leave")
+        return ExitCode.OK
+    found = [(path, load_outcomes(path)) for path in reports]
+    if runs is not None:
+        found.append((places[0], _graded(runs, settings)))
+    reviews = [words for path, some in found for words in marks_at(path, some.reports)]
+    loaded = current().value([report for _, some in found for report in some.reports])
+    failed = current().value([item for _, some in found for item in some.not_graded])
+    if kind is not None or output is not None:
+        write_or_print(choose(output, kind, "medals").write("medals", loaded, reviews, failed), output)
+        return ExitCode.OK
+    if as_json:
+        print_json(medals_dicts(loaded, failed))
+        return ExitCode.OK
+    medal_table(loaded, reviews, failed)
+    return ExitCode.OK
+
+
+def _graded(runs: Runs, settings: Settings) -> Loaded:
+    """Grade the submissions of runs, in their order, and say where they were looked for."""
+    for line in runs.looked:
+        say(line, err=True)
+    registry = Registry(settings.tasks_dirs, settings.tasks_data_dir, settings.leaderboard)
+    ready_shipped(registry, (item.task_id for item in runs.submissions))
+    outcomes: dict[int, Outcome] = {}
+    pairs = [(item.task_id, item.path) for item in runs.submissions]
+    with GraderPool(registry) as pool, long_work("grading", len(pairs)) as advance:
+        for number, outcome in pool.grade_many(pairs):
+            outcomes[number] = outcome
+            advance()
+    ordered = [outcomes[number] for number in sorted(outcomes)]
+    return Loaded(
+        tuple(
+            item.report if isinstance(item, Invalid) else item
+            for item in ordered
+            if not isinstance(item, NotGraded)
+        ),
+        tuple(item for item in ordered if isinstance(item, NotGraded)),
+    )
+
+
+COMMANDS: list[click.Command] = [medals]

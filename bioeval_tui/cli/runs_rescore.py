@@ -1,0 +1,103 @@
+"""`runs rescore`: judge transcripts again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bioeval_tui.cli.find_run import complete_run, find_run
+from bioeval_tui.consoles import plain_console
+from bioeval_tui.errors import ExitCode
+from bioeval_tui.evaluate.engine.attach import sender_name
+from bioeval_tui.evaluate.wiring.rescore import Rescorer
+from bioeval_tui.record.masking.current import current
+from bioeval_tui.report.agreement import change, rated_tasks
+from bioeval_tui.report.formats.agreement import change_dict, change_words
+from bioeval_tui.report.formats.console import print_judged_again
+from bioeval_tui.report.judged_again import judged_again_dicts
+from bioeval_tui.report.loading import load_run
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui runs rescore 7f3a --judge-model gpt-4.1\n  bioeval-tui runs rescore 7f3a 91c2 --rules"
+)
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
+@click.option(
+    "--judge-model", "--model", "judge_models", multiple=True,
+    help="The model that judges; repeat it for a panel [the job's own judge].",
+)  # fmt: skip
+@click.option(
+    "--allow-host", "allow_hosts", metavar="HOST", multiple=True,
+    help="Let the recorded job send transcripts and keys to this host.",
+)  # fmt: skip
+@click.option("--rules", is_flag=True, help="Let the job's rules judge.")
+@click.option(
+    "--job",
+    "job_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The job's file, beside which its prompt is [as before]; an imported run needs it.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects, old and new scores in each.")
+def rescore(
+    run_ids: tuple[str, ...],
+    judge_models: tuple[str, ...],
+    allow_hosts: tuple[str, ...],
+    rules: bool,
+    job_file: Path | None,
+    as_json: bool,
+) -> int:
+    """Judge recorded transcripts again, without talking to the agent. The recording itself never changes.
+
+    Where people reviewed the scores, it says whether the new verdicts agree better with them.
+    """
+    found = [find_run(run_id) for run_id in run_ids]
+    rescorers = [
+        Rescorer(
+            path, settings, judge_models=judge_models, allow_hosts=allow_hosts, rules=rules, job_file=job_file
+        )
+        for settings, path in found
+    ]
+    hosts = dict.fromkeys(host for rescorer in rescorers for host in rescorer.hosts)
+    if hosts:
+        click.echo(f"transcripts go to: {', '.join(hosts)}", err=True)
+    for sentence in dict.fromkeys(rescorer.judge_sees for rescorer in rescorers if rescorer.judge_sees):
+        click.echo(sentence, err=True)
+    printed: list[dict[str, Any]] = []
+    code = ExitCode.OK
+    paths = list(dict.fromkeys(rescorer.path for rescorer in rescorers))
+    for rescorer in rescorers:
+        judged = asyncio.run(rescorer.judge_again(sender_name()))
+        for item in judged:
+            for said in (*item.warnings, *([item.error] if item.error else [])):
+                click.echo(
+                    f"{rescorer.run_id}, facts {item.key.condition}, trial {item.key.trial}: {current().text(said)}",
+                    err=True,
+                )
+        if not judged:
+            click.echo(f"{rescorer.run_id}: no conversation that could be judged", err=True)
+        if not judged or any(item.error for item in judged):
+            code = ExitCode.NOT_MEASURED
+        run = load_run(rescorer.path)
+        if as_json:
+            closer = change_dict(change(rated_tasks([rescorer.path])[0]))
+            shown = judged_again_dicts(run.judged_again)
+            scores = {
+                "scores": run.state.scores(),
+                "score": run.state.ended.mean if run.state.ended else None,
+            }
+            printed.append({"run_id": rescorer.run_id, **scores, "judged_again": shown, "agreement": closer})
+        else:
+            print_judged_again(run, plain_console())
+    if as_json:
+        click.echo(json.dumps(printed, indent=2, ensure_ascii=False))
+    elif (found_closer := change(rated_tasks(paths)[0])) is not None:
+        for line in ("", *change_words(found_closer)):
+            click.echo(line)
+    return code
+
+
+COMMANDS: list[click.Command] = [rescore]

@@ -1,0 +1,56 @@
+"""`runs resume`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bioeval_tui.cli.find_run import complete_run, find_run
+from bioeval_tui.cli.run_options import with_options
+from bioeval_tui.errors import ExitCode
+from bioeval_tui.evaluate.wiring.resume import rerun_offer, resume_spec
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui runs resume 7f3a\n  bioeval-tui runs resume 7f3a --headless --rerun"
+)
+@click.argument("run_id", metavar="RUN", shell_complete=complete_run)
+@with_options("agent_url", "allow_hosts", "submissions")
+@click.option(
+    "--job",
+    "job_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The job's file [as before]; an imported run needs it.",
+)
+@click.option("--force", is_flag=True, help="Go on, with the job as recorded, although its file has changed.")
+@click.option(
+    "--rerun", is_flag=True, help="Add a trial for each that evaluator, judge or infrastructure spoilt."
+)
+@with_options("max_calls", "max_cost", "unrestricted_setups")
+@click.option("--headless", is_flag=True, help="No screen: progress on stderr, the score card on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Headless: print one JSON object.")
+def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
+    """Let an interrupted or stopped run go on: hold the conversations that are missing, and only those.
+
+    Finished conversations are neither held nor paid for again. RUN is the id, or the beginning or end of it.
+    """
+    settings, path = find_run(run_id)
+    spec = resume_spec(path, **options)
+    if spec is None:
+        click.echo(f"{path.stem}: nothing is missing; `bioeval-tui runs show {path.stem}` shows it", err=True)
+        if offer := rerun_offer(path):
+            click.echo(offer, err=True)
+        return ExitCode.OK
+    if headless or as_json or not sys.stdout.isatty():
+        from bioeval_tui.cli.headless import run_headless  # the screen does not wait for it
+
+        return run_headless(spec, settings, as_json=as_json)
+    from bioeval_tui.cli.show_run import show_run  # a run without a screen does not wait for it
+
+    return show_run(spec, settings, leave_running=True)
+
+
+COMMANDS: list[click.Command] = [resume]

@@ -1,0 +1,51 @@
+"""`runs show`: a run's score card."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from bioeval_tui.cli.find_run import complete_run
+from bioeval_tui.consoles import plain_console
+from bioeval_tui.errors import ExitCode
+from bioeval_tui.evaluate.engine.resume import excluded_trials
+from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
+from bioeval_tui.evaluate.wiring.resume import rerun_offer
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.report.formats.console import print_judged_again, print_score_card
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import run_result
+from bioeval_tui.report.words import reviewed_words
+from bioeval_tui.settings import Settings
+
+
+@click.command(epilog="\b\nExample:\n  bioeval-tui runs show 7f3a --json")
+@click.argument("run_id", shell_complete=complete_run)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object (see `bioeval-tui schema result`)."
+)
+@click.option(
+    "--as-recorded", is_flag=True, help="Count the recorded verdicts where transcripts were judged again."
+)
+def show(run_id: str, as_json: bool, as_recorded: bool) -> int:
+    """Show a run's score card. RUN_ID is the id, or the beginning or end of it."""
+    settings = Settings.from_environment()
+    path = Catalogue(settings.runs_dir).find(run_id)
+    run = load_run(path, prices=load_prices(settings.data_dir / FILE_NAME), as_recorded=as_recorded)
+    for problem in run.problems:
+        click.echo(f"note: {problem}", err=True)
+    if excluded_trials(run.state) and (offer := rerun_offer(path)):
+        click.echo(f"note: {offer}", err=True)
+    if as_json:
+        click.echo(json.dumps(run_result(run), indent=2, ensure_ascii=False))
+        return ExitCode.OK
+    console = plain_console()
+    print_score_card(run.state, console, run.prices)
+    print_judged_again(run, console)
+    if said := reviewed_words(run):
+        click.echo(f"\nreviewed: {said}")
+    return ExitCode.OK
+
+
+COMMANDS: list[click.Command] = [show]

@@ -1,0 +1,47 @@
+"""`serve-tab`: the process that draws one tab of `serve`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import click
+
+from bioeval_tui.cli.open_screen import run_app
+from bioeval_tui.errors import ExitCode
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.data.read_only import ReadOnlyServices
+from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.read_only_app import ReadOnlyApp
+from bioeval_tui.tui.services import Services
+
+
+@click.command("serve-tab", hidden=True)
+@click.argument("places", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--read-only", is_flag=True)
+@click.option("--run", "run_id")
+def serve_tab(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> int:
+    """Draw one tab (started by `serve`)."""
+    _show(Settings.from_environment(), places, read_only=read_only, run_id=run_id)
+    return ExitCode.OK
+
+
+def _show(
+    settings: Settings, places: Sequence[Path] = (), *, read_only: bool = False, run_id: str | None = None
+) -> None:
+    """Draw one tab of `serve`: the application, or with `read_only` recordings alone, on the replay of a run if given."""
+    inner = AppServices(settings, job_places=places, writes=not read_only)
+    services = cast(Services, ReadOnlyServices(inner)) if read_only else inner
+    screen = "runs" if read_only else "jobs"
+    start = partial(services.open_recording, run_id, speed=1.0) if run_id else screen
+    app = ReadOnlyApp if read_only else BioevalApp
+    try:
+        run_app(app(services, start, on_quit="leave" if read_only else "ask"))
+    finally:
+        inner.close()
+
+
+COMMANDS: list[click.Command] = [serve_tab]

@@ -1,0 +1,83 @@
+"""Hold runs on the live screen: start their engine, show them, and leave nothing behind that should not stay."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import click
+
+from bioeval_tui.cli.terminal import need_terminal
+from bioeval_tui.errors import ScreenCrashError
+from bioeval_tui.evaluate.engine.attach import FollowedRun
+from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.evaluate.wiring.start import hosts_of, judges_see, prepare_batch, start_engine, stop_run
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.settings import Settings
+
+
+def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbose: bool = False) -> int:
+    """Start an engine, show its run, say how it ended, and return the exit code.
+
+    With `leave_running` the engine survives the screen; otherwise it is cancelled when the screen closes,
+    however it closes.
+    """
+    need_terminal("give --headless")
+    # The engine first: it starts on the other core while the screen's modules load here.
+    view = start_engine(spec, settings)
+    with contextlib.nullcontext() if leave_running else _ending_with_terminal(view):
+        try:
+            from bioeval_tui.cli.open_screen import show_started  # see above
+
+            show_started(spec, settings, view, "ask" if leave_running else "cancel")
+        except ScreenCrashError as error:
+            if leave_running and view.engine_runs():
+                error.add_note(f"the run continues, see it with `bioeval-tui watch {view.run_id}`")
+            raise
+        finally:
+            if not leave_running:
+                asyncio.run(stop_run(view))
+    from bioeval_tui.report.formats.farewell import say_goodbye  # the first paint has no use for it
+
+    return say_goodbye([recording_path(settings.runs_dir, run.run_id) for run in spec.runs])
+
+
+@contextlib.contextmanager
+def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
+    """Let a closed terminal (SIGHUP) and a SIGTERM end the run as well, which this process otherwise outlives.
+
+    A screen without its terminal cannot be relied on to unwind: the run is stopped beside it, then it is left.
+    """
+    names = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
+
+    def stop_and_leave(number: int) -> None:
+        with contextlib.suppress(Exception):
+            asyncio.run(stop_run(view))
+        os._exit(128 + number)
+
+    def leave(number: int, frame: object) -> None:
+        for name in names:
+            signal.signal(name, lambda number, frame: None)  # once is enough
+        if number == signal.SIGTERM:
+            raise SystemExit(128 + number)  # the terminal is there, and wants to be put in order
+        threading.Thread(target=stop_and_leave, args=(number,)).start()
+
+    before = {name: signal.signal(name, leave) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+def say_hosts(spec: EngineSpec, settings: Settings) -> None:
+    """Say on stderr to which hosts transcripts will go, and what judges will see."""
+    prepared = prepare_batch(replace(spec, plays=True), settings)
+    click.echo(f"transcripts go to: {', '.join(hosts_of(prepared))}", err=True)
+    for sentence in judges_see(prepared):
+        click.echo(sentence, err=True)

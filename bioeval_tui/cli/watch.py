@@ -1,0 +1,60 @@
+"""`watch` and `runs replay`: a run that goes on, or a recorded one, on the live screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from bioeval_tui.cli.find_run import complete_run
+from bioeval_tui.cli.open_screen import show
+from bioeval_tui.cli.terminal import need_terminal
+from bioeval_tui.errors import ExitCode
+from bioeval_tui.evaluate.engine.attach import FollowedRun, ReplayedRun
+from bioeval_tui.evaluate.engine.run_view import RunView
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.live import is_live
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.data.services import AppServices
+
+
+@click.command(epilog="\b\nExample:\n  bioeval-tui watch 7f3a")
+@click.argument("run_id")
+def watch(run_id: str) -> int:
+    """Attach this terminal to a run that goes on elsewhere: see it, pause it, cancel it.
+
+    RUN_ID is the id or the beginning or end of it; `bioeval-tui runs list` shows them.
+    """
+    settings = Settings.from_environment()
+    return _show(settings, Catalogue(settings.runs_dir).find(run_id))
+
+
+@click.command(epilog="\b\nExample:\n  bioeval-tui runs replay 7f3a --speed 4")
+@click.argument("run_id", shell_complete=complete_run)
+@click.option(
+    "--speed",
+    type=click.FloatRange(0.5, 32),
+    default=1.0,
+    show_default=True,
+    help="1 is true to the recorded times.",
+)
+def replay(run_id: str, speed: float) -> int:
+    """Play a run again on the live screen, true to its recorded times."""
+    settings = Settings.from_environment()
+    return _show(settings, Catalogue(settings.runs_dir).find(run_id), speed=speed)
+
+
+def _show(settings: Settings, path: Path, *, speed: float | None = None) -> int:
+    """Attach to the run if it goes on, else replay it; return the exit code."""
+    need_terminal(f"`bioeval-tui runs show {path.stem}` prints the score card")
+
+    view = FollowedRun(path) if is_live(path) and speed is None else ReplayedRun(path, speed)
+
+    async def open_view() -> RunView:
+        return view
+
+    show(AppServices(settings), open_view, "leave")
+    return ExitCode.OK
+
+
+COMMANDS: list[click.Command] = [watch, replay]
