@@ -21,7 +21,8 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.agents.answers import parse_message, parse_object
 from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.http.arrival import Arrivals
-from bioeval_tui.evaluate.http.client import Timeouts, keys_hidden, make_client, timeouts_of
+from bioeval_tui.evaluate.http.client import Timeouts, make_client, timeouts_of
+from bioeval_tui.evaluate.http.credentials import PUBLISHED_KEY
 from bioeval_tui.evaluate.http.failures import connection_error, status_error
 from bioeval_tui.evaluate.seams import Delta, Generation, Peer, PeerError, Reply, Role
 from bioeval_tui.text import clean, clean_line, clean_value, is_large
@@ -30,8 +31,6 @@ __all__ = ["RestAgent", "Timeouts", "make_agent"]
 
 _EVENT_STREAM = "text/event-stream"
 _NONE_HERE = frozenset({404, 405, 501})
-PUBLISHED_KEY = "treehorn"
-"""What the published client sends as X-API-KEY when it is told no key: published agents expect it. It is no secret."""
 TAIL_S = 1.0
 """How long the end of a stream is awaited after the answer, so that the connection can be used again."""
 
@@ -55,8 +54,8 @@ class RestAgent:
         timeouts: Timeouts | None = None,
         streaming: bool = True,
     ) -> None:
-        self._base = base_url.rstrip("/")
-        self._knowledge = (knowledge_url or base_url).rstrip("/")
+        self._base = base_url
+        self._knowledge = knowledge_url or base_url
         self._user = user
         self._chatbot = chatbot
         self._model = model
@@ -65,7 +64,6 @@ class RestAgent:
                 "the agent's API key (BIOEVAL_AGENT_API_KEY) has characters that a header cannot carry"
             )
         self._headers = {"X-API-KEY": api_key or PUBLISHED_KEY}
-        self._keys = [api_key] if api_key else []
         self._timeouts = timeouts or Timeouts()
         self._streaming = streaming
         self._client: httpx2.AsyncClient | None = None
@@ -76,7 +74,7 @@ class RestAgent:
     async def open(self) -> str:
         """Create a session and return its id. Raises `PeerError`."""
         body = {"user": self._user, "chatbot": self._chatbot}
-        value = await self._call("agent", "PUT", f"{self._base}/api/v1/chat/sessions", body)
+        value = await self._call("agent", "PUT", below(self._base, "/api/v1/chat/sessions"), body)
         session = value.get("sessionId")
         if not isinstance(session, str) or not 0 < len(session) <= 1000:
             raise PeerError(
@@ -99,25 +97,24 @@ class RestAgent:
             "model": self._model,
         }
         accept = f"{_EVENT_STREAM}, application/json" if self._streaming else "application/json"
-        url = f"{self._base}/api/v1/chat/messages"
-        with keys_hidden(self._keys):
-            async with self._asked("agent", "PUT", url, body, accept) as response:
-                started = response.extensions["exchange"].started
-                content_type = response.headers.get("Content-Type", "")
-                if content_type.lower().startswith(_EVENT_STREAM):
-                    async with aclosing(self._read_stream(response, started)) as pieces:
-                        async for piece in pieces:
-                            yield piece
-                    return
-                data = await response.aread()
-                ended = self._arrivals.last()
-                value = parse_object("agent", _host(url), data, content_type)
-            message = parse_message(_host(url), value, self._session)
+        url = below(self._base, "/api/v1/chat/messages")
+        async with self._asked("agent", "PUT", url, body, accept) as response:
+            started = response.extensions["exchange"].started
+            content_type = response.headers.get("Content-Type", "")
+            if content_type.lower().startswith(_EVENT_STREAM):
+                async with aclosing(self._read_stream(response, started)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+                return
+            data = await response.aread()
+            ended = self._arrivals.last()
+            value = parse_object("agent", _host(url), data, content_type)
+        message = parse_message(_host(url), value, self._session)
         yield Reply(message.content, started, ended, None, message.events)
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the session's object context, None where the agent has none. Raises `PeerError`."""
-        url = f"{self._base}/api/v1/chat/objectContexts/{quote(self._session, safe='')}"
+        url = below(self._base, f"/api/v1/chat/objectContexts/{quote(self._session, safe='')}")
         try:
             value = await self._call("agent", "GET", url)
         except PeerError as error:
@@ -138,9 +135,11 @@ class RestAgent:
                 "schemaName": "personal",
                 "id": self._user,
             }
-            await self._call("knowledge", "PUT", f"{self._knowledge}/api/v1/graphs", graph, is_json=False)
+            await self._call(
+                "knowledge", "PUT", below(self._knowledge, "/api/v1/graphs"), graph, is_json=False
+            )
             self._graph_is_ready = True
-        url = f"{self._knowledge}/api/v1/graphs/{quote(self._user, safe='')}/documents"
+        url = below(self._knowledge, f"/api/v1/graphs/{quote(self._user, safe='')}/documents")
         try:
             await self._call("knowledge", "PUT", url, {"text": text}, is_json=False)
         except PeerError as error:
@@ -169,11 +168,10 @@ class RestAgent:
         is_json: bool = True,
     ) -> dict[str, Any]:
         """Make one call and return the JSON object that comes back ({} where none is expected)."""
-        with keys_hidden(self._keys):
-            async with self._asked(peer, method, url, body, "application/json") as response:
-                data = await response.aread()
-            content_type = response.headers.get("Content-Type", "")
-            return parse_object(peer, _host(url), data, content_type) if is_json else {}
+        async with self._asked(peer, method, url, body, "application/json") as response:
+            data = await response.aread()
+        content_type = response.headers.get("Content-Type", "")
+        return parse_object(peer, _host(url), data, content_type) if is_json else {}
 
     @asynccontextmanager
     async def _asked(
@@ -235,6 +233,18 @@ def make_agent(terms: AgentTerms) -> RestAgent:
         knowledge_url=terms.knowledge_url,
         timeouts=timeouts_of(terms.timeout_s),
     )
+
+
+def below(base: str, path: str) -> str:
+    """Return the URL of a path below an address, whose query (some gateways want a token there) goes along.
+
+    What is no URL is returned with the path behind it: sending says so.
+    """
+    try:
+        parts = urlsplit(base)
+        return parts._replace(path=parts.path.rstrip("/") + path, fragment="").geturl()
+    except ValueError:
+        return base.rstrip("/") + path
 
 
 async def _drain(events: AsyncIterator[object]) -> None:

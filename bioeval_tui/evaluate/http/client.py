@@ -2,15 +2,14 @@
 
 httpx2 is what the openai package speaks, so that one transport serves both. It sends over aiohttp because httpx's own
 connection pool slows down with many conversations at once. Nothing is sent twice, no redirect is followed, no cookie
-is kept, and every failure is a `PeerError`.
+is kept, every failure is a `PeerError`, and no answer repeats a credential of its request.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -24,6 +23,7 @@ from httpx_aiohttp.httpx2 import AiohttpTransport
 from bioeval_tui import __version__
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.http.arrival import Arrivals
+from bioeval_tui.evaluate.http.credentials import Hider, credentials_of
 from bioeval_tui.evaluate.http.failures import TRANSPORT_ERRORS, connection_error, received_text
 from bioeval_tui.evaluate.http.tls import no_tls_context, tls_context
 from bioeval_tui.evaluate.seams import Peer, PeerError
@@ -60,8 +60,9 @@ class Exchange:
     Time in which this process did not run (stopped, or the machine asleep) is no time of the peer's.
     """
 
-    def __init__(self, peer: Peer, host: str, whole_s: float) -> None:
+    def __init__(self, peer: Peer, host: str, whole_s: float, hider: Hider) -> None:
         self.host = host
+        self.hider = hider
         self.started = time.monotonic()
         self.head = b""
         """The first bytes of the answer, for saying what was received."""
@@ -96,6 +97,7 @@ class Exchange:
             raise self.error(f"did not finish its answer within {self._whole_s:g} s") from None
         except TRANSPORT_ERRORS as error:
             failure = connection_error(self._peer, self.host, error)
+            failure.args = tuple(self.hider.text(str(part)) for part in failure.args)
             failure.received = received_text(self.head)
             raise failure from None
 
@@ -133,16 +135,19 @@ class _Body(httpx2.AsyncByteStream):
                 if self._refuses:
                     return
                 raise
-            if not piece:
-                break
+            is_last = not piece
             self._total += len(piece)
+            piece = self._exchange.hider.rest() if is_last else self._exchange.hider.feed(piece)
             if len(self._exchange.head) < _HEAD_BYTES:
                 self._exchange.head += piece[:_HEAD_BYTES]
             if self._total > self._most:
                 if self._refuses:
                     return
                 raise self._exchange.error(f"sent more than {self._most:,} bytes as one answer")
-            yield piece
+            if piece:
+                yield piece
+            if is_last:
+                break
         if self._is_events:
             yield b"\n\n"  # some servers leave out the empty line that ends the last event
 
@@ -165,7 +170,8 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         """Send a request; return its answer of at most so many bytes, unread. Raises `PeerError`."""
         url = request.url
         host = f"{url.host}:{url.port}" if url.port else url.host
-        exchange = Exchange(self._peer, clean_line(host, 200), self._timeouts.whole)
+        hider = Hider(credentials_of(request))
+        exchange = Exchange(self._peer, clean_line(host, 200), self._timeouts.whole, hider)
         if url.userinfo:  # a header says it already
             request.url = url.copy_with(username=None, password=None)
         async with exchange.step():
@@ -173,6 +179,10 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
             await response.stream.aclose()  # type: ignore[union-attr]
             raise exchange.error("compressed its answer although that was not asked for")
+        response.headers = httpx2.Headers(
+            [(name, hider.text(value)) for name, value in response.headers.items()]
+        )
+        response.extensions["reason_phrase"] = hider.text(response.reason_phrase).encode("ascii", "replace")
         response.stream = _Body(response, exchange, self._most)
         response.extensions["exchange"] = exchange
         return response
@@ -276,15 +286,3 @@ def proxy_for(url: str) -> str | None:
             f"the proxy that the environment names for {host} is no http or https address: {shown}"
         )
     return proxy
-
-
-@contextlib.contextmanager
-def keys_hidden(keys: Iterable[str]) -> Iterator[None]:
-    """Take keys out of what a `PeerError` tells: peers quote the key that they refuse."""
-    try:
-        yield
-    except PeerError as error:
-        for key in keys:
-            error.received = error.received.replace(key, "[key]")
-            error.args = tuple(str(part).replace(key, "[key]") for part in error.args)
-        raise

@@ -22,7 +22,7 @@ from openai import AsyncOpenAI, AsyncStream, providers
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.hosts import host_of
 from bioeval_tui.evaluate.http.arrival import Arrivals
-from bioeval_tui.evaluate.http.client import Timeouts, keys_hidden, make_client, proxy_for
+from bioeval_tui.evaluate.http.client import Timeouts, make_client, proxy_for
 from bioeval_tui.evaluate.job.models import Api
 from bioeval_tui.evaluate.models import responses
 from bioeval_tui.evaluate.models.answer import AnswerReader, ChatAnswer
@@ -122,38 +122,37 @@ class ChatModel:
     async def _asked(self, request: ChatRequest, *, stream: bool) -> AsyncIterator[tuple[AnswerReader, Any]]:
         """Send until the server takes the options; give the accepted request's answer."""
         refused = self._refused.setdefault(request.model, set())
-        with keys_hidden([self._key] if self._key else []):
-            while True:
-                options = _options(request, refused, stream=stream and self._api == "chat")
-                body = {
-                    "model": request.model,
-                    "messages": list(request.messages),
-                    "stream": stream,
-                    **options,
-                }
-                try:
-                    answer = await self._post(body, stream=stream)
-                    break
-                except openai.APIStatusError as error:
-                    problem = refusal(self.peer, self.host, error, self._key)
-                if not isinstance(problem, Refused):
-                    raise problem
-                # Not only what is refused for the first time: others may have met the same refusal meanwhile.
-                newly = refused_options(problem, options)
-                if not newly:
-                    raise problem.error
-                refused |= newly
-            response = answer.response if stream else answer
-            clock = self._arrivals.last if self._arrivals else time.monotonic
-            reader = AnswerReader(self.peer, self.host, response.extensions["exchange"].started, clock)
+        while True:
+            options = _options(request, refused, stream=stream and self._api == "chat")
+            body = {
+                "model": request.model,
+                "messages": list(request.messages),
+                "stream": stream,
+                **options,
+            }
             try:
-                yield reader, answer
-            except openai.APIError as error:
-                raise reader.failed(error.body or error.message) from None
-            except (ValueError, RecursionError) as error:
-                raise reader.odd("something that is not JSON", getattr(error, "doc", str(error))) from None
-            finally:
-                await response.aclose()
+                answer = await self._post(body, stream=stream)
+                break
+            except openai.APIStatusError as error:
+                problem = refusal(self.peer, self.host, error, self._key)
+            if not isinstance(problem, Refused):
+                raise problem
+            # Not only what is refused for the first time: others may have met the same refusal meanwhile.
+            newly = refused_options(problem, options)
+            if not newly:
+                raise problem.error
+            refused |= newly
+        response = answer.response if stream else answer
+        clock = self._arrivals.last if self._arrivals else time.monotonic
+        reader = AnswerReader(self.peer, self.host, response.extensions["exchange"].started, clock)
+        try:
+            yield reader, answer
+        except openai.APIError as error:
+            raise reader.failed(error.body or error.message) from None
+        except (ValueError, RecursionError) as error:
+            raise reader.odd("something that is not JSON", getattr(error, "doc", str(error))) from None
+        finally:
+            await response.aclose()
 
     async def _post(self, body: dict[str, Any], *, stream: bool) -> Any:
         path = "/chat/completions" if self._api == "chat" else "/responses"

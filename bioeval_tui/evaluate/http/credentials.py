@@ -1,0 +1,103 @@
+"""Credentials of a request are taken out of its answer: some peers quote the request that they refuse, or repeat it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from urllib.parse import parse_qsl, unquote, unquote_plus
+
+import httpx2
+
+HIDDEN = "[key]"
+SHORTEST = 8
+"""Shorter ones are placeholders such as `none`, and ordinary words of an answer."""
+PUBLISHED_KEY = "treehorn"
+"""What the published client sends as X-API-KEY when it is told no key: published agents expect it. It is no secret."""
+_NAMED = re.compile(r"auth|cookie|credential|key|passw|secret|sig|token", re.IGNORECASE)
+
+
+class Hider:
+    """Takes credentials out of texts, and out of bytes that come in pieces."""
+
+    def __init__(self, credentials: Iterable[str]) -> None:
+        self._texts, self._bytes = _written(frozenset(credentials))
+        self._held = b""
+
+    def text(self, text: str) -> str:
+        """Return a text without them."""
+        for known in self._texts:
+            text = text.replace(known, HIDDEN)
+        return text
+
+    def feed(self, piece: bytes) -> bytes:
+        """Take the next piece; return what can be handed on: what may be the beginning of a credential waits."""
+        if not self._bytes:
+            return piece
+        data = self._held + piece
+        for known in self._bytes:
+            data = data.replace(known, HIDDEN.encode())
+        kept = max(_begun(data, known) for known in self._bytes)
+        self._held = data[len(data) - kept :]
+        return data[: len(data) - kept]
+
+    def rest(self) -> bytes:
+        """Return what waited, at the end of the answer."""
+        held, self._held = self._held, b""
+        return held
+
+
+def credentials_of(request: httpx2.Request) -> set[str]:
+    """Return the credentials that a request carries: in headers, before the host, in the query."""
+    found: set[str] = set()
+    for name, value in request.headers.items():
+        if _NAMED.search(name):
+            scheme, _, parameter = value.partition(" ")
+            found |= {value, parameter or scheme}
+            if scheme.lower() == "basic":
+                found |= _userinfo(_decoded(parameter))
+    found |= _userinfo(request.url.userinfo.decode("latin-1"))
+    if query := request.url.query.decode("latin-1"):
+        found |= {query, unquote_plus(query)}
+        found |= {value for name, value in parse_qsl(query) if _NAMED.search(name)}
+    return found - {"", PUBLISHED_KEY}
+
+
+def _userinfo(text: str) -> set[str]:
+    """Return `user:password` and the password, as they are written and as they are meant."""
+    return {form for part in (text, text.partition(":")[2]) for form in (part, unquote(part))}
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=True).decode("utf-8", "replace")
+    except (binascii.Error, ValueError):
+        return ""
+
+
+@lru_cache(maxsize=64)
+def _written(credentials: frozenset[str]) -> tuple[list[str], list[bytes]]:
+    """Return every form of the credentials, longest first, as text and as bytes."""
+    forms = {form for one in credentials if len(one) >= SHORTEST for form in _forms(one)}
+    texts = sorted(forms, key=len, reverse=True)
+    return texts, [text.encode("utf-8", "replace") for text in texts]
+
+
+def _forms(text: str) -> set[str]:
+    """Return a text as it may stand in an answer: as it is, and in JSON."""
+    in_json = json.dumps(text)[1:-1]
+    return {text, in_json, in_json.replace("/", "\\/"), json.dumps(text, ensure_ascii=False)[1:-1]}
+
+
+def _begun(data: bytes, known: bytes) -> int:
+    """Return how many bytes at the end of `data` are the beginning of `known`."""
+    tail = data[-(len(known) - 1) :]
+    at = tail.find(known[:1])
+    while at >= 0:
+        if known.startswith(tail[at:]):
+            return len(tail) - at
+        at = tail.find(known[:1], at + 1)
+    return 0
