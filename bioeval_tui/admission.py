@@ -9,11 +9,24 @@ sends its words at once, so its owner always gets in.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import socket
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 BACKLOG = 64
+RESERVE = 4 * BACKLOG
+"""File descriptors for everything else, and for connections that are accepted together before others are closed."""
+
+
+def most_connections() -> int:
+    """Return how many connections this process has file descriptors for."""
+    try:
+        resource = importlib.import_module("resource")
+    except ImportError:
+        return 10_000  # Windows has no such limit
+    limit: int = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 1_000_000 if limit == resource.RLIM_INFINITY else max(limit - RESERVE, limit // 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +39,8 @@ class Limits:
     waiting: int = 128
     admitted: int = 256
     """Connections that said something, and that `Admission.keep` was not called for."""
+    open: int = field(default_factory=most_connections)
+    """All connections together. Those that nobody vouches for make room; when there are none, nobody else gets in."""
 
 
 class Admission:
@@ -42,6 +57,7 @@ class Admission:
         self._limits = limits or Limits()
         self._waiting: dict[asyncio.Transport, asyncio.TimerHandle] = {}
         self._admitted: dict[asyncio.Transport, None] = {}
+        self._kept: set[asyncio.Transport] = set()
 
     def __call__(self) -> asyncio.Protocol:
         """Return the protocol of a new connection."""
@@ -54,8 +70,9 @@ class Admission:
 
     def keep(self, transport: asyncio.BaseTransport | None) -> None:
         """Vouch for a connection: it showed that it may be here, so no other can take its place."""
-        if isinstance(transport, asyncio.Transport):
-            self._admitted.pop(transport, None)
+        if isinstance(transport, asyncio.Transport) and transport in self._admitted:
+            del self._admitted[transport]
+            self._kept.add(transport)
 
     def close(self) -> None:
         """Close every connection that nobody vouched for."""
@@ -67,9 +84,10 @@ class Admission:
         loop = asyncio.get_running_loop()
         self._waiting[transport] = loop.call_later(self._limits.seconds, transport.abort)
         if len(self._waiting) > self._limits.waiting:
-            oldest = next(iter(self._waiting))
-            self.left(oldest)
-            oldest.abort()
+            self._close_oldest(self._waiting)
+        elif len(self._waiting) + len(self._admitted) + len(self._kept) > self._limits.open:
+            # Who has said something goes before who may be about to.
+            self._close_oldest(self._admitted or self._waiting)
 
     def heard(self, transport: asyncio.Transport, size: int, *, whole: bool) -> asyncio.Protocol | None:
         """Take how much a waiting connection has said; return the protocol that goes on once that is enough."""
@@ -82,9 +100,7 @@ class Admission:
         self.left(transport)
         self._admitted[transport] = None
         if len(self._admitted) > self._limits.admitted:
-            oldest = next(iter(self._admitted))
-            del self._admitted[oldest]
-            oldest.abort()
+            self._close_oldest(self._admitted)
         return self._make()
 
     def left(self, transport: asyncio.Transport) -> None:
@@ -93,6 +109,12 @@ class Admission:
         if timer is not None:
             timer.cancel()
         self._admitted.pop(transport, None)
+        self._kept.discard(transport)
+
+    def _close_oldest(self, among: Iterable[asyncio.Transport]) -> None:
+        oldest = next(iter(among))
+        self.left(oldest)
+        oldest.abort()
 
 
 class _Newcomer(asyncio.Protocol):

@@ -103,7 +103,10 @@ def test_an_engine_takes_its_owners_intents_and_reaches_its_agent(said: bytes, t
     assert (tmp_path / "stderr").stat().st_size < 10_000
 
 
-@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "])
+HALF_BODY = b'PUT /api/v1/chat/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{"user"'
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", HALF_BODY])
 @pytest.mark.parametrize("name", ["serve", "agent"])
 def test_a_server_answers_who_asks_a_whole_question(name: str, said: bytes, tmp_path: Path) -> None:
     options = ["--read-only"] if name == "serve" else []

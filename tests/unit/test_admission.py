@@ -81,3 +81,32 @@ async def test_the_one_that_waited_longest_makes_room_and_who_was_vouched_for_st
         assert await kept[0].readexactly(2) == b"c\n"
         for _, writer in (*silent, kept, *others):
             writer.close()
+
+
+async def test_who_says_half_of_something_makes_room_for_who_comes_and_not_who_was_vouched_for() -> None:
+    async with served(Limits(open=3)) as (admission, port):
+        opened = []
+        for vouched in (True, False, False, False):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"a\n")
+            assert await reader.readexactly(2) == b"a\n"
+            opened.append((reader, writer))
+            if vouched:
+                admission.keep(next(iter(admission._admitted)))
+        assert await closed(opened[1][0])
+        opened[0][1].write(b"b\n")
+        assert await opened[0][0].readexactly(2) == b"b\n"
+        for _, writer in opened:
+            writer.close()
+
+
+async def test_nobody_gets_in_once_every_place_is_vouched_for() -> None:
+    async with served(Limits(open=1)) as (admission, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"a\n")
+        assert await reader.readexactly(2) == b"a\n"
+        admission.keep(next(iter(admission._admitted)))
+        late, other = await asyncio.open_connection("127.0.0.1", port)
+        assert await closed(late)
+        for each in (writer, other):
+            each.close()

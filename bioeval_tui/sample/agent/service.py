@@ -55,6 +55,7 @@ class SampleAgentService:
         self._sessions = Sessions(records, clock, chaos_seed)
         self._graphs: dict[str, str] = {}
         self._tokens_per_second = tokens_per_second
+        self.admission: Admission | None = None
 
     def application(self) -> web.Application:
         """Return the aiohttp application."""
@@ -78,13 +79,13 @@ class SampleAgentService:
 
     async def open_session(self, request: web.Request) -> web.Response:
         """PUT sessions: `{user, chatbot}` → `{sessionId}`."""
-        body = await _json(request)
+        body = await self._json(request)
         session = await self._sessions.open(_text(body, "user"), _text(body, "chatbot"))
         return web.json_response({"sessionId": session.id})
 
     async def message(self, request: web.Request) -> web.StreamResponse:
         """PUT messages: an answer as JSON, or streamed to who accepts events."""
-        body = await _json(request)
+        body = await self._json(request)
         received, received_at = time.monotonic(), time.time()
         session = self._session(_text(body, "sessionId"))
         said = body.get("message")
@@ -114,7 +115,7 @@ class SampleAgentService:
 
     async def put_graph(self, request: web.Request) -> web.Response:
         """PUT graphs: name a user's knowledge graph. Its id is the user that documents are about."""
-        body = await _json(request)
+        body = await self._json(request)
         key = _text(body, "id")
         self._graphs[key] = str(body.get("name") or key)
         return web.Response(text=f"graph {key} is ready")
@@ -124,9 +125,24 @@ class SampleAgentService:
         key = request.match_info["graph"]
         if key not in self._graphs:
             raise _Refused(404, f"graph {clean_line(key, 80)} is not known: put it first")
-        text = _text(await _json(request), "text")
+        text = _text(await self._json(request), "text")
         learned = await learn(key, text, await self._records.knowledge(), self._records)
         return web.json_response({"learned": learned})
+
+    async def _json(self, request: web.Request) -> dict[str, Any]:
+        """Return the body; who sends a whole one keeps the connection, whoever comes next."""
+        try:
+            async with asyncio.timeout(BODY_S):
+                body = await request.json()
+        except TimeoutError:
+            raise _Refused(408, f"the body did not come within {BODY_S:g} s") from None
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+            raise _Refused(400, "the body is not JSON") from None
+        if not isinstance(body, dict):
+            raise _Refused(400, "the body is not a JSON object")
+        if self.admission is not None:
+            self.admission.keep(request.transport)
+        return body
 
     def _session(self, key: str) -> Session:
         session = self._sessions.get(key)
@@ -155,19 +171,6 @@ async def _errors_as_json(request: web.Request, handler: Any) -> web.StreamRespo
     if status == 503:
         headers["Retry-After"] = "1"
     return web.json_response({"error": reason}, status=status, headers=headers)
-
-
-async def _json(request: web.Request) -> dict[str, Any]:
-    try:
-        async with asyncio.timeout(BODY_S):
-            body = await request.json()
-    except TimeoutError:
-        raise _Refused(408, f"the body did not come within {BODY_S:g} s") from None
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        raise _Refused(400, "the body is not JSON") from None
-    if not isinstance(body, dict):
-        raise _Refused(400, "the body is not a JSON object")
-    return body
 
 
 def _text(body: dict[str, Any], name: str) -> str:
@@ -211,8 +214,8 @@ async def run_sample_agent(
     listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
     try:
         assert runner.server is not None
-        # Many conversations at once are its work; only connections that say nothing are few.
-        admission = Admission(runner.server, b"\r\n\r\n", Limits(admitted=100_000))
+        # Many conversations at once are its work: only what says nothing, or half of something, makes room.
+        service.admission = admission = Admission(runner.server, b"\r\n\r\n", Limits(admitted=100_000))
         accepting = await admission.listen(listener)
         try:
             yield RunningAgent(f"http://127.0.0.1:{listener.getsockname()[1]}", service)
