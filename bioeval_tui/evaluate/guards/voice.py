@@ -34,7 +34,7 @@ FILLER = 3
 
 _DONE = "set|created|scheduled|added|updated|saved|booked|cancell?ed|logged|recorded|registered|prepared"
 _AS_ASSISTANT = re.compile(
-    r"\b(?:how|what) (?:can|may|could) i (?:help|assist|do for)\b"
+    r"\b(?:how|what) (?:can|may|could) i (?:help|assist|do for)\b(?! (?:my|him|her|them|it|us|myself|this|these|those|the)\b)"
     r"|\banything else (?:that )?i can (?:help|assist|do for you)\b"
     r"|\bi(?:['’]d| would)(?: be)? (?:happy|glad|love) to (?:help|assist)\b"
     r"|\b(?:i can|let me|i['’]ll|i['’]m here to) (?:help|assist)\b"
@@ -79,8 +79,11 @@ def leak(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> Violat
 
 
 def out_of_role(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a message that speaks of the vignette, the prompt or its own instructions."""
-    found = speaks_of_prompt(view, without_signoff(view, text))
+    """Find a message that speaks of the vignette, the prompt or its own instructions.
+
+    Information that "is not provided", with no word on where, may be the patient's own; that is marked.
+    """
+    found, certain = speaks_of_prompt(view, without_signoff(view, text))
     if not found:
         return None
     return Violation(
@@ -88,6 +91,7 @@ def out_of_role(view: EvaluatorView, text: str) -> Violation | None:
         f"speaks of what it was told: “{shorten(found.strip(), 80)}”",
         "You spoke of your instructions, not as the person. What you were not told, the person does not know, has not "
         f"noticed or would rather not say. {_NOTHING_ABOUT_IT}",
+        "void" if certain else "mark",
     )
 
 

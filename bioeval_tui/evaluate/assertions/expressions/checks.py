@@ -144,6 +144,9 @@ class _Check(Calls):
             self.fail("`it` has a meaning only in a lambda without named parameters", node)
         if node.name == "this":
             self.fail("`this` has a meaning only inside run, with and apply", node)
+        if node.name in OWNERS:
+            values = ", ".join(key for key in CONSTANTS if key.partition(".")[0] == node.name)
+            self.fail(f"{node.name} alone is no value; write one of {values}", node)
         if node.name in FUNCTIONS:
             self.fail(f"{node.name} is a function: write {node.name}(…)", node)
         known = {*names.types, *FUNCTIONS, *(name for part in names.receivers for name in _properties(part))}
@@ -321,7 +324,7 @@ class _Check(Calls):
             if not (whole or self.classes.fits(value.required, ends.args[0])):
                 self.fail(f"{container} does not contain {value}", node)
         elif container.name == "String" or container.name in TEXT_ENUMS:
-            if value.nullable or value.name not in ("String", "Char", *TEXT_ENUMS):
+            if value.nullable or value.name not in ("String", "Char", "Regex", *TEXT_ENUMS):
                 self.fail(f"a String contains texts, not {value}", node)
         elif elements is None:
             self.fail(f"`in` works on collections, maps, ranges and texts, not on {container}", node)

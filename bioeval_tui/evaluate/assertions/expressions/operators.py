@@ -15,6 +15,7 @@ from bioeval_tui.evaluate.assertions.expressions.comparison import (
     to_text,
 )
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluate.assertions.expressions.regex import Regex
 from bioeval_tui.evaluate.assertions.expressions.values import (
     INT_MAX,
     INT_MIN,
@@ -89,6 +90,8 @@ def contains(container: Value, value: Value, budget: Budget) -> bool:
     """Return `value in container`."""
     match container:
         case str():
+            if type(value) is Regex:
+                return value.search(container, 0, budget) is not None
             if type(value) not in (str, Char, EnumValue):
                 raise ExpressionError(f"a String contains texts, not {type_name(value)}")
             budget.read_text(len(container))

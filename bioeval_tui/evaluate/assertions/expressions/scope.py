@@ -102,6 +102,20 @@ _EVENTS = {
 _OPEN = ("EvaluationJob", "Evaluator", "Scorer", "SessionCreationRequest", "Task")
 """Classes whose values may have more properties than the published ones: those of this program's jobs."""
 
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "EvaluationJob": {"maxTurns": 20, "greetings": ["Hello", "Hi", "Greetings", "Yo", "Hey"]},
+    "Evaluator": {
+        "name": "Socrates",
+        "voice": "You speak like a friendly, relaxed human",
+        "prompt": "eval/socrates",
+        "temperature": 0.5,
+        "signoff": "So Long, and Thanks for All the Fish",
+    },
+    "Scorer": {"prompt": "eval/score", "temperature": 0.0},
+    "Task": {"type": "task"},
+}
+"""What the published classes have where a job leaves a key out."""
+
 for _kind in RECORDS:
     _above = "GenerationEvent" if _kind.endswith("Event") and _kind != "GenerationEvent" else ""
     declare(_kind + (f": {_above}" if _above else ""), final=_kind != "GenerationEvent")
@@ -191,6 +205,7 @@ def _record(value: Any, kind: str, place: str) -> Record | None:
             (name for key, name in _EVENTS.items() if value.get(key) is not None), "BoogieRequestEvent"
         )
     known = RECORDS[kind]
+    value = {**_DEFAULTS.get(kind, {}), **value}
     fields = {
         name: _value(value.get(name), prop.type, f"{name} of {place}")
         for name, prop in known.items()

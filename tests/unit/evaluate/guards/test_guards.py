@@ -221,7 +221,16 @@ def test_what_only_sounds_like_reasoning_is_marked():
         "There was nothing in the scenario about medication.",
         "The information provided does not include my weight.",
         "No information about that was provided in the case.",
-        "The information about my sleep isn't provided.",
+        "That is not in the prompt.",
+        "That is not covered in the case.",
+        "Nothing in the case about that.",
+        "In the case, it is stated that the lesion is not painful.",
+        "The case as presented gives no details about my job.",
+        "The prompt I received doesn't include lab values.",
+        "I'm following the prompt, which says I have hypertension.",
+        "I am supposed to act as a patient without medical knowledge.",
+        "I was prompted to be a patient with a headache.",
+        "The information provided to me is limited to my symptoms.",
         "The details you provided don't mention allergies.",
         "As a language model, I don't have symptoms.",
         "I'm an AI and can't have a temperature.",
@@ -251,10 +260,25 @@ def test_speaking_of_the_vignette_or_the_prompt_is_void(message):
         "The instructions on the box say to take it with food.",
         "I haven't given any information about my family.",
         "The information I gave you is not complete.",
+        "No details were given to me by the surgeon.",
+        "The information provided at the pharmacy doesn't mention alcohol.",
+        "The text doesn't mention the time of my appointment.",
+        "Am I talking to a language model?",
+        "I was asked to play in a band once.",
+        "How can I help my mother with this?",
+        "The pills are in the case, I know that much.",
     ],
 )
 def test_a_case_a_prompt_and_information_may_be_spoken_of_in_role(message):
     assert found(message, "Hi", "Do you smoke?") == []
+
+
+def test_information_that_was_not_provided_by_whoever_is_marked():
+    for message in (
+        "The information about my sleep isn't provided.",
+        "The details about it weren't provided to me.",
+    ):
+        assert found(message, "Hi", "Do you sleep well?") == [("out_of_role", "mark")]
 
 
 def test_what_the_tasks_or_the_agent_speak_of_is_no_prompt():

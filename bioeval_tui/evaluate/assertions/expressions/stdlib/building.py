@@ -9,7 +9,7 @@ from bioeval_tui.evaluate.assertions.expressions.comparison import set_of
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
 from bioeval_tui.evaluate.assertions.expressions.operators import span
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
-from bioeval_tui.evaluate.assertions.expressions.stdlib import transforming
+from bioeval_tui.evaluate.assertions.expressions.stdlib import maps, ordering, transforming
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, not_negative
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Key,
@@ -37,7 +37,12 @@ def list_of_not_null(budget: Budget, elements: tuple[Value, ...]) -> list[Value]
     return budget.collect(item for item in elements if item is not None)
 
 
-@kotlin("setOf(vararg elements: T): Set<T>", "emptySet(): Set<T>", "mutableSetOf(vararg elements: T): Set<T>")
+@kotlin(
+    "setOf(vararg elements: T): Set<T>",
+    "emptySet(): Set<T>",
+    "mutableSetOf(vararg elements: T): Set<T>",
+    "linkedSetOf(vararg elements: T): Set<T>",
+)
 def set_of_(budget: Budget, elements: tuple[Value, ...] = ()) -> OrderedSet:
     return set_of(elements, budget)
 
@@ -46,12 +51,26 @@ def set_of_(budget: Budget, elements: tuple[Value, ...] = ()) -> OrderedSet:
     "mapOf(vararg pairs: Pair<K, V>): Map<K, V>",
     "emptyMap(): Map<K, V>",
     "mutableMapOf(vararg pairs: Pair<K, V>): Map<K, V>",
+    "linkedMapOf(vararg pairs: Pair<K, V>): Map<K, V>",
 )
 def map_of(budget: Budget, pairs: tuple[Pair, ...] = ()) -> dict[str | Key, Value]:
     return transforming.to_map(budget, list(pairs))
 
 
-@kotlin("List(size: Int, init: (Int) -> T): List<T>")
+@kotlin("sortedSetOf(vararg elements: C): Set<C>")
+def sorted_set_of(budget: Budget, elements: tuple[Value, ...]) -> OrderedSet:
+    return ordering.to_sorted_set(budget, list(elements))
+
+
+@kotlin("sortedMapOf(vararg pairs: Pair<C, V>): Map<C, V>")
+def sorted_map_of(budget: Budget, pairs: tuple[Pair, ...]) -> dict[str | Key, Value]:
+    return maps.to_sorted_map(budget, map_of(budget, pairs))
+
+
+@kotlin(
+    "List(size: Int, init: (Int) -> T): List<T>",
+    "MutableList(size: Int, init: (Int) -> T): List<T>",
+)
 def list_by(budget: Budget, size: int, init: Function) -> list[Value]:
     return budget.collect(init(place) for place in range(not_negative(size, "size")))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import dropwhile, islice, pairwise, takewhile
+from typing import Any
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions import operators
@@ -69,9 +70,26 @@ def drop_while(budget: Budget, values: Value, predicate: Function) -> Value:
     return same_kind(budget, values, lambda: dropwhile(predicate.test, raw(values)))
 
 
-@kotlin("List<T>.takeLastWhile(predicate: (T) -> Boolean): List<T>")
-def take_last_while(budget: Budget, values: list[Value], predicate: Function) -> list[Value]:
-    return budget.collect(takewhile(predicate.test, reversed(values)))[::-1]
+@kotlin(
+    "List<T>.takeLastWhile(predicate: (T) -> Boolean): List<T>",
+    "String.takeLastWhile(predicate: (Char) -> Boolean): String",
+)
+def take_last_while(budget: Budget, values: Value, predicate: Function) -> Value:
+    return part(budget, values, _last_while(budget, values, predicate), len(values))
+
+
+@kotlin(
+    "List<T>.dropLastWhile(predicate: (T) -> Boolean): List<T>",
+    "String.dropLastWhile(predicate: (Char) -> Boolean): String",
+)
+def drop_last_while(budget: Budget, values: Value, predicate: Function) -> Value:
+    return part(budget, values, 0, _last_while(budget, values, predicate))
+
+
+def _last_while(budget: Budget, values: Value, predicate: Function) -> int:
+    """Return where the elements begin that fulfil the predicate up to the end."""
+    items = budget.collect(raw(values))
+    return len(items) - sum(1 for _ in takewhile(predicate.test, reversed(items)))
 
 
 @kotlin("List<T>.subList(fromIndex: Int, toIndex: Int): List<T>")
@@ -122,10 +140,12 @@ def with_index(budget: Budget, values: Value) -> Value:
     return many(budget, values, lambda: (Indexed(place, item) for place, item in enumerate(raw(values))))
 
 
-@kotlin("Flow<T>.chunked(size: Int, transform: (List<T>) -> R): Many<R>")
+@kotlin(
+    "Flow<T>.chunked(size: Int, transform: (List<T>) -> R): Many<R>",
+    "String.chunked(size: Int, transform: (String) -> R): List<R>",
+)
 def chunked_by(budget: Budget, values: Value, size: int, transform: Function) -> Value:
-    chunks = chunked(budget, values, size)
-    return many(budget, values, lambda: map(transform, raw(chunks)))
+    return windowed_by(budget, values, size, size, True, transform)
 
 
 @kotlin("Flow<T>.chunked(size: Int): Many<List<T>>", "String.chunked(size: Int): List<String>")
@@ -146,6 +166,22 @@ def windowed(budget: Budget, values: Value, size: int, step: int = 1, partial: b
         part(budget, items, start, min(start + size, len(items))) for start in range(0, max(0, last), step)
     )
     return Sequence(lambda: found) if type(values) is Sequence else found
+
+
+@kotlin(
+    "Flow<T>.windowed(size: Int, step: Int = _, partialWindows: Boolean = _, transform: (List<T>) -> R): Many<R>",
+    "String.windowed(size: Int, step: Int = _, partialWindows: Boolean = _, transform: (String) -> R): List<R>",
+)
+def windowed_by(
+    budget: Budget,
+    values: Value,
+    size: int,
+    step: int = 1,
+    partial: bool = False,
+    transform: Any = None,
+) -> Value:
+    windows = windowed(budget, values, size, step, partial)
+    return many(budget, values, lambda: map(transform, raw(windows)))
 
 
 @kotlin(

@@ -21,6 +21,7 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
     integer,
 )
 
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _WHOLE = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 _DOUBLE = re.compile(
     r"\s*[+-]?(?:NaN|Infinity|(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,6})?[fFdD]?)\s*",
@@ -69,11 +70,22 @@ def text_to_int(budget: Budget, text: str) -> Value:
 
 @kotlin("String.toInt(radix: Int): Int")
 def text_to_int_of(_: Budget, text: str, radix: int) -> Value:
-    digits = "0123456789abcdefghijklmnopqrstuvwxyz"[: radix if 2 <= radix <= 36 else 0]
+    digits = _DIGITS[: radix if 2 <= radix <= 36 else 0]
     number = (
         int(text, radix) if re.fullmatch(rf"[+-]?[{digits or '-'}]{{1,40}}", text.lower()) else INT_MAX + 1
     )
     return _number(number if INT_MIN <= number <= INT_MAX else None, "toInt")
+
+
+@kotlin("Int.toString(radix: Int): String", "Long.toString(radix: Int): String")
+def to_string_of(_: Budget, number: int, radix: int) -> str:
+    if not 2 <= radix <= 36:
+        raise ExpressionError(f"radix {radix} is not in 2..36")
+    digits, rest = "", abs(int(number))
+    while rest or not digits:
+        rest, digit = divmod(rest, radix)
+        digits = _DIGITS[digit] + digits
+    return "-" * (number < 0) + digits
 
 
 @kotlin("String.toLong(): Long")

@@ -61,13 +61,26 @@ def sorted_with_lambda(budget: Budget, values: Value, comparator: Function) -> V
     return many(budget, values, lambda: _arranged(budget, values, comparator))
 
 
-@kotlin("Flow<T>.maxWithOrNull(comparator: Comparator<T>): T?")
+@kotlin("Flow<T>.maxWith(comparator: Comparator<T>): T")
 def max_with(budget: Budget, values: Value, comparator: Comparator) -> Value:
+    return min_with(budget, values, reversed_(budget, comparator))
+
+
+@kotlin("Flow<T>.minWith(comparator: Comparator<T>): T")
+def min_with(budget: Budget, values: Value, comparator: Comparator) -> Value:
+    arranged = _arranged(budget, values, comparator.compare)
+    if not arranged:
+        raise ExpressionError(_EMPTY)
+    return arranged[0]
+
+
+@kotlin("Flow<T>.maxWithOrNull(comparator: Comparator<T>): T?")
+def max_with_or_null(budget: Budget, values: Value, comparator: Comparator) -> Value:
     return next(iter(_arranged(budget, values, lambda a, b: comparator.compare(b, a))), None)
 
 
 @kotlin("Flow<T>.minWithOrNull(comparator: Comparator<T>): T?")
-def min_with(budget: Budget, values: Value, comparator: Comparator) -> Value:
+def min_with_or_null(budget: Budget, values: Value, comparator: Comparator) -> Value:
     return next(iter(_arranged(budget, values, comparator.compare)), None)
 
 
@@ -78,6 +91,11 @@ def compare_by(budget: Budget, selectors: tuple[Function, ...]) -> Comparator:
         return next((result for result in results if result), 0)
 
     return Comparator(compare)
+
+
+@kotlin("Comparator(comparison: (T, T) -> Int): Comparator<T>")
+def comparator_of(_: Budget, comparison: Function) -> Comparator:
+    return Comparator(comparison)
 
 
 @kotlin("compareByDescending(selector: (T) -> Comparable?): Comparator<T>")

@@ -111,6 +111,11 @@ def common_prefix_with(budget: Budget, text: str, other: str) -> str:
     return text[:size]
 
 
+@kotlin("String.commonSuffixWith(other: String): String")
+def common_suffix_with(budget: Budget, text: str, other: str) -> str:
+    return common_prefix_with(budget, text[::-1], other[::-1])[::-1]
+
+
 @kotlin("String.trimIndent(): String")
 def trim_indent(budget: Budget, text: str) -> str:
     budget.build_text(len(text))
@@ -118,6 +123,19 @@ def trim_indent(budget: Budget, text: str) -> str:
     least = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
     kept = rows[0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1]
     return "\n".join(row[least:] for row in kept)
+
+
+@kotlin("String.trimMargin(marginPrefix: String = _): String")
+def trim_margin(budget: Budget, text: str, margin: str = "|") -> str:
+    budget.build_text(len(text))
+    if not margin.strip():
+        raise ExpressionError("marginPrefix must not be blank")
+    rows = text.replace("\r\n", "\n").split("\n")
+    kept = rows[0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1]
+    bare = (row.lstrip() for row in kept)
+    return "\n".join(
+        rest[len(margin) :] if rest.startswith(margin) else row for row, rest in zip(kept, bare, strict=True)
+    )
 
 
 @kotlin("String.lineSequence(): Sequence<String>")
@@ -428,3 +446,8 @@ def digit_to_int(_: Budget, char: Char) -> int:
     if not char.isdecimal():
         raise ExpressionError("this character is not a digit")
     return int(char)
+
+
+@kotlin("Char.digitToIntOrNull(): Int?")
+def digit_to_int_or_null(_: Budget, char: Char) -> int | None:
+    return int(char) if char.isdecimal() else None

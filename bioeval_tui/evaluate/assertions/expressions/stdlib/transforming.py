@@ -83,6 +83,11 @@ def flat_map(budget: Budget, values: Value, transform: Function) -> Value:
     return flatten(budget, map_(budget, values, transform))
 
 
+@kotlin("Items<T>.flatMapIndexed(transform: (Int, T) -> Flow<R>): Many<R>")
+def flat_map_indexed(budget: Budget, values: Value, transform: Function) -> Value:
+    return flatten(budget, map_indexed(budget, values, transform))
+
+
 @kotlin("Flow<Flow<T>>.flatten(): Many<T>")
 def flatten(budget: Budget, values: Value) -> Value:
     return many(budget, values, lambda: (item for inner in each(budget, values) for item in raw(inner)))
