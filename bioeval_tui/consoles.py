@@ -1,18 +1,15 @@
-"""Where the program writes to the terminal. All text is cleaned here, once more than where it came in."""
+"""Tables and styled lines on the terminal. All text is cleaned here, once more than where it came in."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any
 
-import click
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from bioeval_tui.text import UNSAFE, clean
+from bioeval_tui.text import clean
 
 UNBOUND = 10_000
 """Columns where the output goes to a file or another program: what reads it wants whole lines."""
@@ -50,28 +47,3 @@ def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
     return PlainConsole(
         stderr=stderr, width=width, highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap
     )
-
-
-def say(text: str, *, err: bool = False) -> None:
-    """Print lines of text, cleaned, on stdout or stderr."""
-    click.echo(clean(text), err=err)
-
-
-def print_json(value: Any, *, indent: int | None = None) -> None:
-    """Print a value as JSON: standard (no NaN), readable, and with what a terminal could act on as an escape.
-
-    Raises:
-        ValueError: a number is NaN or infinite.
-    """
-    text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
-    click.echo(UNSAFE.sub(_escaped, text))
-
-
-def _escaped(match: Any) -> str:
-    if match.group() == "\n":
-        return "\n"
-    code = ord(match.group())
-    if code > 0xFFFF:
-        high, low = divmod(code - 0x10000, 0x400)
-        return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
-    return f"\\u{code:04x}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import threading
@@ -17,6 +16,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluate.graphs.identity import graph_id
 from bioeval_tui.sample.agent.service import run_sample_agent
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import print_json, say
 
 
 @click.command(epilog="\b\nExample:\n  bioeval-tui agent --port 8081")
@@ -83,7 +83,7 @@ async def _serve(
             raise UsageError(
                 f"port {port} on 127.0.0.1 cannot be used: {error.strerror}; --port 0 takes a free one"
             ) from None
-        click.echo(json.dumps({"url": running.url, "graph": name}))
+        print_json({"url": running.url, "graph": name})
         if not exit_with_stdin:  # started by a person, not by a program that reads the line above
             _say_what_is_served(running.url, name)
         return await stop
@@ -91,8 +91,8 @@ async def _serve(
 
 def _say_what_is_served(url: str, graph: str) -> None:
     job = "medication_reminder"
-    click.echo(f"the sample agent listens on {url}, its graph is {graph}; Ctrl-C stops it", err=True)
-    click.echo(f"in another terminal: bioeval-tui run {job} --agent-url {url}", err=True)
+    say(f"the sample agent listens on {url}, its graph is {graph}; Ctrl-C stops it", err=True)
+    say(f"in another terminal: bioeval-tui run {job} --agent-url {url}", err=True)
 
 
 async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any, str, str]:
@@ -106,7 +106,7 @@ async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any,
     from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
 
     if why_not := available():
-        click.echo(f"what the agent learns is kept in memory only: {why_not}", err=True)
+        say(f"what the agent learns is kept in memory only: {why_not}", err=True)
         return None, "memory", ""
     embedded = EmbeddedGraph(file)
     try:

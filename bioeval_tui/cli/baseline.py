@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -11,6 +10,7 @@ from bioeval_tui.errors import ExitCode
 from bioeval_tui.grade import Registry
 from bioeval_tui.grade.baselines.run import KINDS, run_baselines
 from bioeval_tui.grade.tasks.prepare import prepare_task
+from bioeval_tui.terminal import print_json, say
 
 CHOICES = ("simple", "majority", "random", "ridge", "all")
 
@@ -59,18 +59,18 @@ def baseline(
     """
     task = Registry(tasks_dirs or None, data_dir).get_task(task_id)
     if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
-        prepare_task(task, tell=lambda sentence: click.echo(sentence, err=True))
+        prepare_task(task, tell=lambda sentence: say(sentence, err=True))
     kinds = KINDS if kind == "all" else (kind,)
     files, listing = run_baselines(task, kinds, seed=seed, output_dir=output_dir)
     for item in files:
-        click.echo(f"{item.kind}: {item.path}", err=True)
+        say(f"{item.kind}: {item.path}", err=True)
     if as_json:
         submissions = [
             {"kind": item.kind, "seed": item.seed, "submission_path": str(item.path)} for item in files
         ]
-        click.echo(json.dumps({"task_id": task.id, "jsonl": str(listing), "submissions": submissions}))
+        print_json({"task_id": task.id, "jsonl": str(listing), "submissions": submissions})
     else:
-        click.echo(str(listing))
+        say(str(listing))
     return ExitCode.OK
 
 

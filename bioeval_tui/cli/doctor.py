@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from bioeval_tui.cli.doctor_checks import examine
 from bioeval_tui.errors import ExitCode
+from bioeval_tui.terminal import print_json, say
 
 
 @click.command(epilog="\b\nExample:\n  bioeval-tui doctor --json")
@@ -19,13 +18,13 @@ def doctor(as_json: bool) -> int:
     """
     findings = examine()
     if as_json:
-        click.echo(json.dumps([finding.to_dict() for finding in findings], indent=2, ensure_ascii=False))
+        print_json([finding.to_dict() for finding in findings], indent=2)
     else:
         for finding in findings:
             sign = {"works": "✓", "broken": "✗", "absent": "–"}[finding.state]
-            click.echo(f"{sign} {finding.part:<18} {finding.said}")
+            say(f"{sign} {finding.part:<18} {finding.said}")
             if finding.to_do:
-                click.echo(f"  {'':<18} → {finding.to_do}")
+                say(f"  {'':<18} → {finding.to_do}")
     return ExitCode.NOT_MEASURED if any(finding.state == "broken" for finding in findings) else ExitCode.OK
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval_tui.cli.task_options import BOARD, WHERE, need_file, options
-from bioeval_tui.consoles import print_json, say
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
 from bioeval_tui.grade.batch.run import run_batch
@@ -30,6 +29,7 @@ from bioeval_tui.grade.console import (
     task_table,
 )
 from bioeval_tui.sample.paths import find_list, find_submission
+from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 from bioeval_tui.errors import ExitCode, InputError, UsageError
 from bioeval_tui.evaluate.guards.transcripts import Hit, check_transcripts
+from bioeval_tui.terminal import print_json, say
 
 
 @click.command(
@@ -44,15 +44,15 @@ def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
     code = ExitCode.OK
     for found in check_transcripts(lines, name):
         if isinstance(found, InputError):
-            click.echo(f"error: {found}", err=True)
+            say(f"error: {found}", err=True)
             code = ExitCode.BAD_INPUT
         elif as_json:
-            click.echo(json.dumps(asdict(found), ensure_ascii=False))
+            print_json(asdict(found))
         elif isinstance(found, Hit):
-            click.echo(f"{found.id}, message {found.message}: {found.effect}, {found.rule}: {found.detail}")
+            say(f"{found.id}, message {found.message}: {found.effect}, {found.rule}: {found.detail}")
         else:
             rules = ", ".join(f"{rule} {count}" for rule, count in found.by_rule.items() if count)
-            click.echo(
+            say(
                 f"{found.conversations:,} conversations, {found.user_messages:,} messages of the user: "
                 f"{found.marked:,} marked, {found.void:,} void" + (f" ({rules})" if rules else "")
             )

@@ -37,6 +37,7 @@ from bioeval_tui.report.result import result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import print_json_text
 from bioeval_tui.text import clean_line, plural
 
 FRAME_S = 0.05
@@ -91,7 +92,7 @@ def run_headless(
     result = gate.hold(loaded)
     out = plain_console()
     if as_json:
-        print(_one_or_list(results))  # noqa: T201
+        print_json_text(_one_or_list(results))
     elif _is_single(states):
         print_score_card(states[0], out, prices)
     else:

@@ -19,7 +19,8 @@ from bioeval_tui.evaluate.wiring.graphs import is_embedded
 from bioeval_tui.report.result import result_schema
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean, clean_line, compact_json, shorten
+from bioeval_tui.terminal import print_document, print_json, say
+from bioeval_tui.text import clean_line, compact_json, shorten
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.assertions.expressions import Part
@@ -48,13 +49,13 @@ def check(jobs: tuple[Path, ...], as_json: bool) -> int:
             for job in checked
             for problem in job.problems
         ]
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found, indent=2)
     else:
         for job in checked:
             for problem in job.problems:
-                click.echo(f"{'warning: ' if problem.severity == 'warning' else ''}{problem}")
+                say(f"{'warning: ' if problem.severity == 'warning' else ''}{problem}")
             if not job.problems:
-                click.echo(f"{job.path}: fine")
+                say(f"{job.path}: fine")
     return ExitCode.BAD_INPUT if any(job.errors for job in checked) else ExitCode.OK
 
 
@@ -64,7 +65,7 @@ def check(jobs: tuple[Path, ...], as_json: bool) -> int:
 @click.argument("what", type=click.Choice(["job", "result"]), default="job")
 def schema(what: str) -> int:
     """Print a JSON Schema: of job files, for editors that complete and check them, or of a run's result (`--json`)."""
-    click.echo(schema_text(what), nl=False)
+    print_document(schema_text(what))
     return ExitCode.OK
 
 
@@ -118,10 +119,10 @@ def assert_(expression: str | None, cypher: str | None, **options: Any) -> int:
         assert cypher is not None
         return _cypher(cypher, options)
     except (ExpressionError, QueryError) as error:
-        click.echo(f"error: {error.message}", err=True)
+        say(f"error: {error.message}", err=True)
         if error.column:
             text = expression if cypher is None else cypher
-            click.echo(clean(caret(ExpressionError(error.message, text or "", error.column))), err=True)
+            say(caret(ExpressionError(error.message, text or "", error.column)), err=True)
         return ExitCode.BAD_INPUT
 
 
@@ -132,7 +133,7 @@ def _expression(text: str, options: dict[str, Any]) -> int:
     context, evaluation = read_context(options["context"], options["condition"], options["after_turn"])
     names = scope(context, evaluation)
     value = evaluate(parsed, names)
-    click.echo(json.dumps(value, ensure_ascii=False, default=str))
+    _print_value(value)
     if value is True:
         return ExitCode.OK
     _say_why(explain(parsed, names))
@@ -143,9 +144,13 @@ def _say_why(parts: Sequence[Part]) -> None:
     """Say on stderr what each condition compared: stdout is the value alone."""
     for part in parts:
         if len(parts) > 1 or part.sides:
-            click.echo(f"{_shown(part.value)}: {clean_line(part.text, 200)}", err=True)
+            say(f"{_shown(part.value)}: {clean_line(part.text, 200)}", err=True)
         for text, value in part.sides:
-            click.echo(f"  {clean_line(text, 200)} is {_shown(value)}", err=True)
+            say(f"  {clean_line(text, 200)} is {_shown(value)}", err=True)
+
+
+def _print_value(value: object) -> None:
+    print_json(json.loads(compact_json(value), parse_constant=str))  # JSON has no NaN
 
 
 def _shown(value: object) -> str:
@@ -160,10 +165,10 @@ def _cypher(query: str, options: dict[str, Any]) -> int:
         except ValueError:
             expected = options["expected"]
     value, passed = ask_graph(query, expected, options["graph"])
-    click.echo(json.dumps(value, ensure_ascii=False, default=str))
+    _print_value(value)
     if options["expected"] is None or passed:
         return ExitCode.OK
-    click.echo(f"  the query gave {_shown(value)}, expected is {_shown(expected)}", err=True)
+    say(f"  the query gave {_shown(value)}, expected is {_shown(expected)}", err=True)
     return ExitCode.BELOW
 
 

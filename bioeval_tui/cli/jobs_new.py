@@ -12,6 +12,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluate.job.template import Answers, Script, in_first_person, job_text, script_for
 from bioeval_tui.evaluate.wiring.check_job import check_job
 from bioeval_tui.settings import env_file_hint
+from bioeval_tui.terminal import say
 
 
 @click.command(epilog="\b\nExamples:\n  bioeval-tui new job.yml\n  bioeval-tui new job.yml --yes --offline")
@@ -32,11 +33,11 @@ def new(job: Path, yes: bool, offline: bool, force: bool) -> int:
         beside.write_text(schema_text(), encoding="utf-8")
     problems = check_job(job).errors
     for problem in problems:
-        click.echo(str(problem), err=True)
-    click.echo(f"wrote {job}; next: bioeval-tui check {job}, then bioeval-tui run {job}")
+        say(str(problem), err=True)
+    say(f"wrote {job}; next: bioeval-tui check {job}, then bioeval-tui run {job}")
     if not answers.offline:
         instead = f"; without one: bioeval-tui run {job} --rehearsal" if answers.script else ""
-        click.echo(f"its user and judge are models: set OPENAI_API_KEY first{instead}{env_file_hint()}")
+        say(f"its user and judge are models: set OPENAI_API_KEY first{instead}{env_file_hint()}")
     return ExitCode.BAD_INPUT if problems else ExitCode.OK
 
 

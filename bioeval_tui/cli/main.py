@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import NoReturn
@@ -75,7 +76,7 @@ def app(context: click.Context, debug: bool) -> int:
     if context.invoked_subcommand is not None:
         return ExitCode.OK
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        click.echo(context.get_help())
+        _write(context.get_help(), err=False)
         return ExitCode.BAD_INPUT
     command = context.command
     assert isinstance(command, LazyGroup)
@@ -95,31 +96,41 @@ def main() -> NoReturn:
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(file=shown)  # it may name a file of somebody else's folder
+        _write(shown.getvalue().rstrip("\n"))
         sys.exit(ExitCode.BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
+        _write("interrupted")
         sys.exit(ExitCode.INTERRUPTED)
     except BioevalError as error:
-        if debug:
-            raise
-        _say(error)
+        _say_traceback(error) if debug else _say(error)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # Whoever read us is gone; keep Python from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
-    except ModuleNotFoundError as error:
-        if debug:
-            raise
-        _defect(error) if (sentence := _missing_package(error)) is None else _say(sentence)
-        sys.exit(ExitCode.NOT_MEASURED)
     except Exception as error:
         # The last stop of every defect: one sentence for the user, the whole traceback in the log file.
         if debug:
-            raise
-        _defect(error)
+            _say_traceback(error)
+        elif isinstance(error, ModuleNotFoundError) and (sentence := _missing_package(error)) is not None:
+            _say(sentence)
+        else:
+            _defect(error)
         sys.exit(ExitCode.NOT_MEASURED)
+
+
+def _write(text: str, *, err: bool = True) -> None:
+    from bioeval_tui.terminal import say  # a tenth of the time that `--help` takes, which does without
+
+    say(text, err=err)
+
+
+def _say_traceback(error: Exception) -> None:
+    import traceback
+
+    _write("".join(traceback.format_exception(error)).rstrip("\n"))
 
 
 def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
@@ -136,12 +147,11 @@ def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
 
 def _say(error: BioevalError) -> None:
     from bioeval_tui.record.masking.current import current, masking
-    from bioeval_tui.text import clean
 
     problems = error.problems if isinstance(error, InputError) else ()
     lines = [str(problem) for problem in problems] or [str(error)]
     for line in lines:
-        click.echo(f"error: {current().text(line) if masking() else clean(line)}", err=True)
+        _write(f"error: {current().text(line) if masking() else line}")
 
 
 def _defect(error: Exception) -> None:
@@ -165,4 +175,4 @@ def _defect(error: Exception) -> None:
     message = clean_line(str(error) if crashed else f"{type(error).__name__}: {error}", 300)
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     sentence = f"{what} of bioeval-tui ({message}){where}{notes}"
-    click.echo(f"error: {current().text(sentence) if masking() else sentence}", err=True)
+    _write(f"error: {current().text(sentence) if masking() else sentence}")

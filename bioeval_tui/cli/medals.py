@@ -11,7 +11,6 @@ import click
 from bioeval_tui.cli.grade import ready_shipped
 from bioeval_tui.cli.task_options import BOARD, WHERE, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.consoles import print_json, say
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Outcome, Registry, load_outcomes
 from bioeval_tui.grade.console import long_work, medal_table
@@ -23,6 +22,7 @@ from bioeval_tui.report.files import write_or_print
 from bioeval_tui.report.formats.medal_pages import medals_dicts
 from bioeval_tui.report.formats.registry import choose, names
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import print_json, say
 from bioeval_tui.tui.data.services import AppServices
 
 

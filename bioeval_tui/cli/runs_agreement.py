@@ -21,6 +21,7 @@ from bioeval_tui.report.gate import GateRules
 from bioeval_tui.report.gate_run import Gate, print_checks, with_people
 from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import print_document, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,7 @@ def agreement(
     items, problems = rated_tasks(_paths(run), blind=blind)
     if not items:
         what = "blind score" if blind else "score"
-        click.echo(f"no {what} of people yet; `bioeval-tui review RUN` gives the first", err=True)
+        say(f"no {what} of people yet; `bioeval-tui review RUN` gives the first", err=True)
         return ExitCode.NOT_MEASURED
     report = agreement_report(items, problems, judge=judge)
     if judge and not report.judges:
@@ -64,10 +65,10 @@ def agreement(
             else json.dumps(agreement_dict(report), indent=2, ensure_ascii=False)
         )
         if output is None:
-            click.echo(text, nl=not as_csv)
+            print_document(text if as_csv else f"{text}\n")
         else:
             write_private(output, text if as_csv else f"{text}\n")
-            click.echo(f"wrote {output}", err=True)
+            say(f"wrote {output}", err=True)
     else:
         print_agreement(report, plain_console())
     return ExitCode.OK

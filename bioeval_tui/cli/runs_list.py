@@ -12,6 +12,7 @@ from bioeval_tui.record.ages import moment
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.report.formats.run_list import print_runs
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import say
 
 SHOWN = 50
 """Rows of the list in the terminal unless more are asked for."""
@@ -40,12 +41,12 @@ def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any
     if as_json:
         # A run a line: ten thousand of them would take longer to indent than to find.
         rows = catalogue.json_lines(filters, limit)
-        click.echo("[\n" + ",\n".join(rows) + "\n]" if rows else "[]")
+        say("[\n" + ",\n".join(rows) + "\n]" if rows else "[]")
         return ExitCode.OK
     found = catalogue.runs(filters, limit or SHOWN)
     if not found:
         asked = start is not None or any(value is not None for value in wanted.values())
-        click.echo("no run matches" if asked else "no runs yet; `bioeval-tui demo` makes one", err=True)
+        say("no run matches" if asked else "no runs yet; `bioeval-tui demo` makes one", err=True)
     else:
         print_runs(found)
     return ExitCode.OK

@@ -17,6 +17,7 @@ from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.transfer import delete_runs, import_recording
 from bioeval_tui.record.trash import empty, thrown_away
 from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.terminal import say
 from bioeval_tui.text import plural
 
 if TYPE_CHECKING:
@@ -30,12 +31,12 @@ def import_run(file: Path) -> int:
     settings = Settings.from_environment()
     done = import_recording(file, private_dir(settings.runs_dir))
     for problem in done.problems:
-        click.echo(f"note: {problem}", err=True)
+        say(f"note: {problem}", err=True)
     for note in done.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     said = "is there now" if done.new else "was there already"
-    click.echo(f"{done.run_id} {said}; `bioeval-tui runs show {done.run_id}` shows it", err=True)
-    click.echo(done.run_id)
+    say(f"{done.run_id} {said}; `bioeval-tui runs show {done.run_id}` shows it", err=True)
+    say(done.run_id)
     return ExitCode.OK
 
 
@@ -70,10 +71,10 @@ def prune(older_than: str | None, trash: bool, dry_run: bool, yes: bool) -> int:
     thrown = thrown_away(settings.data_dir, None if trash else before)
     if dry_run or not (paths or thrown):
         for path in paths:
-            click.echo(path.stem)
+            say(path.stem)
         for run_id in (run_id for deletion in thrown for run_id in deletion.run_ids):
-            click.echo(f"{run_id} (in the trash)")
-        click.echo(f"{_counted(paths, thrown)} would be deleted", err=True)
+            say(f"{run_id} (in the trash)")
+        say(f"{_counted(paths, thrown)} would be deleted", err=True)
         return ExitCode.OK
     return _delete(paths, yes, thrown)
 
@@ -93,8 +94,8 @@ def _delete(paths: list[Path], yes: bool, thrown: Sequence[Thrown] = ()) -> int:
     logs_dir = Settings.from_environment().logs_dir
     freed = delete_runs(paths, logs_dir) + empty(thrown, logs_dir)
     for run_id in (*(path.stem for path in paths), *(one for each in thrown for one in each.run_ids)):
-        click.echo(run_id)
-    click.echo(f"deleted {what}, {freed / 1e6:,.1f} MB", err=True)
+        say(run_id)
+    say(f"deleted {what}, {freed / 1e6:,.1f} MB", err=True)
     return ExitCode.OK
 
 

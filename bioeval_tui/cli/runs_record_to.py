@@ -12,6 +12,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluate.engine.attach import sender_name
 from bioeval_tui.evaluate.engine.intents import RECORD_TO, send_intent
 from bioeval_tui.record.live import read_live
+from bioeval_tui.terminal import say
 
 
 @click.command("record-to", epilog="\b\nExample:\n  bioeval-tui runs record-to 7f3a /mnt/large/recordings")
@@ -29,7 +30,7 @@ def record_to(run_id: str, folder: Path) -> int:
     refused = asyncio.run(send_intent(info, RECORD_TO, text=str(folder.absolute()), sender=sender_name()))
     if refused is not None:
         raise UsageError(refused)
-    click.echo(f"{path.stem} is recorded in {folder.absolute()} now", err=True)
+    say(f"{path.stem} is recorded in {folder.absolute()} now", err=True)
     return ExitCode.OK
 
 

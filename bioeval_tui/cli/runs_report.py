@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.registry import Asked, Format, choose, holding, names, write_runs
 from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import print_json, say
 
 if TYPE_CHECKING:
     from bioeval_tui.report.loading import LoadedRun
@@ -134,7 +134,7 @@ def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: b
     found = explanation.explain(loaded, target, given)
     if as_json:
         data = explanation.explanation_dict(loaded, found, target)
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        print_json(data, indent=2)
     else:
         explanation.print_explanation(found, target, plain_console())
     return ExitCode.OK
@@ -167,7 +167,7 @@ def _write_runs(
         output = output / chosen.file_name(runs[0])
     write_or_print(write_runs(chosen, runs, Asked(target, output)), output)
     if output is not None and (note := chosen.note_on(output)):
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     return ExitCode.OK
 
 
@@ -178,7 +178,7 @@ def _load(names: tuple[str, ...], as_recorded: bool) -> list[LoadedRun]:
     runs = [load_run(path, prices=prices, as_recorded=as_recorded) for path in paths]
     for loaded in runs:
         for problem in loaded.problems:
-            click.echo(f"note: {problem}", err=True)
+            say(f"note: {problem}", err=True)
     return runs
 
 

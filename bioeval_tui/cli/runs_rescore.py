@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from bioeval_tui.report.formats.agreement import change_dict, change_words
 from bioeval_tui.report.formats.console import print_judged_again
 from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.loading import load_run
+from bioeval_tui.terminal import print_json, say
 
 
 @click.command(
@@ -63,9 +63,9 @@ def rescore(
     ]
     hosts = dict.fromkeys(host for rescorer in rescorers for host in rescorer.hosts)
     if hosts:
-        click.echo(f"transcripts go to: {', '.join(hosts)}", err=True)
+        say(f"transcripts go to: {', '.join(hosts)}", err=True)
     for sentence in dict.fromkeys(rescorer.judge_sees for rescorer in rescorers if rescorer.judge_sees):
-        click.echo(sentence, err=True)
+        say(sentence, err=True)
     printed: list[dict[str, Any]] = []
     code = ExitCode.OK
     paths = list(dict.fromkeys(rescorer.path for rescorer in rescorers))
@@ -73,12 +73,12 @@ def rescore(
         judged = asyncio.run(rescorer.judge_again(sender_name()))
         for item in judged:
             for said in (*item.warnings, *([item.error] if item.error else [])):
-                click.echo(
+                say(
                     f"{rescorer.run_id}, facts {item.key.condition}, trial {item.key.trial}: {current().text(said)}",
                     err=True,
                 )
         if not judged:
-            click.echo(f"{rescorer.run_id}: no conversation that could be judged", err=True)
+            say(f"{rescorer.run_id}: no conversation that could be judged", err=True)
         if not judged or any(item.error for item in judged):
             code = ExitCode.NOT_MEASURED
         run = load_run(rescorer.path)
@@ -93,10 +93,10 @@ def rescore(
         else:
             print_judged_again(run, plain_console())
     if as_json:
-        click.echo(json.dumps(printed, indent=2, ensure_ascii=False))
+        print_json(printed, indent=2)
     elif (found_closer := change(rated_tasks(paths)[0])) is not None:
         for line in ("", *change_words(found_closer)):
-            click.echo(line)
+            say(line)
     return code
 
 

@@ -12,6 +12,7 @@ from bioeval_tui.cli.find_run import complete_run, find_run
 from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluate.wiring.resume import rerun_offer, resume_spec
+from bioeval_tui.terminal import say
 
 
 @click.command(
@@ -40,9 +41,9 @@ def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
     settings, path = find_run(run_id)
     spec = resume_spec(path, **options)
     if spec is None:
-        click.echo(f"{path.stem}: nothing is missing; `bioeval-tui runs show {path.stem}` shows it", err=True)
+        say(f"{path.stem}: nothing is missing; `bioeval-tui runs show {path.stem}` shows it", err=True)
         if offer := rerun_offer(path):
-            click.echo(offer, err=True)
+            say(offer, err=True)
         return ExitCode.OK
     if headless or as_json or not sys.stdout.isatty():
         from bioeval_tui.cli.headless import run_headless  # the screen does not wait for it

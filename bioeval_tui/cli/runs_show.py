@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from bioeval_tui.cli.find_run import complete_run
@@ -18,6 +16,7 @@ from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.result import run_result
 from bioeval_tui.report.words import reviewed_words
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import print_json, say
 
 
 @click.command(epilog="\b\nExample:\n  bioeval-tui runs show 7f3a --json")
@@ -34,17 +33,17 @@ def show(run_id: str, as_json: bool, as_recorded: bool) -> int:
     path = Catalogue(settings.runs_dir).find(run_id)
     run = load_run(path, prices=load_prices(settings.data_dir / FILE_NAME), as_recorded=as_recorded)
     for problem in run.problems:
-        click.echo(f"note: {problem}", err=True)
+        say(f"note: {problem}", err=True)
     if excluded_trials(run.state) and (offer := rerun_offer(path)):
-        click.echo(f"note: {offer}", err=True)
+        say(f"note: {offer}", err=True)
     if as_json:
-        click.echo(json.dumps(run_result(run), indent=2, ensure_ascii=False))
+        print_json(run_result(run), indent=2)
         return ExitCode.OK
     console = plain_console()
     print_score_card(run.state, console, run.prices)
     print_judged_again(run, console)
     if said := reviewed_words(run):
-        click.echo(f"\nreviewed: {said}")
+        say(f"\nreviewed: {said}")
     return ExitCode.OK
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.sample.paths import agent_names, copy_samples, job_names, list_names
+from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line
 
 
@@ -27,23 +27,23 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
     if folder is not None:
         written = copy_samples(folder, force=force)
         if as_json:
-            click.echo(json.dumps({"written": [str(path) for path in written]}, ensure_ascii=False))
+            print_json({"written": [str(path) for path in written]})
         else:
             here = clean_line(str(folder), 300)
-            click.echo(f"{len(written)} files written to {here}: sample_jobs/ and sample_submissions/")
+            say(f"{len(written)} files written to {here}: sample_jobs/ and sample_submissions/")
         return ExitCode.OK
     found = {"jobs": job_names(), "submission_lists": list_names(), "submission_agents": agent_names()}
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return ExitCode.OK
-    click.echo("Jobs:         " + ", ".join(found["jobs"]))
-    click.echo("Submissions:  " + ", ".join(found["submission_lists"]) + " (lists)")
-    click.echo("              " + ", ".join(found["submission_agents"]) + " (agents)")
-    click.echo("\nTry:")
-    click.echo("  bioeval-tui check medication_reminder")
-    click.echo("  bioeval-tui grade submissions --output-dir results")
-    click.echo("  bioeval-tui validate broken oncology/breast-cancer")
-    click.echo("  bioeval-tui samples DIR       copies the files, to read and to change")
+    say("Jobs:         " + ", ".join(found["jobs"]))
+    say("Submissions:  " + ", ".join(found["submission_lists"]) + " (lists)")
+    say("              " + ", ".join(found["submission_agents"]) + " (agents)")
+    say("\nTry:")
+    say("  bioeval-tui check medication_reminder")
+    say("  bioeval-tui grade submissions --output-dir results")
+    say("  bioeval-tui validate broken oncology/breast-cancer")
+    say("  bioeval-tui samples DIR       copies the files, to read and to change")
     return ExitCode.OK
 
 

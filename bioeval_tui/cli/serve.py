@@ -17,6 +17,7 @@ from bioeval_tui.record.masking.current import rules_path
 from bioeval_tui.serve.access import is_loopback
 from bioeval_tui.serve.server import ServeOptions, serving
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.data.preferences import Preferences
 
@@ -104,12 +105,12 @@ async def _serve(options: ServeOptions, warning: str) -> int:
             loop.add_signal_handler(number, end, code)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda *_, code=code: loop.call_soon_threadsafe(end, code))
-    async with serving(options, lambda sentence: click.echo(sentence, err=True)) as link:
-        click.echo(link)
+    async with serving(options, lambda sentence: say(sentence, err=True)) as link:
+        say(link)
         sys.stdout.flush()
-        click.echo("Open the link in a browser; Ctrl-C ends it and every session.", err=True)
+        say("Open the link in a browser; Ctrl-C ends it and every session.", err=True)
         if warning:
-            click.echo(warning, err=True)
+            say(warning, err=True)
         return await stop
 
 

@@ -10,8 +10,6 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
-import click
-
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ScreenCrashError
 from bioeval_tui.evaluate.engine.attach import FollowedRun
@@ -19,6 +17,7 @@ from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.wiring.start import hosts_of, judges_see, prepare_batch, start_engine, stop_run
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import say
 
 
 def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbose: bool = False) -> int:
@@ -78,6 +77,6 @@ def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
 def say_hosts(spec: EngineSpec, settings: Settings) -> None:
     """Say on stderr to which hosts transcripts will go, and what judges will see."""
     prepared = prepare_batch(replace(spec, plays=True), settings)
-    click.echo(f"transcripts go to: {', '.join(hosts_of(prepared))}", err=True)
+    say(f"transcripts go to: {', '.join(hosts_of(prepared))}", err=True)
     for sentence in judges_see(prepared):
-        click.echo(sentence, err=True)
+        say(sentence, err=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.files import write_whole
+from bioeval_tui.terminal import print_document, say
 from bioeval_tui.text import clean_line
 
 
@@ -29,10 +29,7 @@ def write_or_print(document: str | bytes, output: Path | None) -> None:
         UsageError, StorageError: as `write_private`.
     """
     if output is None:
-        if isinstance(document, str):
-            sys.stdout.write(document)
-        else:
-            sys.stdout.buffer.write(document)
+        print_document(document)
         return
     write_private(output, document)
-    sys.stderr.write(f"wrote {clean_line(str(output), 300)}\n")
+    say(f"wrote {clean_line(str(output), 300)}", err=True)

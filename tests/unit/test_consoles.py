@@ -11,7 +11,8 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.consoles import plain_console, print_json, say
+from bioeval_tui.consoles import plain_console
+from bioeval_tui.terminal import print_json, say
 
 LONG = " ".join(f"word{number}" for number in range(200))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
@@ -33,6 +32,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.recorder import Recorder
+from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
 
 DISK_S = 0.5
@@ -213,7 +213,7 @@ async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption |
 def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
     """Tell who reads the log at once, and who reads the recording as soon as it can be written again."""
     message = f"{trouble}; {what_helps(path.stem)}" if trouble else "the disk takes the recording again"
-    print(message, file=sys.stderr, flush=True)  # noqa: T201 - the engine's own log
+    say(message, err=True)
     emitter.emit(events.Warned, code="disk", message=message)
 
 

@@ -1,0 +1,63 @@
+"""The one place that writes to stdout and stderr, and it cleans: a terminal never acts on what others wrote.
+
+Tables and colours go through `consoles`, which cleans in the same way. `tests/test_house.py` sees that nothing else
+prints.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from re import Match
+from typing import Any
+
+import click
+
+from bioeval_tui.text import UNSAFE, clean
+
+_PLAIN = bytes(range(0x20, 0x7F)) + b"\t\n"
+
+
+def say(text: str = "", *, err: bool = False) -> None:
+    """Print lines of text, cleaned, on stdout or stderr."""
+    click.echo(_cleaned(text), err=err)
+
+
+def print_json(value: Any, *, indent: int | None = None) -> None:
+    """Print a value as JSON: standard (no NaN), readable, and with what a terminal could act on as an escape.
+
+    Raises:
+        ValueError: a number is NaN or infinite.
+    """
+    print_json_text(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False))
+
+
+def print_json_text(text: str) -> None:
+    """Print JSON that is text already, with what a terminal could act on as an escape."""
+    click.echo(text if _is_plain(text) else UNSAFE.sub(_escaped, text))
+
+
+def print_document(document: str | bytes) -> None:
+    """Print a document as it would stand in a file: its ends of lines stay, and nothing is added."""
+    if isinstance(document, bytes):
+        sys.stdout.buffer.write(document)
+    else:
+        click.echo("\r\n".join(map(_cleaned, document.split("\r\n"))), nl=False)
+
+
+def _cleaned(text: str) -> str:
+    return text if _is_plain(text) else clean(text, len(text))
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and not text.encode("ascii").translate(None, _PLAIN)
+
+
+def _escaped(match: Match[str]) -> str:
+    if match.group() == "\n":
+        return "\n"
+    code = ord(match.group())
+    if code > 0xFFFF:
+        high, low = divmod(code - 0x10000, 0x400)
+        return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+    return f"\\u{code:04x}"
