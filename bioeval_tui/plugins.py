@@ -15,8 +15,6 @@ from typing import Any, Literal, Protocol
 
 from bioeval_tui import agent_protocols
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.job.models import EvaluationJob, TargetConfig
-from bioeval_tui.evaluate.seams import Agent, Evaluator, Judge, KnowledgeGraph
 from bioeval_tui.text import clean_line
 
 Group = Literal["agents", "evaluators", "judges", "graphs", "metrics"]
@@ -31,15 +29,19 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
 """The names that a plug-in cannot take. Grading looks among its own metrics first."""
 
 
+# What plug-ins take and return is in evaluate/seams.py and evaluate/job/models.py, and is not imported here: a metric's
+# plug-in waits for no job. `evaluate.wiring.plugged` holds each to its seam.
+
+
 class MakeAgent(Protocol):
-    """What an entry point in `bioeval_tui.agents` is; called once for each conversation."""
+    """What an entry point in `bioeval_tui.agents` is; called with a job's target, once for each conversation."""
 
-    def __call__(self, *, target: TargetConfig, url: str, model: str) -> Agent: ...
+    def __call__(self, *, target: Any, url: str, model: str) -> Any: ...
 
 
-MakeEvaluator = Callable[[EvaluationJob], Evaluator]
-MakeJudge = Callable[[EvaluationJob], Judge]
-MakeGraph = Callable[[str], KnowledgeGraph]
+MakeEvaluator = Callable[[Any], Any]
+MakeJudge = Callable[[Any], Any]
+MakeGraph = Callable[[str], Any]
 """Called with what `BIOEVAL_GRAPH_URI` holds, empty when it is not set."""
 
 
@@ -87,7 +89,7 @@ def load(group: Group, name: str) -> Any:
         ) from problem
 
 
-def make_agent(name: str, *, target: TargetConfig, url: str, model: str) -> Agent:
+def make_agent(name: str, *, target: Any, url: str, model: str) -> Any:
     """Return a new agent of the plug-in `name`. Raises `UsageError`."""
     make: MakeAgent = load("agents", name)
     return make(target=target, url=url, model=model)

@@ -7,8 +7,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from typing import Literal, get_args
+
+from platformdirs import user_data_path
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.text import clean_line
@@ -174,7 +177,6 @@ class Settings:
                 shown = clean_line(self.data_dir_override, 200)
                 raise UsageError(f"BIOEVAL_DATA_DIR={shown}: {clean_line(str(nearest), 200)} is no folder")
             return folder
-        from platformdirs import user_data_path
 
         return user_data_path(APP_NAME, appauthor=False)
 
@@ -228,9 +230,7 @@ def read_env_file(path: Path) -> None:
     Raises:
         UsageError: the file cannot be read, or a line of it is not `NAME=value`.
     """
-    from io import StringIO
-
-    from dotenv import dotenv_values
+    from dotenv import dotenv_values  # where a file is given
     from dotenv.parser import parse_stream
 
     shown = clean_line(str(path))

@@ -98,7 +98,7 @@ def _say_what_is_served(url: str, graph: str) -> None:
 async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any, str, str]:
     """Return the graph (None: in memory), how to name it, and its id."""
     if neo4j:
-        from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph
+        from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph  # the graph that is used, alone
 
         password = settings.neo_password.get_secret_value() if settings.neo_password else ""
         server = Neo4jGraph(settings.neo_uri, settings.neo_username, password)

@@ -73,6 +73,7 @@ def examine(settings: Settings | None = None) -> list[Finding]:
 
 def _plugins(settings: Settings) -> Finding:
     """List what other packages add, from their metadata: nothing of them is imported."""
+    # Here and below: what is missing is found where it is looked for.
     from bioeval_tui import plugins
 
     found = [plugin for group in plugins.GROUPS for plugin in plugins.installed(group)]

@@ -117,7 +117,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: 
     ready_shipped(registry, (item.task_id for item in listed))
     backend: Any
     if options["scheduler"] is not None:
-        from bioeval_tui.grade.batch.cluster import ClusterBackend
+        from bioeval_tui.grade.batch.cluster import ClusterBackend  # distributed, which is optional
 
         limits = {"time_limit_s": options["time_limit"], "memory_limit_mb": options["memory_limit"]}
         backend = ClusterBackend(options["scheduler"], registry, **limits)

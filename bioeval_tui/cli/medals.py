@@ -17,10 +17,10 @@ from bioeval_tui.grade.console import long_work, medal_table
 from bioeval_tui.grade.reports import Loaded
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking.current import current
-from bioeval_tui.record.report_reviews import marks_at
 from bioeval_tui.report.files import write_or_print
 from bioeval_tui.report.formats.medal_pages import medals_dicts
 from bioeval_tui.report.formats.registry import choose, names
+from bioeval_tui.report.report_reviews import marks_at
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.tui.data.services import AppServices

@@ -14,6 +14,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeGuard
 
+import yaml
+
 from bioeval_tui.errors import InputError, Problem
 from bioeval_tui.text import clean_line
 
@@ -80,8 +82,6 @@ def shipped_prices() -> Prices:
 
 
 def _yaml(text: str, file: str) -> dict[str, Any]:
-    import yaml
-
     try:
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -27,6 +27,7 @@ from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.grade.paths import extract_agent_from_submission_path
 from bioeval_tui.grade.published.boards import PublishedBoard, Source
+from bioeval_tui.grade.reports import load_reports
 from bioeval_tui.text import clean, clean_line, plural, shorten
 
 if TYPE_CHECKING:
@@ -125,8 +126,6 @@ def others_words(invalid: int, not_graded: int) -> str:
 
 def _say_invalid(result: BatchResult, out: Console) -> None:
     """Print which submissions are invalid, and why: the count alone sends people to the report's JSON."""
-    from bioeval_tui.grade.reports import load_reports
-
     invalid = [report for report in load_reports(result.report_path) if not report.valid_submission]
     for report in invalid[:LISTED]:
         reason = report.extra.error if report.extra and report.extra.error else "no reason is given"
@@ -343,7 +342,7 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
 
 def task_details(task: GradingTask) -> dict[str, Any]:
     """Return what `tasks show --json` says: the row, the leaderboard with its thresholds, paths, the text."""
-    from bioeval_tui.grade.leaderboard import leaderboard_of
+    from bioeval_tui.grade.tasks.board import leaderboard_of  # pandas: the list of tasks does not wait for it
 
     details: dict[str, Any] = {
         "task_id": task.id,

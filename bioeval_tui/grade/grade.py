@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError, Problem
+from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError, NotMeasuredError, Problem
+from bioeval_tui.grade.files.alignment import invalid
+from bioeval_tui.grade.files.tables import read_frame
 from bioeval_tui.grade.grader import is_invalid_submission
 from bioeval_tui.grade.humans import compare_with_humans, load_humans
-from bioeval_tui.grade.leaderboard import leaderboard_of
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
 from bioeval_tui.grade.paths import (
     UNKNOWN_AGENT,
@@ -26,9 +27,11 @@ from bioeval_tui.grade.paths import (
     why_not_a_file,
 )
 from bioeval_tui.grade.rounding import to_score
-from bioeval_tui.grade.scorers import CSV, H5AD, Scorer, invalid, scorer_for
+from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
+from bioeval_tui.grade.tasks.board import leaderboard_of
 from bioeval_tui.grade.tasks.task_code import NEEDS_NUMPY, MissingPackageError, import_problem
+from bioeval_tui.grade.validate import examine
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -140,9 +143,7 @@ class TaskGrading:
 
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with a file, without running a grader's code; empty if nothing is."""
-        from bioeval_tui.grade.validate import examine
-
-        return examine(self, path)
+        return examine(self.task, self.scorer, path)
 
     def diagnose(self, path: Path, shown: str, agent: str | None, reason: str) -> Outcome:
         """Return what a submission comes to whose grading ended its process: invalid if the doctor finds a fault."""
@@ -272,6 +273,26 @@ class TaskGrading:
             human_percentile=human_percentile,
             extra=extra,
         )
+
+
+def scorer_for(task: Task) -> Scorer:
+    """Return the scorer of a task, with its answers loaded.
+
+    Raises:
+        NotMeasuredError: the answers cannot be read or used, or the grader's code cannot be imported.
+    """
+    spec = task.grader.spec
+    if spec is None:
+        return CodeScorer(task.grader.grade_fn, task.answers)
+    if spec.h5ad is not None:
+        from bioeval_tui.grade.files.h5ad import H5adScorer  # a CSV waits for no HDF5
+
+        return H5adScorer(spec, task.answers)
+    try:
+        frame = read_frame(task.answers)
+    except (InvalidSubmissionError, OSError) as error:
+        raise NotMeasuredError(f"the answers of {task.id} cannot be read: {error}") from None
+    return CsvScorer(spec, frame)
 
 
 def checked_score(raw: Any) -> tuple[float | None, str | None]:

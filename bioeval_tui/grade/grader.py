@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bioeval_tui.errors import InputError, InvalidSubmissionError
-from bioeval_tui.grade.metrics import Metric, find_metric
+from bioeval_tui.grade.metric_spec import MetricSpec, metric_spec
 from bioeval_tui.grade.rounding import to_score
+from bioeval_tui.grade.tasks.task_code import load_function
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bioeval_tui.grade.leaderboard import Leaderboard
-
-H5AD_KINDS = ("obs", "obsm", "layers", "X")
-
-
-@dataclass(frozen=True, slots=True)
-class MetricSpec:
-    """What a declarative grader compares.
-
-    `targets` are columns of the answers and `predictions` those of the submission, one for each; several
-    are scored one by one and averaged. `h5ad` is `(kind, key)` with kind one of `H5AD_KINDS`, else None.
-    """
-
-    metric: Metric
-    id: str = "id"
-    targets: tuple[str, ...] = ()
-    predictions: tuple[str, ...] = ()
-    event: str | None = None
-    h5ad: tuple[str, str] | None = None
 
 
 class Grader:
@@ -79,8 +61,6 @@ class Grader:
             InputError, CodeError: it cannot be imported.
         """
         if self._function is None:
-            from bioeval_tui.grade.tasks.task_code import load_function
-
             assert self._reference is not None
             self._function = load_function(self._reference, self._folder, self._root)
         return self._function
@@ -120,6 +100,7 @@ class Grader:
         return self._board(leaderboard).rank(score).to_dict()
 
     def _board(self, frame: pd.DataFrame) -> Leaderboard:
+        # Here and below: pandas, which reading a config does not wait for.
         from bioeval_tui.grade.leaderboard import build_leaderboard, scores_of
 
         return build_leaderboard(scores_of(frame, "a table", self.name), self.lower_is_better)
@@ -151,39 +132,8 @@ def grader_from_config(config: Mapping[str, Any], folder: Path, root: Path) -> G
         return Grader(name, reference, is_lower_better=direction, folder=folder, root=root)
     if "metric" not in config:
         raise InputError("`grader` needs `grade_fn` or `metric`")
-    spec = _spec(config)
+    spec = metric_spec(config)
     from bioeval_tui.grade.scorers import frame_function
 
     lower = spec.metric.lower_is_better if direction is None else direction
     return Grader(name, frame_function(spec), is_lower_better=lower, spec=spec)
-
-
-def _spec(config: Mapping[str, Any]) -> MetricSpec:
-    try:
-        metric = find_metric(str(config["metric"]))
-    except KeyError as error:
-        raise InputError(f"`grader.metric`: {error.args[0]}") from None
-    h5ad = config.get("h5ad")
-    if h5ad is not None:
-        if not isinstance(h5ad, dict) or len(h5ad) != 1 or next(iter(h5ad)) not in H5AD_KINDS:
-            raise InputError(f"`grader.h5ad` must hold one of {', '.join(H5AD_KINDS)}")
-        kind, key = next(iter(h5ad.items()))
-        return MetricSpec(metric, h5ad=(kind, str(key)))
-    targets = _columns(config, "target")
-    if not targets:
-        raise InputError("`grader.target` must name the target column or a list of them")
-    predictions = _columns(config, "prediction") or targets
-    if len(predictions) != len(targets):
-        raise InputError("`grader.prediction` needs as many columns as `grader.target`")
-    event = config.get("event")
-    if metric.kind == "survival" and not isinstance(event, str):
-        raise InputError(f"`grader.event` must name the event column for {metric.name}")
-    return MetricSpec(metric, str(config.get("id", "id")), targets, predictions, event)
-
-
-def _columns(config: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    value = config.get(key)
-    if value is None:
-        return ()
-    values = value if isinstance(value, list) else [value]
-    return tuple(str(item) for item in values)

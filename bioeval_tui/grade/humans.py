@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from bioeval_tui.grade.files.tables import read_as_published
 from bioeval_tui.grade.rounding import numpy_round
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
 
@@ -49,7 +49,6 @@ def load_humans(path: Path) -> NDArray[np.float64]:
     """
     if not path.is_file():
         return np.empty(0)
-    import pandas as pd
 
     try:
         frame = read_as_published(path)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.files.tables import read_as_published
@@ -18,8 +19,6 @@ from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from bioeval_tui.grade.tasks.task import Task
 
 SMALL_BOARD = 10
 """A board with fewer entries is warned about: a single entry moves its thresholds."""
@@ -216,27 +215,6 @@ def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]
     return values
 
 
-def leaderboard_of(task: Task) -> Leaderboard:
-    """Return the leaderboard that ranks a task's scores: its own, or a published one.
-
-    Raises:
-        InputError: as `load_leaderboard` does; also when a published one does not fit the task.
-    """
-    chosen = task.board_in_use()
-    if isinstance(chosen, Path):
-        board = load_leaderboard(
-            chosen,
-            task.id,
-            task.grader.lower_is_better,
-            self_trained=task.self_trained,
-            partial=task.partial_leaderboard,
-        )
-    else:
-        scores = np.array([float(entry.score) for entry in chosen.entries])
-        board = build_leaderboard(scores, chosen.is_lower_better)
-    return replace(board, origin=task.board_origin())
-
-
 def load_leaderboard(
     path: Path,
     task_id: str,
@@ -251,7 +229,6 @@ def load_leaderboard(
         InputError: there is no such file, or it cannot be read as a leaderboard.
     """
     need("reading a leaderboard", GRADING[:1])
-    import pandas as pd
 
     try:
         frame = read_as_published(path)

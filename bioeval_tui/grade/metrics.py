@@ -7,11 +7,15 @@ constant values) gives NaN, which grading reports as an invalid submission.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from bioeval_tui import plugins
+from bioeval_tui.errors import UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,7 +110,7 @@ def spearman_of_ranks(true_ranks: Floats, y_pred: Floats) -> np.float64:
 
 def kendall(y_true: Floats, y_pred: Floats) -> np.float64:
     """Kendall's tau-b."""
-    from scipy.stats import kendalltau
+    from scipy.stats import kendalltau  # scipy.stats, for this metric alone
 
     return np.float64(kendalltau(y_true, y_pred).statistic)
 
@@ -294,11 +298,6 @@ def find_metric(name: str) -> Metric:
 
 def _added(name: str) -> Metric:
     """Return the metric of a plug-in."""
-    import difflib
-
-    from bioeval_tui import plugins
-    from bioeval_tui.errors import UsageError
-
     known = [*METRICS, *(plugin.name for plugin in plugins.installed("metrics"))]
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)

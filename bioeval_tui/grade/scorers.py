@@ -15,16 +15,13 @@ import numpy as np
 
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade.files import alignment, quick_csv
-from bioeval_tui.grade.files.h5ad_reading import refuse_links_in, refuse_unreadable
 from bioeval_tui.grade.files.tables import read_answers, read_frame
-from bioeval_tui.grade.grader import MetricSpec
+from bioeval_tui.grade.metric_spec import MetricSpec
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
-
-    from bioeval_tui.grade.tasks.task import Task
 
 CSV, H5AD = ".csv", ".h5ad"
 
@@ -43,33 +40,6 @@ class Scorer(Protocol):
         ...
 
 
-def scorer_for(task: Task) -> Scorer:
-    """Return the scorer of a task, with its answers loaded.
-
-    Raises:
-        NotMeasuredError: the answers cannot be read or used, or the grader's code cannot be imported.
-    """
-    spec = task.grader.spec
-    if spec is None:
-        return CodeScorer(task.grader.grade_fn, task.answers)
-    if spec.h5ad is not None:
-        from bioeval_tui.grade.files.h5ad import H5adScorer
-
-        return H5adScorer(spec, task.answers)
-    try:
-        frame = read_frame(task.answers)
-    except (InvalidSubmissionError, OSError) as error:
-        raise NotMeasuredError(f"the answers of {task.id} cannot be read: {error}") from None
-    return CsvScorer(spec, frame)
-
-
-def invalid(problems: list[Problem]) -> InvalidSubmissionError:
-    """Return the error that says what `problems` say, the first three in full."""
-    sentences = [problem.message for problem in problems]
-    more = f"; and {len(sentences) - 3} more" if len(sentences) > 3 else ""
-    return InvalidSubmissionError("; ".join(sentences[:3]) + more, tuple(problems))
-
-
 class CodeScorer:
     """Calls a grader's own function: DataFrames for CSV, two paths for h5ad, as published.
 
@@ -86,6 +56,8 @@ class CodeScorer:
     def score(self, path: Path) -> Any:
         """Call the function on the file; whatever it raises passes through."""
         if path.suffix.lower() == H5AD:
+            from bioeval_tui.grade.files.h5ad_reading import refuse_links_in  # a CSV waits for no HDF5
+
             refuse_links_in(path)
             return self._function(path, self._answers_path)
         submission = read_frame(path)
@@ -102,6 +74,8 @@ class CodeScorer:
         """Say whether the file can be read at all; the code's own checks come with grading."""
         try:
             if path.suffix.lower() == H5AD:
+                from bioeval_tui.grade.files.h5ad_reading import refuse_unreadable
+
                 refuse_unreadable(path)
             else:
                 read_frame(path)
@@ -167,7 +141,7 @@ class CsvScorer:
         """Return the metric for a submission's DataFrame; see `score`."""
         predicted, problems = self._aligned(frame)
         if problems:
-            raise invalid(problems)
+            raise alignment.invalid(problems)
         return self._metric(predicted)
 
     def examine(self, path: Path) -> list[Problem]:

@@ -15,30 +15,30 @@ from bioeval_tui.errors import InvalidSubmissionError, Problem
 from bioeval_tui.grade.files import alignment
 from bioeval_tui.grade.files.tables import read_frame
 from bioeval_tui.grade.paths import why_not_a_file
+from bioeval_tui.grade.scorers import Scorer
+from bioeval_tui.grade.tasks.task import Task
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bioeval_tui.grade.grade import TaskGrading
 
-
-def examine(grading: TaskGrading, path: Path) -> list[Problem]:
+def examine(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
     """Return all findings about the file at `path`; empty if nothing is wrong with it."""
     reason = why_not_a_file(path)
     if reason is not None:
         return [Problem(reason)]
     suffix = path.suffix.lower()
-    if suffix not in grading.scorer.suffixes:
-        wanted = " or ".join(grading.scorer.suffixes)
-        return [Problem(f"{path.name} is not of a kind that {grading.task.id} takes: {wanted} is expected")]
-    if grading.task.grader.spec is not None:
-        return grading.scorer.examine(path)
-    sample = grading.task.sample_submission
+    if suffix not in scorer.suffixes:
+        wanted = " or ".join(scorer.suffixes)
+        return [Problem(f"{path.name} is not of a kind that {task.id} takes: {wanted} is expected")]
+    if task.grader.spec is not None:
+        return scorer.examine(path)
+    sample = task.sample_submission
     wanted = sample.suffix.lower()
-    if sample.is_file() and wanted in grading.scorer.suffixes and wanted != suffix:
+    if sample.is_file() and wanted in scorer.suffixes and wanted != suffix:
         return [Problem(f"the file is {suffix} where the sample submission is {wanted}")]
     if suffix == ".h5ad":
-        return grading.scorer.examine(path)
+        return scorer.examine(path)
     return _compare_with_sample(path, sample)
 
 

@@ -398,6 +398,7 @@ class Catalogue:
         )
 
     def _take_in(self, database: sqlite3.Connection, run_id: str, file: _File) -> None:
+        # Here and below: the models of events, which a list of known runs does not wait for.
         from bioeval_tui.record.outline import Outline, outline
 
         try:

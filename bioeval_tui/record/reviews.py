@@ -12,20 +12,14 @@ from datetime import UTC
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from bioeval_tui import score as composite
+from bioeval_tui.record.events import Reviewed, TaskScored, TranscriptScored
+from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.text import clean, clean_line
 
-if TYPE_CHECKING:  # screens that only show a mark wait for no event model
-    from bioeval_tui.record.events import (
-        ConversationScored,
-        Fault,
-        Mark,
-        Reviewed,
-        RunEvent,
-        ScorePart,
-        TaskScored,
-        TranscriptScored,
-    )
-    from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConversationScored, Fault, Mark, RunEvent, ScorePart
+    from bioeval_tui.record.state import ConversationState, RunState
 
 PASS_ABOVE = 0.6
 SPOILING: frozenset[Fault] = frozenset({"evaluator", "judge", "infrastructure"})
@@ -65,8 +59,6 @@ def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Rev
 
     Only one's own entry can be undone. Texts are cleaned: an overlay may come from somebody else.
     """
-    from bioeval_tui.record.events import Reviewed
-
     entries = [_cleaned(event) for event in many if isinstance(event, Reviewed)]
     # By time: reviews of another machine may have been taken in after newer ones.
     entries.sort(key=lambda entry: entry.at if entry.at.tzinfo else entry.at.replace(tzinfo=UTC))
@@ -186,7 +178,6 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
     """Return the run's reviewed scores; None when nobody gave a score or a fault."""
     if not reviews.tasks and not reviews.faults:
         return None
-    from bioeval_tui import score as composite
 
     after = with_reviews(state, reviews)
     scores = after.scores()
@@ -212,8 +203,6 @@ def with_reviews(state: RunState, reviews: Reviews) -> RunState:
     score away (the judge's does not where people scored every task); `agent` and `none` give it back where every
     part was measured.
     """
-    from bioeval_tui import score as composite
-
     talks = {key: _reviewed_talk(state, talk, reviews) for key, talk in state.conversations.items()}
     found = replace(state, conversations=talks)
     if state.ended is not None:
@@ -240,8 +229,6 @@ def _reviewed_talk(state: RunState, talk: ConversationState, reviews: Reviews) -
 
 def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float]) -> list[TaskScored]:
     """Return the tasks in the job's order, reviewed where somebody scored them; without the unscored ones."""
-    from bioeval_tui.record.events import TaskScored
-
     judged = {task.task: task for task in talk.verdict.tasks} if talk.verdict else {}
     found = []
     for number, item in enumerate(state.job.get("tasks") or [], start=1):
@@ -263,8 +250,6 @@ def _score(
     fault: Fault | None,
     given: Iterable[int],
 ) -> ConversationScored:
-    from bioeval_tui import score as composite
-
     assert talk.score is not None
     count = len(state.job.get("tasks") or [])
     by_people = bool(count) and len(set(given)) == count
@@ -290,8 +275,6 @@ def _score(
 
 def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
     """Return the parts of a conversation that was not scored when it was recorded."""
-    from bioeval_tui import score as composite
-
     passed: dict[str, bool | None] = {"passed": True, "failed": False, "not_measured": None}
     wanted = len(state.job.get("assertions") or [])
     finals = [(check.weight, passed[check.status]) for check in talk.final_checks.values()]
@@ -305,8 +288,6 @@ def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
 
 
 def _no_verdict(talk: ConversationState) -> TranscriptScored:
-    from bioeval_tui.record.events import TranscriptScored
-
     assert talk.score is not None
     fields = talk.score.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
     return TranscriptScored(**fields, judge="people")
@@ -326,8 +307,6 @@ def _abandoned(entry: Reviewed, state: RunState | None) -> bool:
 
 
 def _take(found: Reviews, entry: Reviewed) -> None:
-    from bioeval_tui.record.state import ConversationKey
-
     author = entry.author or "unknown"
     key = ConversationKey(entry.condition, entry.trial) if entry.condition and entry.trial else None
     if entry.action == "note":

@@ -9,6 +9,7 @@ from pathlib import Path
 from bioeval_tui.evaluate.prices import Prices
 from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
 from bioeval_tui.report.comparison import ConditionComparison, compare
+from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.statistics.paired import Difference
 
@@ -65,8 +66,6 @@ def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = No
     Raises:
         RecordingError, OSError: a recording cannot be read, or the folder cannot be written.
     """
-    from bioeval_tui.report.formats.html import html_report
-
     text = html_report([load_run(path, prices=prices) for path in paths])
     names = paths[0].stem if len(paths) == 1 else f"{paths[0].stem}-and-{len(paths) - 1}-more"
     number = 1

@@ -46,6 +46,7 @@ OBJECTS_BETWEEN_COLLECTIONS = 10_000
 
 
 def _commands() -> type[Provider]:
+    # Here and below: a screen is loaded when it is opened, after the first paint.
     from bioeval_tui.tui.shared.commands import Actions
 
     return Actions

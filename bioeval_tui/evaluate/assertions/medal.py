@@ -13,12 +13,14 @@ from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.evaluate.assertions.checker import GradeMedal
 from bioeval_tui.evaluate.job.models import MedalAssertion
 from bioeval_tui.evaluate.seams import CheckResult
+from bioeval_tui.grade import Registry
+from bioeval_tui.grade.batch.pool import GraderPool
+from bioeval_tui.grade.outcomes import Invalid, NotGraded
+from bioeval_tui.grade.tasks.prepare import prepare_task
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
-    from bioeval_tui.grade import Registry
-    from bioeval_tui.grade.batch.pool import GraderPool
     from bioeval_tui.grade.outcomes import Outcome
 
 
@@ -37,8 +39,6 @@ class Grading:
 
     def registry(self) -> Registry:
         """Return the registry of the settings' task folders and the shipped ones."""
-        from bioeval_tui.grade import Registry
-
         with self._lock:
             if self._registry is None:
                 settings = self._settings
@@ -68,8 +68,6 @@ class Grading:
         return self._ready_pool(task_id).examine(path, task_id)
 
     def _ready_pool(self, task_id: str) -> GraderPool:
-        from bioeval_tui.grade.tasks.prepare import prepare_task
-
         registry = self.registry()
         task = registry.get_task(task_id)
         if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
@@ -86,10 +84,10 @@ class Grading:
 
     def leaderboard(self, task_id: str) -> tuple[float, ...]:
         """Return the leaderboard's scores, best first; empty when it cannot be read."""
-        from bioeval_tui.grade.leaderboard import leaderboard_of
-
         try:
             task = self.registry().get_task(task_id)
+            from bioeval_tui.grade.tasks.board import leaderboard_of  # pandas: for who asks for a board
+
             board = leaderboard_of(task)
         except BioevalError:
             return ()
@@ -117,8 +115,6 @@ def medal_grader(settings: Settings, job_dir: Path | None, allowed: Sequence[Pat
 
     One file at a time, and a file that did not change since is not graded again.
     """
-    from bioeval_tui.grade.outcomes import NotGraded
-
     grading = Grading(settings)
     turn = asyncio.Lock()
     graded: dict[tuple[str, Path, int, int], Outcome] = {}
@@ -153,8 +149,6 @@ def medal_grader(settings: Settings, job_dir: Path | None, allowed: Sequence[Pat
 
 def medal_result(assertion: MedalAssertion, outcome: Outcome) -> CheckResult:
     """Return whether a graded file reaches the medal asked for, or better."""
-    from bioeval_tui.grade.outcomes import Invalid, NotGraded
-
     if isinstance(outcome, NotGraded):
         return CheckResult(None, expected=assertion.medal, error=clean_line(outcome.reason))
     if isinstance(outcome, Invalid):

@@ -181,6 +181,7 @@ class EmbeddedFile:
         reason = available() if self._connection is None else None
         if reason:
             raise PeerError("graph", reason)
+        # Here and below: it has no wheel for some systems, which `available` says.
         import apsw
 
         self._allowance = allowance

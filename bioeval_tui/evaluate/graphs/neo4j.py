@@ -96,6 +96,7 @@ class Neo4jGraph:
             await driver.close()
 
     def _timed(self, cypher: str, timeout_s: float) -> Any:
+        # Here and below: the driver takes a third of a second, and most runs have no Neo4j.
         import neo4j
 
         return neo4j.Query(cypher, timeout=timeout_s)

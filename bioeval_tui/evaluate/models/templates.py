@@ -177,7 +177,7 @@ def _limit() -> None:
     """Take away what no template needs: memory, files, and processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl+C is for who asked
     try:
-        import resource
+        import resource  # absent on Windows
     except ImportError:  # Windows: the time alone is limited, by who asked
         return
     for kind, most in (("RLIMIT_AS", MEMORY), ("RLIMIT_NOFILE", 3), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bioeval_tui import plugins
 from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.evaluate.graphs.identity import graph_id
+from bioeval_tui.evaluate.hosts import host_of
 from bioeval_tui.evaluate.seams import KnowledgeGraph
 from bioeval_tui.evaluate.wiring.plugged import PluggedGraph, told_as
 from bioeval_tui.settings import Settings, private_dir
@@ -42,7 +44,8 @@ async def open_graph(
         with told_as("graph", choice):
             found = make(settings.graph_uri.get_secret_value() if settings.graph_uri else "")
         return PluggedGraph(found, choice), ""
-    from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
+
+    from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available  # the engine alone opens graphs
 
     why_not = available()
     if why_not:
@@ -69,8 +72,6 @@ async def require_reachable(spec: EngineSpec, settings: Settings) -> None:
 def describe(spec: EngineSpec, settings: Settings) -> str | None:
     """Return how the graph is named before it is opened."""
     if spec.graph == "neo4j" or (spec.graph == "auto" and _neo4j_is_set(settings)):
-        from bioeval_tui.evaluate.hosts import host_of
-
         return f"Neo4j at {host_of('http://' + settings.neo_uri.partition('://')[2].rpartition('@')[2])}"
     if spec.graph not in CHOICES:
         return clean_line(spec.graph, 100)
@@ -114,7 +115,6 @@ async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
     import httpx2
 
     from bioeval_tui.evaluate.graphs.embedded import available
-    from bioeval_tui.evaluate.graphs.identity import graph_id
 
     if available() is not None or not settings.graph_file.is_file():
         return False

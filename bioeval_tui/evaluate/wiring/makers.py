@@ -77,6 +77,7 @@ class Makers:
 
     def parts(self, judge: Judge, graph: KnowledgeGraph | None, why_not: str) -> Parts:
         """Return what the run is given."""
+        # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.evaluate import guards
 
         return Parts(

@@ -24,7 +24,6 @@ from bioeval_tui.evaluate.seams import Judge
 from bioeval_tui.evaluate.wiring import graphs
 from bioeval_tui.evaluate.wiring.check_job import check_job, require_job
 from bioeval_tui.evaluate.wiring.makers import Makers
-from bioeval_tui.record.paths import recording_path
 from bioeval_tui.settings import Settings, plain_environment
 from bioeval_tui.text import clean_line
 
@@ -46,10 +45,6 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     Raises:
         JobError, UsageError: with everything that is wrong.
     """
-    if spec.resume and recording_path(settings.runs_dir, run.run_id).exists():
-        from bioeval_tui.evaluate.wiring.resume import prepare_resumed
-
-        return prepare_resumed(spec, run, settings)
     loaded = require_job(Path(run.job_path), unrestricted_setups=spec.unrestricted_setups)
     job = with_mode(loaded.job, spec)
     makers = Makers(job, loaded.path.parent, spec, run.model, settings)

@@ -9,6 +9,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from bioeval_tui.errors import JobError, RecordingError, UsageError
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
@@ -246,8 +248,6 @@ def _job_changes(recorded: EvaluationJob, path: Path) -> list[str]:
 
 
 def _lines(job: EvaluationJob) -> list[str]:
-    import yaml
-
     snapshot: dict[str, Any] = job_snapshot(job)
     return str(yaml.safe_dump(snapshot, sort_keys=False, allow_unicode=True, width=100)).splitlines()
 

@@ -16,8 +16,9 @@ from bioeval_tui.evaluate.engine.batch import PreparedRun, run_batch
 from bioeval_tui.evaluate.engine.loop import run_fairly
 from bioeval_tui.evaluate.engine.processes import spawn_engine
 from bioeval_tui.evaluate.engine.run_view import Intent
-from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluate.wiring.parts import prepare_run, terms_of
+from bioeval_tui.evaluate.wiring.resume import prepare_resumed
 from bioeval_tui.record import events
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import read_recording
@@ -70,7 +71,13 @@ def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
     Raises:
         BioevalError: what is wrong with the jobs or settings.
     """
-    return [prepare_run(spec, run, settings) for run in spec.runs]
+    return [_prepared(spec, run, settings) for run in spec.runs]
+
+
+def _prepared(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
+    if spec.resume and recording_path(settings.runs_dir, run.run_id).exists():
+        return prepare_resumed(spec, run, settings)
+    return prepare_run(spec, run, settings)
 
 
 def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:

@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.baselines.csv import constant, fit, matrices
+from bioeval_tui.grade.baselines.learners import constant, fit, matrices
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pandas as pd
 
 FOLD = "fold_"
 
@@ -30,8 +29,6 @@ def predict_folds(
     Raises:
         InputError: a column has no target or no fold, or a row of the sample has no data.
     """
-    import pandas as pd
-
     data = pd.read_csv(path, dtype={id_column: str})
     folds = [name for name in data.columns if name.startswith(FOLD)]
     wanted = sample[id_column].astype(str)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import anndata
 import numpy as np
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.baselines.csv import constant
-from bioeval_tui.grade.baselines.run import public_file
+from bioeval_tui.grade.baselines.learners import constant, public_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,8 +22,6 @@ def predict_h5ad(task: Task, kind: str, generator: np.random.Generator) -> Any:
     Raises:
         InputError: there is no training data, or the task asks for neither a column of obs nor X.
     """
-    import anndata
-
     spec = task.grader.spec
     element = spec.h5ad if spec is not None else None
     if spec is None or element is None or element[0] not in ("obs", "X"):
@@ -71,7 +69,7 @@ def _dense(data: Any, genes: list[str]) -> NDArray[Any]:
 
 
 def _model(what: str) -> Any:
-    from sklearn.linear_model import Ridge, RidgeClassifier
+    from sklearn.linear_model import Ridge, RidgeClassifier  # the simple baselines wait for no scikit-learn
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 

@@ -81,26 +81,12 @@ def write_baseline(task: Task, kind: str, *, seed: int, path: Path) -> Path:
         raise InputError(f"task {task.id} is not prepared: run `{task.prepare_command}`")
     generator = np.random.default_rng([seed, zlib.crc32(kind.encode())])
     if task.sample_submission.suffix == ".h5ad":
-        from bioeval_tui.grade.baselines.h5ad import predict_h5ad
-        from bioeval_tui.sample.tasks.common import write_h5ad
+        from bioeval_tui.grade.baselines.h5ad import predict_h5ad  # the kind of file that the task has, alone
+        from bioeval_tui.grade.files.h5ad_writing import write_h5ad
 
         write_h5ad(predict_h5ad(task, kind, generator), path)
     else:
         from bioeval_tui.grade.baselines.csv import predict_csv
 
         predict_csv(task, kind, generator).to_csv(path, index=False, lineterminator="\n")
-    return path
-
-
-def public_file(task: Task, name: str) -> Path:
-    """Return a file of the task's public folder.
-
-    Raises:
-        InputError: it is not there.
-    """
-    path = task.public_dir / name
-    if not path.is_file():
-        raise InputError(
-            f"baselines learn from {name}, which task {task.id} does not have in {task.public_dir}"
-        )
     return path

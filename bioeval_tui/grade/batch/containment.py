@@ -107,7 +107,7 @@ def _watch(worker: int, parent: int, watched: set[signal.Signals]) -> NoReturn:
         os._exit(os.WEXITSTATUS(status))
     # As the worker was killed: the program names the signal.
     number = signal.SIGKILL if status is None else os.WTERMSIG(status)
-    import resource
+    import resource  # absent on Windows
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError, ValueError):

@@ -27,6 +27,7 @@ def at_most(megabytes: float) -> Iterator[bool]:
     if not _own_process:
         yield False
         return
+    # Here and below: it is absent on Windows.
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.batch.feeding import Item, Result
 from bioeval_tui.grade.batch.output import BatchOutput, BatchResult
 from bioeval_tui.grade.batch.submissions import read_submissions
-from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, to_text
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.grade.tasks.registry import registry as DEFAULT_REGISTRY
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.grade import TaskGrading
 
 
 @dataclass(slots=True)
@@ -95,6 +97,8 @@ class InProcess:
         try:
             ready = self._ready.get(item.task_id)
             if ready is None:
+                from bioeval_tui.grade.grade import TaskGrading  # pandas: in this process it is seldom used
+
                 ready = TaskGrading(self._registry.get_task(item.task_id))
                 self._ready[item.task_id] = ready
         except (InputError, NotGradedError) as error:

@@ -9,12 +9,12 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+import yaml
 
 from bioeval_tui.grade.files.tables import read_exactly
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "extract",
@@ -38,8 +38,6 @@ def get_logger(name: str, level: int = logging.INFO, filename: Path | None = Non
 
 def read_csv(*args: Any, **kwargs: Any) -> pd.DataFrame:
     """Call pandas.read_csv with round-trip precision; an empty file gives an empty table."""
-    import pandas as pd
-
     try:
         return read_exactly(*args, **kwargs)
     except pd.errors.EmptyDataError:
@@ -67,8 +65,6 @@ def load_answers(path_to_answers: Path) -> Any:
 
 def load_yaml(fpath: Path) -> Any:
     """Read a YAML file, safely."""
-    import yaml
-
     return yaml.safe_load(Path(fpath).read_text(encoding="utf-8"))
 
 

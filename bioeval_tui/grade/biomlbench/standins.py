@@ -15,7 +15,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from bioeval_tui import __version__
+from bioeval_tui.errors import InvalidSubmissionError
 from bioeval_tui.grade.files.tables import read_as_published
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grade.tasks import registry, task
+from bioeval_tui.grade.tasks.task import Task
 from bioeval_tui.grade.tasks.task_code import NEEDS_POLARIS, MissingPackageError, load_as
 from bioeval_tui.isolation import find_installed
 
@@ -83,8 +88,6 @@ def _make(name: str, fill: Callable[[], dict[str, Any]]) -> None:
 
 
 def _package() -> dict[str, Any]:
-    from bioeval_tui import __version__
-
     return {"__version__": __version__, "__doc__": "BioML-bench's names, answered by bioeval-tui."}
 
 
@@ -93,6 +96,7 @@ def _tasks() -> dict[str, Any]:
 
 
 def _utils() -> dict[str, Any]:
+    # Here and below: a grader gets the modules that it imports, and waits for no others.
     from bioeval_tui.grade.biomlbench import standin_utils
 
     return {name: getattr(standin_utils, name) for name in standin_utils.__all__}
@@ -105,9 +109,7 @@ def _metrics() -> dict[str, Any]:
 
 
 def _helpers() -> dict[str, Any]:
-    from bioeval_tui.errors import InvalidSubmissionError
     from bioeval_tui.grade.grader import Grader
-    from bioeval_tui.grade.task_report import TaskReport
 
     return {"Grader": Grader, "InvalidSubmissionError": InvalidSubmissionError, "TaskReport": TaskReport}
 
@@ -130,8 +132,6 @@ def _grade() -> dict[str, Any]:
 
 
 def _registry() -> dict[str, Any]:
-    from bioeval_tui.grade.tasks import registry, task
-
     class Registry(registry.Registry):
         """The registry with its published signature: only the data folder."""
 
@@ -143,8 +143,6 @@ def _registry() -> dict[str, Any]:
 
 def _data() -> dict[str, Any]:
     import pandas as pd
-
-    from bioeval_tui.grade.tasks.task import Task
 
     def is_dataset_prepared(task: Task, grading_only: bool = False) -> bool:
         """Whether the task can be graded, and (unless `grading_only`) worked on."""

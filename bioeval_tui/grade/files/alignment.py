@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from bioeval_tui.errors import Problem
+from bioeval_tui.errors import InvalidSubmissionError, Problem
 from bioeval_tui.grade.files.tables import HUGE_EXPONENT
 from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
 FIRST = 5
@@ -83,8 +83,6 @@ def _difference(found: pd.Index, expected: pd.Index, noun: str, field: str) -> l
 
 def as_index(values: Any, like: pd.Index | None = None) -> pd.Index:
     """Return ids as an Index; where one side is text and the other numbers, both become text."""
-    import pandas as pd
-
     index = pd.Index(values)
     if (
         like is not None
@@ -102,8 +100,6 @@ def numbers(
 
     Rows are named by their line in the file (`line_of(row)`; the header is line 1).
     """
-    import pandas as pd
-
     line = line_of or (lambda row: row + 2)
     problems = []
     values, blank = column, column.isna().to_numpy()
@@ -148,7 +144,12 @@ def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem
 
 def label_codes(true: Sequence[str], predicted: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return both sides as codes of one list of classes, each of shape (rows,)."""
-    import pandas as pd
-
     codes, _ = pd.factorize(np.concatenate([np.asarray(true, object), np.asarray(predicted, object)]))
     return codes[: len(true)].astype(np.int64), codes[len(true) :].astype(np.int64)
+
+
+def invalid(problems: list[Problem]) -> InvalidSubmissionError:
+    """Return the error that says what `problems` say, the first three in full."""
+    sentences = [problem.message for problem in problems]
+    more = f"; and {len(sentences) - 3} more" if len(sentences) > 3 else ""
+    return InvalidSubmissionError("; ".join(sentences[:3]) + more, tuple(problems))

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade.files import alignment
 from bioeval_tui.grade.files.h5ad_reading import Element, read_element, read_submission
-from bioeval_tui.grade.grader import MetricSpec
+from bioeval_tui.grade.metric_spec import MetricSpec
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -50,18 +51,16 @@ class H5adScorer:
 
     def score(self, path: Path) -> Any:
         """Return the metric over all cells (and genes); InvalidSubmissionError carries all findings."""
-        from bioeval_tui.grade.scorers import invalid
-
         # A sum over elements shows by itself whether all of them are finite.
         summed = self.spec.metric.name in SUMMED
         values, problems = self._aligned(path, look_at_values=not summed)
         if problems:
-            raise invalid(problems)
+            raise alignment.invalid(problems)
         score = self._metric(values)
         if summed and not math.isfinite(score):
             problems = self._aligned(path)[1]
             if problems:
-                raise invalid(problems)
+                raise alignment.invalid(problems)
         return score
 
     def examine(self, path: Path) -> list[Problem]:
@@ -127,8 +126,6 @@ def _place(found: pd.Index, expected: pd.Index, noun: str) -> tuple[Any, list[Pr
 
 
 def _shape_problems(element: Element, shape: tuple[int, ...], name: str) -> list[Problem]:
-    from scipy import sparse
-
     values = element.values
     if not (sparse.issparse(values) or isinstance(values, np.ndarray)):
         return [Problem(f"{name} must be a matrix, not {clean_line(type(values).__name__, 40)}")]
@@ -145,8 +142,6 @@ def _shape_problems(element: Element, shape: tuple[int, ...], name: str) -> list
 
 
 def _value_problems(values: Any, name: str) -> list[Problem]:
-    from scipy import sparse
-
     data = values.data if sparse.issparse(values) else values
     # One pass: a sum is finite unless something in it is not (or it overflows, which the second look settles).
     if data.dtype.kind == "f" and data.size and not np.isfinite(data.sum(dtype=np.float64)):
@@ -157,8 +152,6 @@ def _value_problems(values: Any, name: str) -> list[Problem]:
 
 
 def _first_bad(values: Any) -> str:
-    from scipy import sparse
-
     if sparse.issparse(values):
         values = values.tocoo()
         rows = values.row[~np.isfinite(values.data)]
@@ -169,15 +162,11 @@ def _first_bad(values: Any) -> str:
 
 
 def _flat(values: Any) -> Any:
-    from scipy import sparse
-
     dense = values.toarray() if sparse.issparse(values) else np.asarray(values)
     return np.ascontiguousarray(dense).reshape(-1).astype(np.float64, copy=False)
 
 
 def _summed_error(true: Any, values: Any, name: str) -> float:
-    from scipy import sparse
-
     rows, columns = true.shape
     if sparse.issparse(true) and sparse.issparse(values):
         blocks: Iterable[Any] = [(true - values).data.astype(np.float64)]
@@ -193,8 +182,6 @@ def _summed_error(true: Any, values: Any, name: str) -> float:
 
 
 def _difference(true: Any, values: Any, start: int, stop: int) -> Any:
-    from scipy import sparse
-
     parts = [part[start:stop] for part in (true, values)]
     left, right = (part.toarray() if sparse.issparse(part) else part for part in parts)
     return np.subtract(left, right, dtype=np.float64).reshape(-1)

@@ -7,16 +7,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import h5py
 import numpy as np
+import pandas as pd
+from scipy import sparse
 
 from bioeval_tui.errors import InvalidSubmissionError, Problem
 from bioeval_tui.grade.batch import limits
 from bioeval_tui.text import clean_line
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SPARE = 64_000_000
 _EACH = 32
@@ -48,8 +48,6 @@ def read_element(
     Raises:
         InvalidSubmissionError: the file is no h5ad file, is damaged, links to other files or is too large.
     """
-    import h5py
-
     try:
         with h5py.File(path, "r") as file:
             refuse_links(file)
@@ -93,8 +91,6 @@ def refuse_links_in(path: Path) -> None:
     Raises:
         InvalidSubmissionError: it does.
     """
-    import h5py
-
     try:
         with _bounded(path, 0), h5py.File(path, "r") as file:
             refuse_links(file)
@@ -110,8 +106,6 @@ def refuse_unreadable(path: Path) -> None:
     Raises:
         InvalidSubmissionError: it is none; the sentence says what it is instead.
     """
-    import h5py
-
     if not path.stat().st_size:
         raise InvalidSubmissionError("the file is empty")
     try:
@@ -142,8 +136,6 @@ def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[El
     if hasattr(values, "to_numpy") and kind != "obs":
         values = values.to_numpy()
     if kind == "obs":
-        import pandas as pd
-
         values = pd.Series(values)
         if len(values) != len(cells):
             return None, [Problem(f"`{name}` has {len(values):,} values for {len(cells):,} cells", field=key)]
@@ -156,8 +148,6 @@ def refuse_links(file: Any) -> None:
     Raises:
         InvalidSubmissionError: one was found, or the file has too many parts to look at.
     """
-    import h5py
-
     waiting, seen = [file], {h5py.h5o.get_info(file.id).addr}
     found = 0
     while waiting:
@@ -181,8 +171,6 @@ def refuse_links(file: Any) -> None:
 
 
 def _names(axis: Any, most_bytes: int | None) -> pd.Index:
-    import pandas as pd
-
     name = axis.attrs.get("_index", "_index")
     if not isinstance(name, str) or "/" in name or name not in axis:
         raise InvalidSubmissionError("the names of cells or genes are not where `_index` says")
@@ -190,9 +178,6 @@ def _names(axis: Any, most_bytes: int | None) -> pd.Index:
 
 
 def _read(item: Any, most_bytes: int | None) -> Any:
-    import h5py
-    from scipy import sparse
-
     size = _unpacked(item)
     if most_bytes is not None and size > most_bytes:
         name = clean_line(item.name.rpartition("/")[2], 60)
@@ -204,8 +189,7 @@ def _read(item: Any, most_bytes: int | None) -> Any:
     if isinstance(item, h5py.Dataset) and item.ndim == 1 and h5py.check_string_dtype(item.dtype) is not None:
         return item.asstr()[()]
     with limits.not_counted():
-        from anndata.io import read_elem
-
+        from anndata.io import read_elem  # its own memory is not the file's
     values = read_elem(item)
     if sparse.issparse(values):
         values.check_format(full_check=True)  # positions outside the matrix are written to without a look
@@ -214,8 +198,6 @@ def _read(item: Any, most_bytes: int | None) -> Any:
 
 def _unpacked(item: Any) -> int:
     """Return the bytes that a dataset, or all below a group, takes when it is read."""
-    import h5py
-
     waiting, seen = [item], set()
     # A sparse matrix declares its shape beside its values.
     total = math.prod(int(side) for side in np.atleast_1d(item.attrs.get("shape", 0)))

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv
 
 from bioeval_tui.grade.files.tables import is_plain
-from bioeval_tui.grade.grader import MetricSpec
+from bioeval_tui.grade.metric_spec import MetricSpec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +36,6 @@ class Expectation:
 
 def expectation(spec: MetricSpec, answers: pd.DataFrame) -> Expectation | None:
     """Return what to expect of submissions for these answers; None where the quick way is not safe."""
-    import pyarrow as pa
-
     ids = answers[spec.id]
     if spec.metric.kind == "label" or ids.isna().any():
         return None
@@ -100,9 +100,6 @@ def _by_text(data: bytes, names: list[str], expected: Expectation) -> list[Any] 
 
 
 def _by_arrow(data: bytes, names: list[str], expected: Expectation) -> list[Any] | None:
-    import pyarrow as pa
-    from pyarrow import csv
-
     types = {expected.id: expected.arrow_ids.type} | dict.fromkeys(expected.predictions, pa.float64())
     try:
         table = csv.read_csv(

@@ -13,14 +13,15 @@ import math
 import re
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
 
 from bioeval_tui.errors import InvalidSubmissionError
 from bioeval_tui.text import clean_line
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
 
 # What pandas takes for a missing value.
 _MISSING = (
@@ -55,8 +56,6 @@ def read_frame(path: Path) -> pd.DataFrame:
         InvalidSubmissionError: the file is no CSV (ragged, binary, not UTF-8); the sentence says where.
         OSError: it cannot be read.
     """
-    import pandas as pd
-
     data = path.read_bytes()
     _refuse_columns(path, data)
     frame = _by_arrow(data)
@@ -86,8 +85,6 @@ def _where_not_utf8(data: bytes) -> str:
 
 def read_exactly(source: Any, **options: Any) -> pd.DataFrame:
     """Call `pandas.read_csv` so that numbers are correctly rounded, with the option that this pandas has for it."""
-    import pandas as pd
-
     if _pandas_version() < (3, 1):  # later ones know no other way, and warn of the option
         options = {"float_precision": "round_trip", **options}
     return pd.read_csv(source, **options)
@@ -100,8 +97,6 @@ def read_as_published(path: Path) -> pd.DataFrame:
         ValueError: it is no CSV, as pandas says (`EmptyDataError`, `ParserError`, `UnicodeDecodeError`).
         OSError: it cannot be read.
     """
-    import pandas as pd
-
     data = path.read_bytes()
     if found := re.search(HUGE_EXPONENT.encode(), data):
         line = data.count(b"\n", 0, found.start()) + 1
@@ -155,8 +150,6 @@ def float_of_pandas_2(text: str) -> float:
 
 
 def _pandas_version() -> tuple[int, ...]:
-    import pandas as pd
-
     return tuple(int(part) for part in pd.__version__.split(".")[:2])
 
 
@@ -192,9 +185,6 @@ def is_plain(data: bytes) -> bool:
 
 
 def _by_arrow(data: bytes) -> pd.DataFrame | None:
-    import pyarrow as pa
-    from pyarrow import csv
-
     data = data.replace(b"\r\n", b"\n")
     names = data.partition(b"\n")[0].split(b",")
     if not is_plain(data) or b"" in names or len(set(names)) != len(names) or data[:3] == b"\xef\xbb\xbf":
@@ -224,9 +214,6 @@ def _by_arrow(data: bytes) -> pd.DataFrame | None:
 
 def _same_as_pandas(column: pa.ChunkedArray, in_one_chunk: bool) -> bool:
     """Whether pandas would infer the same type and the same values for this column."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = column.type
     if pa.types.is_int64(kind):
         if not column.null_count:

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from bioeval_tui.errors import InputError
 
 CONTENT = "content-sha256:"
@@ -23,8 +25,6 @@ def read_checksums(path: Path) -> dict[str, Any]:
     Raises:
         InputError: the file is not a YAML mapping.
     """
-    import yaml
-
     if not path.is_file():
         return {}
     try:
@@ -68,7 +68,7 @@ def mismatches(expected: Mapping[str, Any], folders: Mapping[str, Path]) -> list
 
 
 def _hdf5_digest(path: Path) -> str:
-    import h5py
+    import h5py  # for HDF5 files alone
     import numpy as np
 
     digest = hashlib.sha256()

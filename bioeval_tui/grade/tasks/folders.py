@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import platformdirs
+
 SHIPPED_TASKS = Path(__file__).parents[2] / "sample" / "tasks"
 """The tasks that come with this program; every registry includes them."""
 
@@ -14,7 +16,6 @@ def default_data_dir() -> Path:
     chosen = os.environ.get("BIOEVAL_DATA_DIR")
     if chosen:
         return Path(chosen).expanduser() / "tasks"
-    import platformdirs
 
     return Path(platformdirs.user_data_dir("bioeval-tui", appauthor=False)) / "tasks"
 

@@ -7,6 +7,7 @@ place when it is complete and its checksums hold, so a preparation that is cut s
 from __future__ import annotations
 
 import contextlib
+import csv
 import shutil
 import tempfile
 import zipfile
@@ -218,8 +219,6 @@ def _add_human_baselines(task: Task, source: DataSource, draft: Path) -> None:
 
 
 def _write_csv(path: Path, header: list[str], rows: list[tuple[str, ...]]) -> None:
-    import csv
-
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)

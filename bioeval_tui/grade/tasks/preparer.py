@@ -128,7 +128,7 @@ def _offer_polaris(raw: Path) -> None:
 
 def main() -> None:
     """Be the child: read the request, run the preparer, write the outcome."""
-    from bioeval_tui.grade.biomlbench.standins import install
+    from bioeval_tui.grade.biomlbench.standins import install  # in the process that was started for it
     from bioeval_tui.grade.tasks.task_code import load_function
 
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))

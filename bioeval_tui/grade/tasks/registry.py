@@ -53,6 +53,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path
 
@@ -243,8 +244,6 @@ MUCH_LIKE = 0.1
 
 
 def _suggestion(task_id: str, known: Iterable[str]) -> str:
-    from difflib import SequenceMatcher
-
     def likeness(name: str) -> float:
         whole = SequenceMatcher(None, task_id, name).ratio()
         bare = SequenceMatcher(None, task_id.rpartition("/")[2], name.rpartition("/")[2]).ratio()

@@ -11,9 +11,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from bioeval_tui.errors import InputError, Problem
+from bioeval_tui.grade.grader import grader_from_config
 from bioeval_tui.grade.published.boards import Entry, PublishedBoard, published_board
 from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS, default_data_dir, default_tasks_dirs, tasks_root
+from bioeval_tui.grade.tasks.task_code import load_function
 from bioeval_tui.text import clean, clean_line, clean_value, plural
 
 if TYPE_CHECKING:
@@ -76,8 +80,6 @@ class Task:
         Raises:
             InputError: the task has none, or it cannot be imported.
         """
-        from bioeval_tui.grade.tasks.task_code import load_function
-
         reference = self.preparer
         if reference is None:
             if not (self.folder / "prepare.py").is_file():
@@ -239,8 +241,6 @@ def _fail(entry: TaskEntry, message: str, line: int = 0, column: int = 0, key: s
 
 
 def _read_yaml(entry: TaskEntry) -> dict[str, Any]:
-    import yaml
-
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         data = yaml.load(entry.config_path.read_bytes(), Loader=loader)  # noqa: S506 (a safe loader)  # nosec B506
@@ -267,8 +267,6 @@ def _section(entry: TaskEntry, config: Mapping[str, Any], key: str, *, required:
 
 
 def _build(entry: TaskEntry) -> Task:
-    from bioeval_tui.grade.grader import grader_from_config
-
     config = _read_yaml(entry)
     dataset = _section(entry, config, "dataset", required=True)
     grader = _section(entry, config, "grader", required=True)

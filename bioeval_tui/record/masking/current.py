@@ -28,7 +28,7 @@ def masking() -> bool:
 def current() -> Mask:
     """Return the mask that holds now; one that only cleans, if there are no rules."""
     if _chosen.mask is None:
-        from bioeval_tui.record.masking.mask import Mask
+        from bioeval_tui.record.masking.mask import Mask  # who masks nothing waits for no mask
 
         return Mask()
     return _chosen.mask

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import InputError, Problem
-from bioeval_tui.patterns import pattern_problem
+from bioeval_tui.patterns import pattern_problem, search
 from bioeval_tui.record.masking.rules import Literal, PatternRule, Rules
 from bioeval_tui.settings import private_dir
 from bioeval_tui.text import clean_line
@@ -179,6 +179,4 @@ class _Reader:
 
 
 def _matches_nothing(pattern: str) -> bool:
-    from bioeval_tui.patterns import search
-
     return search(pattern, "") is not None

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from bioeval_tui.evaluate.seams import Rows
 from bioeval_tui.sample.agent.facts import BUILT_IN, Knowledge
 
 
@@ -32,12 +31,19 @@ class Medication:
     dose: str = ""
 
 
+class Answer(Protocol):
+    """What a graph answers a query: rows of JSON-like values."""
+
+    @property
+    def rows(self) -> tuple[tuple[Any, ...], ...]: ...
+
+
 class AgentGraph(Protocol):
     """The part of a knowledge graph that the agent needs. Writes carry parameters, never pasted text."""
 
     async def query(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0
-    ) -> Rows: ...
+    ) -> Answer: ...
 
     async def execute(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 30.0

@@ -89,28 +89,7 @@ def publish_csv_task(
 
 def cells(full: Any, rows: list[int], genes: list[str], obs: Sequence[str] = ()) -> Any:
     """Return some cells and genes of an AnnData, with X and the columns `obs` and nothing else."""
-    import anndata
+    import anndata  # for single-cell tasks alone
 
     part = full[rows, genes]
     return anndata.AnnData(X=part.X.copy(), obs=part.obs[list(obs)].copy(), var=part.var[[]].copy())
-
-
-def write_h5ad(data: Any, path: Path) -> None:
-    """Write an AnnData, compressed.
-
-    Its texts are written as objects: the last anndata for Python 3.11 cannot write the strings of pandas 3.
-    """
-    data.obs, data.var = _texts_as_objects(data.obs), _texts_as_objects(data.var)
-    data.write_h5ad(path, compression="gzip")
-
-
-def _texts_as_objects(frame: Any) -> Any:
-    import pandas as pd
-
-    frame = frame.set_axis(frame.index.astype(object), axis=0).set_axis(frame.columns.astype(object), axis=1)
-    for name, column in frame.items():
-        if isinstance(column.dtype, pd.StringDtype):
-            frame[name] = column.astype(object)
-        elif isinstance(column.dtype, pd.CategoricalDtype):
-            frame[name] = column.cat.rename_categories(column.cat.categories.astype(object))
-    return frame

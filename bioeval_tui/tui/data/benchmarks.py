@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import BioevalError, NotMeasuredError
 from bioeval_tui.evaluate.assertions.medal import Grading
+from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.isolation import program_command
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
@@ -45,8 +46,9 @@ class Benchmarks:
 
     def detail(self, task_id: str) -> BenchmarkDetail:
         """Return a task's description and leaderboard."""
+        # pandas, which the list of tasks does not wait for.
         from bioeval_tui.grade.humans import load_humans
-        from bioeval_tui.grade.leaderboard import leaderboard_of
+        from bioeval_tui.grade.tasks.board import leaderboard_of
 
         task = self._grading.registry().get_task(task_id)
         try:
@@ -112,8 +114,6 @@ class Benchmarks:
 
     def examine(self, task_id: str, file: str) -> Examined:
         """Say everything that is wrong with a file."""
-        from bioeval_tui.grade.outcomes import Invalid, NotGraded
-
         outcome, found = self._grading.examine(file_path(file), task_id)
         findings = [clean(problem.message, 2000) for problem in found]
         if isinstance(outcome, NotGraded):

@@ -13,8 +13,9 @@ from bioeval_tui.errors import BioevalError, InputError
 from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.grade.paths import extract_agent_from_submission_path
+from bioeval_tui.grade.reports import load_outcomes
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.report_reviews import reports_folder
+from bioeval_tui.report.report_reviews import reports_folder
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.items import MedalRow
 
@@ -139,8 +140,6 @@ def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
 
 
 def _load(path: Path) -> Loaded:
-    from bioeval_tui.grade.reports import load_outcomes
-
     return load_outcomes(path)
 
 

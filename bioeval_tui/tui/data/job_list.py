@@ -16,6 +16,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import Problem
+from bioeval_tui.evaluate.wiring.check_job import check_job
+from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.text import clean
 from bioeval_tui.tui.items import JobItem
 
@@ -37,8 +39,6 @@ _Stamp = tuple[int, int]
 
 def default_folders() -> list[Path]:
     """Return where jobs are looked for when nobody says: here, where published jobs lie, the samples."""
-    from bioeval_tui.sample.paths import sample_jobs
-
     here = Path.cwd()
     folders = [here, here / "data" / "eval", here / "sample_jobs", sample_jobs()]
     found: dict[Path, Path] = {}
@@ -108,9 +108,6 @@ class JobList:
 
 def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobItem | None:
     """Read and check one file; None when nobody asked for it and it does not look like a job."""
-    from bioeval_tui.evaluate.wiring.check_job import check_job
-    from bioeval_tui.sample.paths import sample_jobs
-
     name = clean(path.stem, 80)
     try:
         with path.open("rb") as file:

@@ -21,9 +21,9 @@ from bioeval_tui.record import events, reviews
 from bioeval_tui.record.masking.current import current
 from bioeval_tui.record.overlay import Overlay, append_reviews, in_force, read_overlay
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.report_reviews import REPORT_REVIEWS, report_reviews, submission_key
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.report.loading import find_recording
+from bioeval_tui.report.report_reviews import REPORT_REVIEWS, report_reviews, submission_key
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.data.grading import rows_at

@@ -90,6 +90,7 @@ class AppServices:
 
     @_Part
     def _grading(self) -> Grading:
+        # Here and below: in the thread that does the work, after the first paint.
         from bioeval_tui.evaluate.assertions.medal import Grading
 
         return Grading(self._settings, None if self._submissions else 1)

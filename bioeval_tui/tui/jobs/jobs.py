@@ -169,7 +169,7 @@ class JobsScreen(ListScreen[JobItem]):
                 bad=True,
             )
             return
-        from bioeval_tui.tui.jobs.run_dialog import RunDialog
+        from bioeval_tui.tui.jobs.run_dialog import RunDialog  # a dialog is loaded when it is opened
 
         self.app.push_screen(RunDialog(job, self._remembered(job)), partial(self._run, job))
 

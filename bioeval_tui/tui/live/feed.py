@@ -102,7 +102,7 @@ class Feed:
                 await batches.aclose()
 
     async def _fold(self, batch: Sequence[RunEvent]) -> None:
-        from bioeval_tui.record.state import apply
+        from bioeval_tui.record.state import apply  # the models of events, after the first paint
 
         began = self._clock()
         self.heard_at = began - self._late_s

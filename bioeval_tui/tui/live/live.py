@@ -250,6 +250,7 @@ class LiveScreen(BaseScreen):
     @on(PanelDeck.AssertionChosen)
     def _assertion_chosen(self, event: PanelDeck.AssertionChosen) -> None:
         if self.state is not None:
+            # Here and below: a box is loaded when it is opened, after the first paint.
             from bioeval_tui.tui.live.assertion_detail import AssertionDetail
 
             shown = AssertionDetail(self.state, self.watched.trial, event.index, self.watched.condition)

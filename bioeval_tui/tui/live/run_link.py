@@ -117,7 +117,7 @@ class RunLink:
 
     async def _follow(self, opener: Opener) -> None:
         view = await opener()
-        from bioeval_tui.record.state import RunState
+        from bioeval_tui.record.state import RunState  # the models of events, after the first paint
 
         self.status = view.mode
         self.playback = view if isinstance(view, Playback) else None

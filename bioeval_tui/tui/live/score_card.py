@@ -245,7 +245,7 @@ class ScoreCard(Dialog[Evidence]):
     def action_review(self) -> None:
         """Review the run; the card is still here afterwards."""
         if self._state.started is not None:
-            from bioeval_tui.tui.review.review import ReviewScreen
+            from bioeval_tui.tui.review.review import ReviewScreen  # a screen is loaded when it is opened
 
             self.app.push_screen(ReviewScreen(ReviewSource((self._state.started.run_id,))))
 

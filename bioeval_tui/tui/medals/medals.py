@@ -524,7 +524,7 @@ class MedalsScreen(BaseScreen):
 
     def action_review(self) -> None:
         """Review the rows that are shown, from the one under the cursor on."""
-        from bioeval_tui.tui.review.review import ReviewScreen
+        from bioeval_tui.tui.review.review import ReviewScreen  # a screen is loaded when it is opened
 
         at = self.table.place_of(self.looked_at)
         entries = [*self.table.visible[at:], *self.table.visible[:at]][:MOST_REVIEWED]

@@ -12,8 +12,8 @@ import pytest
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade import NotGradedError, Registry, TaskReport, grade_submission
-from bioeval_tui.grade.leaderboard import leaderboard_of
 from bioeval_tui.grade.published.boards import HERE, published_board
+from bioeval_tui.grade.tasks.board import leaderboard_of
 from bioeval_tui.grade.tasks.task import Task
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "published_boards" / "openproblems.json"

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import httpx2
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
+
 from bioeval_tui.grade.tasks.sources.base import SourceError
 from bioeval_tui.text import clean_line
-
-if TYPE_CHECKING:
-    import httpx2
 
 ATTEMPTS = 3
 BACKOFF_S = 0.2
@@ -55,9 +55,6 @@ def fetch_text(url: str, hint: str) -> str:
 
 
 def _get(url: str, hint: str, use: _Use) -> None:
-    import httpx2
-    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
-
     def passing(error: BaseException) -> bool:
         if isinstance(error, httpx2.HTTPStatusError):
             return error.response.status_code in (408, 425, 429, 500, 502, 503, 504)

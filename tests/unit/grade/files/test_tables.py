@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bioeval_tui.errors import InvalidSubmissionError
 from bioeval_tui.grade.files import quick_csv
 from bioeval_tui.grade.files.tables import float_of_pandas_2, read_exactly, read_frame
-from bioeval_tui.grade.grader import MetricSpec
+from bioeval_tui.grade.metric_spec import MetricSpec
 from bioeval_tui.grade.metrics import METRICS
 from bioeval_tui.grade.scorers import CsvScorer
 

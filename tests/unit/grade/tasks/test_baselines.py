@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from bioeval_tui.cli.baseline import baseline
 from bioeval_tui.errors import ExitCode, InputError
 from bioeval_tui.grade import Registry, grade_submission
-from bioeval_tui.grade.baselines.csv import constant
+from bioeval_tui.grade.baselines.learners import constant
 from bioeval_tui.grade.baselines.run import KINDS, run_baselines, write_baseline
 from bioeval_tui.grade.tasks.prepare import prepare_task
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sklearn.datasets import load_diabetes
+
 from bioeval_tui.sample.tasks.common import publish_csv_task
 
 NAMES = {
@@ -14,8 +16,6 @@ NAMES = {
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
     """Write the split; 30 % of the patients are held out. `raw` is not used: scikit-learn has the data."""
-    from sklearn.datasets import load_diabetes
-
     data = load_diabetes(as_frame=True, scaled=False)
     # Its source has four decimals; scikit-learn before 1.8 parses some of them to a neighbouring float.
     frame = data.data.round(4).rename(columns=NAMES).assign(progression=data.target)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sklearn.datasets import load_breast_cancer
+
 from bioeval_tui.sample.tasks.common import publish_csv_task
 
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
     """Write the split; 30 % of each diagnosis is held out. `raw` is not used: scikit-learn has the data."""
-    from sklearn.datasets import load_breast_cancer
-
     data = load_breast_cancer(as_frame=True)
     frame = data.data.rename(columns=lambda name: name.replace(" ", "_"))
     frame["malignant"] = (data.target == 0).astype(int)  # scikit-learn codes malignant as 0

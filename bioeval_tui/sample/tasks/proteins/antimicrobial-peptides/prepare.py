@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
+
 from bioeval_tui.sample.tasks.common import publish_csv_task
 
 DATA = Path(__file__).parent / "peptides.csv"
@@ -13,8 +15,6 @@ SHARED = 8
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
     """Write the split by families of related peptides; 30 % are held out. `raw` is not used."""
-    import pandas as pd
-
     frame = pd.read_csv(DATA)
     clash = frame.groupby("sequence")["antimicrobial"].transform("nunique") > 1
     frame = frame[~clash].drop_duplicates("sequence").reset_index(drop=True)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bioeval_tui.sample.tasks.common import cells, split, write_h5ad
+import anndata
+import pandas as pd
+
+from bioeval_tui.grade.files.h5ad_writing import write_h5ad
+from bioeval_tui.sample.tasks.common import cells, split
 
 DATA = Path(__file__).parents[1] / "pbmc68k.h5ad"
 
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
     """Write the split; 40 % of the cells of each type are held out. `raw` is not used."""
-    import anndata
-    import pandas as pd
-
     full = anndata.read_h5ad(DATA)
     labels = full.obs["cell_type"].astype(str)
     train, test = split(full.n_obs, seed="pbmc-cell-types-1", test_share=0.4, strata=labels.tolist())

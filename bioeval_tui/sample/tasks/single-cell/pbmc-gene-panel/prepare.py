@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bioeval_tui.sample.tasks.common import cells, split, stable_order, write_h5ad
+import anndata
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from bioeval_tui.grade.files.h5ad_writing import write_h5ad
+from bioeval_tui.sample.tasks.common import cells, split, stable_order
 
 DATA = Path(__file__).parents[1] / "pbmc68k.h5ad"
 HIDDEN_GENES = 150
@@ -14,10 +19,6 @@ SEEN_IN = 0.1
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
     """Write the split: 40 % of the cells are held out, 150 genes hidden in them. `raw` is not used."""
-    import anndata
-    import numpy as np
-    from scipy.sparse import csr_matrix
-
     full = anndata.read_h5ad(DATA)
     seen = np.asarray((full.X > 0).mean(axis=0)).ravel() >= SEEN_IN
     order = [i for i in stable_order(full.n_vars, "pbmc-gene-panel-genes-1") if seen[i]]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
+from bioeval_tui.record.overlay import read_overlay
+from bioeval_tui.record.paths import overlay_path
 
 REPORT_REVIEWS = "reviews"
 """The overlay of a folder of grading reports is called this, with the overlay's ending."""
@@ -24,9 +26,6 @@ def report_reviews(folder: Path) -> reviews.Reviews:
     Raises:
         RecordingError: the file is there and cannot be read.
     """
-    from bioeval_tui.record.overlay import read_overlay
-    from bioeval_tui.record.paths import overlay_path
-
     place = folder / REPORT_REVIEWS
     if not overlay_path(place).is_file():
         return reviews.Reviews()
