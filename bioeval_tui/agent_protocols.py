@@ -21,8 +21,8 @@ class AgentProtocol:
 
     `maker` is `module:function` in `bioeval_tui.evaluate.agents`, called with `AgentTerms` for each conversation and
     imported only then. `tells` is what can be known of an agent that speaks it, `takes` what it can be given before
-    the greeting. `is_model`: the agent is a model's endpoint, so that its tokens have a price. `uses` are the keys of
-    `target` that only some protocols know.
+    the greeting. `is_model`: the agent is a model's endpoint, so that its tokens have a price; `is_function`: it runs in
+    this process and has no address. `uses` are the keys of `target` that only some protocols know.
     """
 
     name: str
@@ -31,6 +31,7 @@ class AgentProtocol:
     tells: tuple[Tells, ...]
     takes: tuple[Takes, ...] = ()
     is_model: bool = False
+    is_function: bool = False
     uses: tuple[str, ...] = ()
 
     def load(self) -> Callable[[Any], Any]:
@@ -44,12 +45,13 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
     AgentProtocol(
         "rest", "the embabel-agent-eval API", "rest:make_agent",
         tells=("pieces", "tool calls", "tool results", "state"), takes=("texts",),
-        uses=("knowledgeUrl",),
+        uses=("knowledgeUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"),
     ),
     AgentProtocol(
         "openai", "chat completions or the Responses API", "openai_chat:make_agent",
         tells=("pieces", "tool calls", "tokens", "state"), takes=("history",), is_model=True,
-        uses=("api", "objectContextUrl", "systemPrompt"),
+        uses=("api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
+              "apiKeyEnv"),
     ),
 )  # fmt: skip
 """Every built-in protocol, in the order in which people read of them."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.errors import ExitCode, ExpressionError, QueryError, UsageError
 from bioeval_tui.evaluate.assertions.expressions import caret, evaluate, explain, parse, scope
 from bioeval_tui.evaluate.job.schema import job_schema
@@ -31,11 +32,12 @@ _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")
 
 @click.command(epilog="\b\nExamples:\n  bioeval-tui check job.yml\n  bioeval-tui check medication_reminder")
 @click.argument("jobs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@with_options("code")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
-def check(jobs: tuple[Path, ...], as_json: bool) -> int:
+def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool) -> int:
     """Check job files before anything runs: keys, types, expressions and Cypher, every problem at once."""
     embedded = is_embedded(Settings.from_environment())
-    checked = [check_job(path, embedded=embedded) for path in map(find_job, jobs)]
+    checked = [check_job(path, embedded=embedded, code=code) for path in map(find_job, jobs)]
     if as_json:
         found = [
             {

@@ -27,6 +27,13 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         multiple=True,
         help="Let a job send transcripts, and the key that it names, to this host; repeat it for several.",
     ),
+    "code": click.option(
+        "--code",
+        metavar="DIR",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="A folder from which the job's Python functions may be loaded; repeat it for several.",
+    ),
     "evaluator_model": click.option(
         "--evaluator-model", help="Who plays the user [BIOEVAL_EVALUATOR_MODEL]."
     ),
@@ -124,6 +131,7 @@ def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:
         conditions=tuple(name for name in CONDITIONS if given["condition"] in (name, "both")),
         trials=given["repeat"],
         submissions=tuple(str(folder.absolute()) for folder in given["submissions"]),
+        code=tuple(str(folder.absolute()) for folder in given["code"]),
         keep_prompts=not given["no_events"],
         **{name: given[name] for name in same},
     )

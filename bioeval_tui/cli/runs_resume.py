@@ -19,7 +19,7 @@ from bioeval_tui.terminal import say
     epilog="\b\nExamples:\n  bioeval-tui runs resume 7f3a\n  bioeval-tui runs resume 7f3a --headless --rerun"
 )
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
-@with_options("agent_url", "allow_hosts", "submissions")
+@with_options("agent_url", "allow_hosts", "submissions", "code")
 @click.option(
     "--job",
     "job_file",

@@ -1,34 +1,55 @@
-"""An agent behind an OpenAI-compatible chat endpoint (`target.protocol: openai`).
+"""An agent behind an OpenAI-compatible endpoint (`target.protocol: openai`): chat completions or the Responses API.
 
-The endpoint keeps no session, so the whole conversation goes out with every message. Tool calls in an
-answer become generation events. The object context comes from a URL of its own, where there is one.
+The endpoint keeps no session, so the whole conversation goes out with every message, tool calls and their results
+included. Calls of tools that the job declares are answered here, and the endpoint is asked again until it answers in
+words. The object context comes from a URL of its own, where there is one.
 """
 
 from __future__ import annotations
 
+import json
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
-import httpx2
-
-from bioeval_tui.evaluate.agents.answers import parse_object
+from bioeval_tui.evaluate.agents.object_context import SESSION, StateUrl, filled_in
 from bioeval_tui.evaluate.agents.terms import AgentTerms
+from bioeval_tui.evaluate.agents.tools import MAX_ROUNDS, DeclaredTools
 from bioeval_tui.evaluate.http.arrival import Arrivals
-from bioeval_tui.evaluate.http.client import Timeouts, make_client, timeouts_of
-from bioeval_tui.evaluate.http.failures import connection_error, status_error
+from bioeval_tui.evaluate.http.client import Timeouts, timeouts_of
 from bioeval_tui.evaluate.job.models import Api
 from bioeval_tui.evaluate.models.answer import ChatAnswer, ToolCall, text_of
 from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Role
+from bioeval_tui.evaluate.tool_calls import call_event, result_event
 from bioeval_tui.settings import Provider
-from bioeval_tui.text import clean, clean_line, clean_value
+from bioeval_tui.text import clean, clean_value
 
-SESSION = "{sessionId}"
-"""Stands in the object context's URL for the id of the session."""
-_NONE_HERE = frozenset({404, 405, 501})
+NO_RESULT = "the result of this call is not known: the evaluation has no tool of this name"
+"""What the history says of a call that nobody here answered: endpoints refuse a call without a result."""
+
+
+def make_agent(terms: AgentTerms) -> OpenAIChatAgent:
+    """Return an agent for one conversation."""
+    target = terms.target
+    return OpenAIChatAgent(
+        terms.url,
+        model=terms.model,
+        api_key=terms.key,
+        system_prompt=target.system_prompt or "",
+        object_context_url=target.object_context_url,
+        timeouts=timeouts_of(terms.timeout_s),
+        provider=terms.provider,
+        api=target.api,
+        account=terms.account,
+        headers=terms.headers,
+        secrets=terms.secrets,
+        extra_body=target.extra_body,
+        streaming=target.streaming,
+        tools=DeclaredTools(target.tools, terms.code),
+    )
 
 
 class OpenAIChatAgent:
@@ -46,8 +67,14 @@ class OpenAIChatAgent:
         provider: Provider = "openai",
         api: Api = "chat",
         account: bool = False,
+        headers: Mapping[str, str] | None = None,
+        secrets: Sequence[str] = (),
+        extra_body: Mapping[str, Any] | None = None,
+        streaming: bool = True,
+        tools: DeclaredTools | None = None,
     ) -> None:
-        """To a `base_url` without a path `/v1` is added. `{sessionId}` may stand in `object_context_url`.
+        """To a `base_url` without a path `/v1` is added. `{sessionId}` may stand in `object_context_url`, and in the
+        values of `headers` and `extra_body`.
 
         The other options are those of `ChatModel`.
         """
@@ -62,12 +89,18 @@ class OpenAIChatAgent:
             provider=provider,
             api=api,
             account=account,
+            secrets=secrets,
         )
         self._model = model
-        self._context_url = object_context_url
-        self._timeouts = timeouts
-        self._session = ""
-        self._history: list[dict[str, str]] = []
+        self._tools = tools or DeclaredTools(())
+        self._streaming = streaming
+        self._session = uuid.uuid4().hex
+        self._headers: dict[str, str] = filled_in(dict(headers or {}), self._session)
+        self._extra: dict[str, Any] = filled_in(dict(extra_body or {}), self._session)
+        self._state = StateUrl(object_context_url, timeouts)
+        told = SESSION in json.dumps([headers or {}, extra_body or {}], default=str) or "user" in self._extra
+        self._user = self._session if self._state.names_session and not told else ""
+        self._history: list[dict[str, Any]] = []
         self._untold: list[dict[str, Any]] = []
         """What the first answer tells of how it came about: the system prompt, as other agents do."""
         if system_prompt:
@@ -75,8 +108,7 @@ class OpenAIChatAgent:
             self._untold.append({"systemPrompt": system_prompt})
 
     async def open(self) -> str:
-        """Return a new session id; the endpoint knows nothing of it."""
-        self._session = uuid.uuid4().hex
+        """Return the session id; the endpoint knows it where the job sends it along."""
         return self._session
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
@@ -84,49 +116,79 @@ class OpenAIChatAgent:
 
         An answer that failed leaves no trace in what is sent next time.
         """
-        asked = {"role": "user", "content": content}
-        user = self._session if self._context_url and SESSION in self._context_url else ""
-        request = ChatRequest(self._model, [*self._history, asked], user=user)
+        said: list[dict[str, Any]] = [{"role": "user", "content": content}]
+        events: list[dict[str, Any]] = []
+        texts: list[str] = []
+        answers: list[ChatAnswer] = []
+        first_token: float | None = None
+        tools_s = 0.0  # what our own tools took is no time of the agent's
+        untold = list(self._untold)
+        for _ in range(MAX_ROUNDS):
+            gap = "\n\n" if texts else ""
+            async with aclosing(self._answer([*self._history, *said])) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, str):
+                        yield Delta(gap + clean(piece))
+                        gap = ""
+                    else:
+                        answers.append(piece)
+            answer = answers[-1]
+            if first_token is None and answer.first_token is not None:
+                first_token = answer.first_token - tools_s
+            texts += [text] if (text := _text(answer)) else []
+            said.append(_assistant(text, answer.tool_calls))
+            for event in [*untold, *(found for item in answer.items for found in _item_events(item))]:
+                events.append(event)
+                yield Generation(event)
+            untold.clear()
+            for call in answer.tool_calls:
+                if not self._tools:
+                    event = call_event(call.name, call.arguments, call.id)
+                    events.append(event)
+                    yield Generation(event)
+                    said.append(_result(call, NO_RESULT))
+                    continue
+                result = await self._tools.answer(call.name, call.arguments)
+                tools_s += result.took_s
+                for event in result.events(call.name, call.arguments, call.id):
+                    events.append(event)
+                    yield Generation(event)
+                said.append(_result(call, result.content or f"error: {result.error}"))
+            if not (answer.tool_calls and self._tools):
+                break
+        else:
+            raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without an answer in words")
+        self._history += said
+        self._untold = []
+        yield Reply(
+            "\n\n".join(texts),
+            answers[0].started,
+            answers[-1].ended - tools_s,
+            first_token,
+            tuple(events),
+            _sum(answer.tokens_in for answer in answers),
+            _sum(answer.tokens_out for answer in answers),
+        )
+
+    async def _answer(self, messages: list[dict[str, Any]]) -> AsyncGenerator[str | ChatAnswer, None]:
+        request = ChatRequest(
+            self._model,
+            messages,
+            user=self._user,
+            tools=self._tools.described(),
+            extra=self._extra,
+            headers=self._headers,
+        )
+        if not self._streaming:
+            yield await self._chat.complete(request)
+            return
         async with aclosing(self._chat.stream(request)) as pieces:
             async for piece in pieces:
-                if isinstance(piece, str):
-                    yield Delta(clean(piece))
-                    continue
-                events = [*self._untold, *(_event(call) for call in piece.tool_calls)]
-                text = _text(piece)
-                for event in events:
-                    yield Generation(event)
-                self._history += [asked, {"role": "assistant", "content": text}]
-                self._untold = []
-                yield Reply(
-                    text,
-                    piece.started,
-                    piece.ended,
-                    piece.first_token,
-                    tuple(events),
-                    piece.tokens_in,
-                    piece.tokens_out,
-                )
+                yield piece
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the object context, None where there is none. Raises `PeerError`."""
-        if self._context_url is None:
-            return None
-        url = self._context_url.replace(SESSION, quote(self._session, safe=""))
-        host = clean_line(urlsplit(url).netloc.rpartition("@")[2], 200)
-        try:
-            async with make_client((url,), self._timeouts) as client:
-                response = await client.get(url)
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise connection_error("agent", host, error) from None
-        if response.status_code in _NONE_HERE:
-            return None
-        if not response.is_success:
-            raise status_error("agent", host, response)
-        value: dict[str, Any] = clean_value(
-            parse_object("agent", host, response.content, response.headers.get("Content-Type", ""))
-        )
-        return value
+        return await self._state.read(self._session)
 
     async def seed_text(self, text: str) -> None:
         """Raise `PeerError`: a chat endpoint has no knowledge service."""
@@ -139,23 +201,8 @@ class OpenAIChatAgent:
 
     async def aclose(self) -> None:
         """Close every connection."""
+        await self._tools.aclose()
         await self._chat.aclose()
-
-
-def make_agent(terms: AgentTerms) -> OpenAIChatAgent:
-    """Return an agent for one conversation."""
-    target = terms.target
-    return OpenAIChatAgent(
-        terms.url,
-        model=terms.model,
-        api_key=terms.key,
-        system_prompt=target.system_prompt or "",
-        object_context_url=target.object_context_url,
-        timeouts=timeouts_of(terms.timeout_s),
-        provider=terms.provider,
-        api=target.api,
-        account=terms.account,
-    )
 
 
 def _text(answer: ChatAnswer) -> str:
@@ -168,10 +215,37 @@ def _text(answer: ChatAnswer) -> str:
     return text_of(answer, "agent")
 
 
-def _event(call: ToolCall) -> dict[str, Any]:
-    """Return a tool call in the shape in which agents report functions (protocol of the REST API)."""
-    arguments = call.arguments if isinstance(call.arguments, dict) else {"arguments": call.arguments}
-    event: dict[str, Any] = clean_value(
-        {"request": {"function": {"name": clean_line(call.name, 200)}, "arguments": arguments}}, 100_000
-    )
-    return event
+def _assistant(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
+    """Return an answer as the history has it."""
+    if not calls:
+        return {"role": "assistant", "content": text}
+    made = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.written}}
+        for call in calls
+    ]
+    return {"role": "assistant", "content": text or None, "tool_calls": made}
+
+
+def _result(call: ToolCall, content: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call.id, "content": content}
+
+
+def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what an item of the Responses API tells: a remote tool's call is one, anything else stays as it is."""
+    if item.get("type") != "mcp_call":
+        return [clean_value({"item": dict(item)}, 100_000)]
+    try:
+        arguments = json.loads(item.get("arguments") or "{}")
+    except (TypeError, ValueError):
+        arguments = item.get("arguments")
+    call_id = str(item.get("id") or "")
+    failed = bool(item.get("error"))
+    made = [call_event(str(item.get("name")), arguments, call_id)]
+    if failed or item.get("output") is not None:
+        made.append(result_event(item.get("error") if failed else item.get("output"), call_id, failed=failed))
+    return made
+
+
+def _sum(counts: Any) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

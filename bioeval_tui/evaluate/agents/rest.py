@@ -7,11 +7,8 @@ decides that. Every failure is a `PeerError` that says what happened and what wa
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import functools
-import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -19,27 +16,49 @@ import httpx2
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.agents.answers import parse_message, parse_object
+from bioeval_tui.evaluate.agents.connection import (
+    EVENT_STREAM,
+    Connection,
+    drain,
+    host_of_url,
+    is_stream,
+    stream_of,
+)
 from bioeval_tui.evaluate.agents.terms import AgentTerms
-from bioeval_tui.evaluate.http.arrival import Arrivals
-from bioeval_tui.evaluate.http.client import Timeouts, make_client, timeouts_of
+from bioeval_tui.evaluate.http.client import Timeouts, timeouts_of
 from bioeval_tui.evaluate.http.credentials import PUBLISHED_KEY
-from bioeval_tui.evaluate.http.failures import connection_error, status_error
-from bioeval_tui.evaluate.seams import Delta, Generation, Peer, PeerError, Reply, Role
+from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Role
 from bioeval_tui.text import clean, clean_line, clean_value, is_large
 
 __all__ = ["RestAgent", "Timeouts", "make_agent"]
 
-_EVENT_STREAM = "text/event-stream"
-_NONE_HERE = frozenset({404, 405, 501})
-TAIL_S = 1.0
-"""How long the end of a stream is awaited after the answer, so that the connection can be used again."""
+NONE_HERE = frozenset({404, 405, 501})
+"""The statuses with which a server says that it has no such call."""
+
+
+def make_agent(terms: AgentTerms) -> RestAgent:
+    """Return an agent for one conversation."""
+    target = terms.target
+    return RestAgent(
+        terms.url,
+        user=target.user,
+        chatbot=target.chatbot,
+        model=terms.model,
+        api_key=terms.key,
+        knowledge_url=terms.knowledge_url,
+        timeouts=timeouts_of(terms.timeout_s),
+        streaming=target.streaming,
+        headers=terms.headers,
+        secrets=terms.secrets,
+    )
 
 
 class RestAgent:
     """An `Agent` that is talked to over HTTP.
 
     `api_key` goes out as `X-API-KEY` to the agent and its knowledge service, and nowhere else; without one the
-    published client's `treehorn` does. `knowledge_url` is where text seeds go (default: the agent itself).
+    published client's `treehorn` does. `headers` go along; of these, `secrets` are kept out of what failures tell.
+    `knowledge_url` is where text seeds go (default: the agent itself).
     """
 
     def __init__(
@@ -53,6 +72,8 @@ class RestAgent:
         knowledge_url: str | None = None,
         timeouts: Timeouts | None = None,
         streaming: bool = True,
+        headers: Mapping[str, str] | None = None,
+        secrets: Sequence[str] = (),
     ) -> None:
         self._base = base_url
         self._knowledge = knowledge_url or base_url
@@ -63,23 +84,25 @@ class RestAgent:
             raise UsageError(
                 "the agent's API key (BIOEVAL_AGENT_API_KEY) has characters that a header cannot carry"
             )
-        self._headers = {"X-API-KEY": api_key or PUBLISHED_KEY}
-        self._timeouts = timeouts or Timeouts()
         self._streaming = streaming
-        self._client: httpx2.AsyncClient | None = None
-        self._arrivals = Arrivals()
+        self._connection = Connection(
+            (self._base, self._knowledge),
+            timeouts or Timeouts(),
+            headers={"X-API-KEY": api_key or PUBLISHED_KEY, **(headers or {})},
+            secrets=(api_key or "", *secrets),
+        )
         self._session = ""
         self._graph_is_ready = False
 
     async def open(self) -> str:
         """Create a session and return its id. Raises `PeerError`."""
         body = {"user": self._user, "chatbot": self._chatbot}
-        value = await self._call("agent", "PUT", below(self._base, "/api/v1/chat/sessions"), body)
+        value = await self._connection.object("PUT", below(self._base, "/api/v1/chat/sessions"), body)
         session = value.get("sessionId")
         if not isinstance(session, str) or not 0 < len(session) <= 1000:
             raise PeerError(
                 "agent",
-                f"{_host(self._base)} opened a session without a sessionId",
+                f"{host_of_url(self._base)} opened a session without a sessionId",
                 received=clean_line(str(value)),
                 unusable=True,
             )
@@ -96,35 +119,25 @@ class RestAgent:
             "message": {"content": content, "role": "user"},
             "model": self._model,
         }
-        accept = f"{_EVENT_STREAM}, application/json" if self._streaming else "application/json"
+        accept = f"{EVENT_STREAM}, application/json" if self._streaming else "application/json"
         url = below(self._base, "/api/v1/chat/messages")
-        async with self._asked("agent", "PUT", url, body, accept) as response:
+        async with self._connection.asked("PUT", url, body, accept=accept) as response:
             started = response.extensions["exchange"].started
-            content_type = response.headers.get("Content-Type", "")
-            if content_type.lower().startswith(_EVENT_STREAM):
+            if is_stream(response):
                 async with aclosing(self._read_stream(response, started)) as pieces:
                     async for piece in pieces:
                         yield piece
                 return
             data = await response.aread()
-            ended = self._arrivals.last()
-            value = parse_object("agent", _host(url), data, content_type)
-        message = parse_message(_host(url), value, self._session)
+            ended = self._connection.arrivals.last()
+            value = parse_object("agent", host_of_url(url), data, response.headers.get("Content-Type", ""))
+            message = parse_message(host_of_url(url), value, self._session)
         yield Reply(message.content, started, ended, None, message.events)
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the session's object context, None where the agent has none. Raises `PeerError`."""
         url = below(self._base, f"/api/v1/chat/objectContexts/{quote(self._session, safe='')}")
-        try:
-            value = await self._call("agent", "GET", url)
-        except PeerError as error:
-            if error.status in _NONE_HERE:
-                return None
-            raise
-        # The event loop, and every other conversation's clock, must not wait for a large one.
-        large = is_large(value)
-        cleaned: dict[str, Any] = await asyncio.to_thread(clean_value, value) if large else clean_value(value)
-        return cleaned
+        return await read_state(self._connection, url)
 
     async def seed_text(self, text: str) -> None:
         """Hand a text to the knowledge service, under a graph named after the user. Raises `PeerError`."""
@@ -135,16 +148,14 @@ class RestAgent:
                 "schemaName": "personal",
                 "id": self._user,
             }
-            await self._call(
-                "knowledge", "PUT", below(self._knowledge, "/api/v1/graphs"), graph, is_json=False
-            )
+            await self._tell(below(self._knowledge, "/api/v1/graphs"), graph)
             self._graph_is_ready = True
         url = below(self._knowledge, f"/api/v1/graphs/{quote(self._user, safe='')}/documents")
         try:
-            await self._call("knowledge", "PUT", url, {"text": text}, is_json=False)
+            await self._tell(url, {"text": text})
         except PeerError as error:
-            if error.status in _NONE_HERE:
-                message = f"{_host(url)} takes no texts: it answered {error.status} to documents"
+            if error.status in NONE_HERE:
+                message = f"{host_of_url(url)} takes no texts: it answered {error.status} to documents"
                 raise PeerError("knowledge", message, status=error.status, received=error.received) from None
             raise
 
@@ -154,85 +165,38 @@ class RestAgent:
 
     async def aclose(self) -> None:
         """Close every connection. Closing twice is fine."""
-        if self._client is not None:
-            client, self._client = self._client, None
-            await client.aclose()
+        await self._connection.aclose()
 
-    async def _call(
-        self,
-        peer: Peer,
-        method: str,
-        url: str,
-        body: Mapping[str, Any] | None = None,
-        *,
-        is_json: bool = True,
-    ) -> dict[str, Any]:
-        """Make one call and return the JSON object that comes back ({} where none is expected)."""
-        async with self._asked(peer, method, url, body, "application/json") as response:
-            data = await response.aread()
-        content_type = response.headers.get("Content-Type", "")
-        return parse_object(peer, _host(url), data, content_type) if is_json else {}
-
-    @asynccontextmanager
-    async def _asked(
-        self, peer: Peer, method: str, url: str, body: Mapping[str, Any] | None, accept: str
-    ) -> AsyncIterator[httpx2.Response]:
-        """Send a request; give its answer, unread. A status other than 2xx is raised."""
-        if self._client is None:
-            urls = (self._base, self._knowledge)
-            self._client = make_client(urls, self._timeouts, headers=self._headers, arrivals=self._arrivals)
-        try:
-            headers = {"Accept": accept, "Content-Type": "application/json"}
-            data = (
-                None if body is None else json.dumps(body)
-            )  # half a character, which UTF-8 cannot hold, as well
-            async with self._client.stream(method, url, content=data, headers=headers) as response:
-                if not response.is_success:
-                    await response.aread()
-                    raise status_error(peer, _host(url), response)
-                yield response
-        except PeerError as error:
-            error.peer = peer  # the client is the agent's; its knowledge service may be another
-            raise
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise connection_error(peer, _host(url), error) from None
+    async def _tell(self, url: str, body: Mapping[str, Any]) -> None:
+        """Send something to the knowledge service, whatever it says to it."""
+        async with self._connection.asked("PUT", url, body, peer="knowledge") as response:
+            await response.aread()
 
     async def _read_stream(
         self, response: httpx2.Response, started: float
     ) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Read server-sent events up to the one that holds the whole answer; that one ends the stream."""
-        host = _host(self._base)
+        host = host_of_url(self._base)
         first_token: float | None = None
-        events = aiter(httpx2.EventSource(response, max_event_size=None))
+        events = stream_of(response)
         async for event in events:
-            arrived = self._arrivals.last()
+            arrived = self._connection.arrivals.last()
             if event.event == "message":
                 value = parse_object("agent", host, event.data)
                 message = parse_message(host, value, self._session)
-                await _drain(events)
+                await drain(events)
                 yield Reply(message.content, started, arrived, first_token, message.events)
                 return
-            value = parse_object("agent", host, event.data) if event.event in ("delta", "event") else {}
-            if event.event == "delta" and isinstance(text := value.get("content"), str) and text:
+            if event.event not in ("delta", "event"):
+                yield Generation(clean_value({"frame": event.event, "data": event.data}))
+                continue
+            value = parse_object("agent", host, event.data)
+            if event.event == "event":
+                yield Generation(clean_value(value))
+            elif isinstance(text := value.get("content"), str) and text:
                 first_token = first_token or arrived
                 yield Delta(clean(text))
-            elif event.event == "event":
-                yield Generation(clean_value(value))
         raise response.extensions["exchange"].error("ended its stream without the whole answer")
-
-
-def make_agent(terms: AgentTerms) -> RestAgent:
-    """Return an agent for one conversation."""
-    target = terms.target
-    return RestAgent(
-        terms.url,
-        user=target.user,
-        chatbot=target.chatbot,
-        model=terms.model,
-        api_key=terms.key,
-        knowledge_url=terms.knowledge_url,
-        timeouts=timeouts_of(terms.timeout_s),
-    )
 
 
 def below(base: str, path: str) -> str:
@@ -247,22 +211,15 @@ def below(base: str, path: str) -> str:
         return base.rstrip("/") + path
 
 
-async def _drain(events: AsyncIterator[object]) -> None:
-    """Read on to the end of a stream. What comes after the answer is in no latency; an end is not missed."""
-    with contextlib.suppress(TimeoutError, PeerError):
-        async with asyncio.timeout(TAIL_S):
-            async for _ in events:
-                pass
-
-
-@functools.lru_cache(maxsize=256)
-def _host(url: str) -> str:
-    """Return `host:port` of a URL: no user, password or path."""
+async def read_state(connection: Connection, url: str) -> dict[str, Any] | None:
+    """Return the object context that an agent gives at `url`, None where it has none. Raises `PeerError`."""
     try:
-        parts = urlsplit(url)
-        shown = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
-    except ValueError:
-        shown = ""
-    return clean_line(
-        shown or url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200
-    )
+        value = await connection.object("GET", url)
+    except PeerError as error:
+        if error.status in NONE_HERE:
+            return None
+        raise
+    # The event loop, and every other conversation's clock, must not wait for a large one.
+    large = is_large(value)
+    cleaned: dict[str, Any] = await asyncio.to_thread(clean_value, value) if large else clean_value(value)
+    return cleaned

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from bioeval_tui.evaluate.job.models import TargetConfig
 from bioeval_tui.settings import Provider
@@ -12,13 +14,22 @@ from bioeval_tui.settings import Provider
 class AgentTerms:
     """What is known of the agent under test. `key` was given for the host of `url`, or is None.
 
+    `headers` are the job's own; those whose values came from the environment are `secrets` and were given for that
+    host, too. `may_call` says of another address, which an agent names itself, whether it may be called with them.
     `account`: `url` is the user's OPENAI_BASE_URL, whose organisation and project go along.
     """
 
     target: TargetConfig
     url: str
     model: str
+    named_model: str | None = None
+    """The model that somebody named: `model` is otherwise the usual one."""
     key: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    may_call: Callable[[str], bool] = lambda url: False
+    code: tuple[Path, ...] = ()
+    """The folders of `--code`, from which the job's functions may be loaded besides installed packages."""
     knowledge_url: str = ""
     provider: Provider = "openai"
     account: bool = False

@@ -10,6 +10,7 @@ from bioeval_tui.evaluate.job.loading import job_snapshot
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.job.signoff import without_signoff
 from bioeval_tui.evaluate.seams import Condition, JudgeView, TranscriptMessage
+from bioeval_tui.evaluate.tool_calls import request_of
 from bioeval_tui.record.state import ConversationState, MessageState
 
 
@@ -118,7 +119,7 @@ def _as_said(m: MessageState, words: str) -> TranscriptMessage:
 
 
 def _function_call(event: dict[str, Any]) -> dict[str, Any] | None:
-    request = event.get("request")
-    if not isinstance(request, dict) or not isinstance(request.get("function"), dict):
+    request = request_of(event)
+    if request is None:
         return None
     return {"function": request["function"].get("name", ""), "args": request.get("arguments") or {}}

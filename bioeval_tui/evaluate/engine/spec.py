@@ -42,6 +42,8 @@ class RunOptions:
     """Folders outside the job's own in which medal assertions may look for an agent's files."""
     leaderboard: str | None = None
     """What medal assertions rank on: `own`, `published` or a file."""
+    code: tuple[str, ...] = ()
+    """Folders from which functions that the job names may be loaded: the command line alone says so."""
     sample_agent: bool = False
     """Start the sample agent for these runs, and stop it at their end."""
     mode: Literal["job", "rehearsal", "llm"] = "job"
@@ -119,7 +121,7 @@ class EngineSpec(RunOptions):
         """Read what `write` wrote."""
         data: dict[str, Any] = json.loads(path.read_text("utf-8"))
         runs = tuple(RunSpec(**run) for run in data.pop("runs"))
-        for name in ("judge_model", "conditions", "allow_hosts", "submissions"):
+        for name in ("judge_model", "conditions", "allow_hosts", "submissions", "code"):
             if isinstance(data.get(name), list):
                 data[name] = tuple(data[name])
         return cls(runs=runs, **data)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -159,9 +159,15 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
     """Another transport, whose answers end in time and whose failures are `peer`'s `PeerError`s."""
 
     def __init__(
-        self, inner: httpx2.AsyncBaseTransport, peer: Peer, timeouts: Timeouts, most: int = MAX_ANSWER_BYTES
+        self,
+        inner: httpx2.AsyncBaseTransport,
+        peer: Peer,
+        timeouts: Timeouts,
+        most: int = MAX_ANSWER_BYTES,
+        secrets: Collection[str] = (),
     ) -> None:
         self._inner = inner
+        self._secrets = frozenset(filter(None, secrets))
         self._peer = peer
         self._timeouts = timeouts
         self._most = most
@@ -170,7 +176,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         """Send a request; return its answer of at most so many bytes, unread. Raises `PeerError`."""
         url = request.url
         host = f"{url.host}:{url.port}" if url.port else url.host
-        hider = Hider(credentials_of(request))
+        hider = Hider(credentials_of(request) | self._secrets)
         exchange = Exchange(self._peer, clean_line(host, 200), self._timeouts.whole, hider)
         if url.userinfo:  # a header says it already
             request.url = url.copy_with(username=None, password=None)
@@ -219,10 +225,12 @@ def make_client(
     connections: int = 10,
     proxy: str | None = None,
     most: int = MAX_ANSWER_BYTES,
+    secrets: Collection[str] = (),
 ) -> httpx2.AsyncClient:
     """Return a client with connections of its own to call `urls`. Raises `PeerError`.
 
-    `arrivals` notes when the bytes of answers come.
+    `arrivals` notes when the bytes of answers come. `secrets` are hidden in answers like the credentials that a request
+    shows by their place.
     """
     needs_tls = any(url.lower().startswith("https:") for url in urls)
     context = tls_context(peer) if needs_tls else no_tls_context()
@@ -242,7 +250,7 @@ def make_client(
         verify=context, trust_env=False, proxy=_proxy(proxy) if proxy else None, client=session
     )
     return httpx2.AsyncClient(
-        transport=BoundedTransport(transport, peer, timeouts, most),
+        transport=BoundedTransport(transport, peer, timeouts, most, secrets),
         headers={
             "User-Agent": f"bioeval-tui/{__version__}",
             "Accept-Encoding": "identity",

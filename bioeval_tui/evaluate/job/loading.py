@@ -198,11 +198,23 @@ def _message(detail: ErrorDetails, path: FieldPath) -> str:
             return f"must be a mapping of keys, not {_describe(value)}"
         case "literal_error":
             return f"must be {detail.get('ctx', {}).get('expected', '')}, not {_describe(value)}"
+        case "string_pattern_mismatch" if form := next((_FORMS[n] for n in path[::-1] if n in _FORMS), ""):
+            return f"must be {form}, not {_describe(value)}"
         case "string_too_short":
             return "must not be empty"
         case _:
             message = clean_line(detail["msg"])
             return message[:1].lower() + message[1:]
+
+
+_FORMS = {
+    "apiKeyEnv": "the name of an environment variable",
+    "headers": "a header's name, of letters, digits and hyphens, with a value of visible ASCII characters",
+    "headersEnv": "the name of an environment variable, if need be after a word, such as `Bearer MY_TOKEN`",
+    "function": "of the form module:function, such as my_agent:answer",
+    "name": "a name of at most 64 letters, digits, points, hyphens and underscores",
+}
+"""What a text must be whose pattern does not fit, by key."""
 
 
 def _is_scalar(value: object) -> bool:
@@ -237,6 +249,7 @@ _PARTS: dict[str, tuple[type[BaseModel], ...]] = {
 _NESTED: dict[str, type[BaseModel]] = {
     "lines": models.ScriptLine,
     "rules": models.RuleConfig,
+    "tools": models.ToolConfig,
     "conversation": models.SeedMessage,
 }
 

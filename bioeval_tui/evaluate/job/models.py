@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
 DEFAULT_SIGNOFF = "So Long, and Thanks for All the Fish"
 DEFAULT_GREETINGS = ("Hello", "Hi", "Greetings", "Yo", "Hey")
@@ -15,6 +25,34 @@ Temperature = Annotated[float, Field(ge=0, le=2)]
 Positive = Annotated[float, Field(gt=0, le=1e9)]
 Text = Annotated[str, Field(min_length=1)]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
+_HEADER = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
+_SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"})
+_OUR_HEADERS = frozenset(
+    {"host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "te", "trailer",
+     "expect", "accept", "accept-encoding"}
+)  # fmt: skip
+
+
+def _no_header_of_ours(name: str) -> str:
+    if name.lower() in _OUR_HEADERS:
+        raise PydanticCustomError("header", "this header is set by the program itself")
+    return name
+
+
+def _no_secret_header(name: str) -> str:
+    if name.lower() in _SECRET_HEADERS:
+        raise PydanticCustomError(
+            "header",
+            "a job is written down and passed on: name the variable that holds this value in `headersEnv`",
+        )
+    return _no_header_of_ours(name)
+
+
+HeaderName = Annotated[str, Field(pattern=_HEADER), AfterValidator(_no_secret_header)]
+HeaderOfSecret = Annotated[str, Field(pattern=_HEADER), AfterValidator(_no_header_of_ours)]
+HeaderValue = Annotated[str, Field(pattern=r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$")]
+HeaderFrom = Annotated[str, Field(pattern=r"^([A-Za-z][A-Za-z0-9-]* )?[A-Za-z_][A-Za-z0-9_]*$")]
 Api = Literal["chat", "responses"]
 # YAML reads a bare `off` as false.
 GuardMode = Annotated[
@@ -91,12 +129,41 @@ class EvaluatorConfig(ModelEndpoint):
     """The model that plays the user; BIOEVAL_EVALUATOR_MODEL where it is left out."""
     lines: tuple[ScriptLine, ...] = ()
     """What a scripted user says."""
+    options: dict[str, Any] = {}
+    """With a plug-in: what it is told besides, as it documents it."""
     guards: GuardMode = "mark"
     """What becomes of messages in which a model leaves its part: nothing (off), a mark (mark), or said again (strict)."""
 
 
+class ToolConfig(JobPart):
+    """A tool that the job offers to the agent and answers itself, in one of four ways."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+    """The tool's name."""
+    description: str = ""
+    """What it does, as the agent is told."""
+    parameters: dict[str, Any] = {"type": "object", "properties": {}}
+    """The JSON Schema of its arguments."""
+    answer: Any = None
+    """What it always answers: a text, or anything that JSON can say."""
+    template: str | None = None
+    """What it answers, as a Jinja template in which the arguments stand by name (and all of them as `arguments`)."""
+    function: FunctionName | None = None
+    """What answers: a Python function as `module:function`, called with `arguments`."""
+    error: Text | None = None
+    """With what it always fails."""
+
+    @model_validator(mode="after")
+    def _answers_in_one_way(self) -> ToolConfig:
+        if sum(way is not None for way in (self.answer, self.template, self.function, self.error)) != 1:
+            raise PydanticCustomError(
+                "tool_answers", "a tool needs one of the keys `answer`, `template`, `function` or `error`"
+            )
+        return self
+
+
 class TargetConfig(JobPart):
-    """The agent under test. `system_prompt` and `object_context_url` are for chat endpoints (`openai`)."""
+    """The agent under test. docs/agents.md says which keys go with which protocol."""
 
     user: Text
     """The user's name, as the agent knows it."""
@@ -105,21 +172,37 @@ class TargetConfig(JobPart):
     url: Text | None = None
     """The agent's address; --agent-url wins, BIOEVAL_AGENT_URL is next."""
     protocol: str = "rest"
-    """How the agent is spoken to: rest (the embabel-agent-eval API), openai (chat completions), or a plug-in by its name."""
+    """How the agent is spoken to: rest (the embabel-agent-eval API), openai (chat completions or the Responses API), a2a, ag-ui, python, or a plug-in by its name."""
     model: Text | None = None
     """The agent's model; --model wins."""
     knowledge_url: Text | None = None
     """Where text seeds go; BIOEVAL_KNOWLEDGE_URL where it is left out."""
     object_context_url: Text | None = None
-    """With openai: where the agent's state is read; {sessionId} in it is filled in."""
+    """Where the state of an agent is read that does not speak rest; {sessionId} in it is filled in."""
     system_prompt: Text | None = None
-    """With openai: the system prompt."""
+    """With openai and ag-ui: the system prompt."""
     timeout_ms: Positive | None = None
     """How long the agent has for one whole answer, in milliseconds (180,000)."""
     api_key_env: VariableName | None = None
     """The environment variable that holds the agent's key, in place of BIOEVAL_AGENT_API_KEY."""
     api: Api = "chat"
     """With openai: chat completions (chat) or the Responses API (responses)."""
+    headers: dict[HeaderName, HeaderValue] = {}
+    """Headers that go out with every request, as they stand here; for secrets there is headersEnv."""
+    headers_env: dict[HeaderOfSecret, HeaderFrom] = {}
+    """Headers whose values are secrets: the environment variable that holds each, if need be after a word: `Bearer MY_TOKEN`."""
+    streaming: bool = True
+    """Whether the agent is asked to stream its answers."""
+    extra_body: dict[str, Any] = {}
+    """With openai: what else goes into the body of every request."""
+    tools: tuple[ToolConfig, ...] = ()
+    """With openai and ag-ui: tools that the agent may call and that the job answers."""
+    function: FunctionName | None = None
+    """With python: the agent, as `module:function`."""
+    tells_tool_calls: bool = False
+    """The agent tells every tool call: where it told none, it made none."""
+    options: dict[str, Any] = {}
+    """With python or a plug-in: what the agent is told besides, as it documents it."""
 
 
 class ScorerConfig(ModelEndpoint):
@@ -135,6 +218,8 @@ class ScorerConfig(ModelEndpoint):
     """The model that judges, or a list of them, a panel; BIOEVAL_JUDGE_MODEL where it is left out."""
     repeats: Annotated[int, Field(ge=1, le=25)] = 1
     """How often each model judges; the median counts."""
+    options: dict[str, Any] = {}
+    """With a plug-in: what it is told besides, as it documents it."""
     context: Literal["none", "tools", "all"] = "tools"
     """What the judge sees besides the words: nothing, the agent's tool calls, or events and states as well."""
     evidence: Literal["mark", "require"] = "mark"

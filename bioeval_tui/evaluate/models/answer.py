@@ -21,10 +21,12 @@ REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A function that the model wanted called."""
+    """A function that the model wanted called. `written` are the arguments as they came: history repeats them."""
 
     name: str
     arguments: Any
+    id: str = ""
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class ChatAnswer:
     tokens_in: int | None = None
     tokens_out: int | None = None
     model: str | None = None
+    items: tuple[Mapping[str, Any], ...] = ()
+    """What else the Responses API told of how the answer came about: reasoning, searches, calls of remote tools."""
 
 
 def text_of(answer: ChatAnswer, peer: Peer) -> str:
@@ -80,6 +84,7 @@ class _Function(BaseModel):
 
 class _Call(BaseModel):
     index: int | None = None
+    id: str | None = None
     function: _Function = _Function()
 
 
@@ -87,6 +92,7 @@ class _Message(BaseModel):
     content: str | None = None
     refusal: str | None = None
     tool_calls: list[_Call] | None = None
+    items: list[dict[str, Any]] | None = None
 
 
 class _Choice(BaseModel):
@@ -125,6 +131,7 @@ class AnswerReader:
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._calls: dict[int, list[str]] = {}
+        self._items: list[dict[str, Any]] = []
         self._length = 0
         self._finish: str | None = None
         self._usage = _Usage()
@@ -185,9 +192,11 @@ class AnswerReader:
 
     def _add(self, message: _Message) -> str:
         text = message.content or ""
+        self._items += message.items or ()
         self._refusal.append(message.refusal or "")
         for number, call in enumerate(message.tool_calls or ()):
-            known = self._calls.setdefault(number if call.index is None else call.index, ["", ""])
+            known = self._calls.setdefault(number if call.index is None else call.index, ["", "", ""])
+            known[2] = known[2] or call.id or ""
             arguments = call.function.arguments
             known[0] += call.function.name or ""
             known[1] += arguments if isinstance(arguments, str) else json.dumps(arguments or {})
@@ -208,16 +217,17 @@ class AnswerReader:
             first_token=self._first,
             finish=self._finish,
             refusal=clean_line("".join(self._refusal)),
-            tool_calls=tuple(_call(name, arguments) for name, arguments in self._calls.values()),
+            tool_calls=tuple(_call(*call) for call in self._calls.values()),
             tokens_in=self._usage.prompt_tokens,
             tokens_out=self._usage.completion_tokens,
             model=clean_line(self._model, 100) if self._model else None,
+            items=tuple(self._items),
         )
 
 
-def _call(name: str, arguments: str) -> ToolCall:
+def _call(name: str, arguments: str, call_id: str) -> ToolCall:
     try:
         parsed = json.loads(arguments) if arguments else {}
     except (ValueError, RecursionError):
         parsed = arguments
-    return ToolCall(name, parsed)
+    return ToolCall(name, parsed, call_id, arguments)

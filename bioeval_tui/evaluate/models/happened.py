@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bioeval_tui.evaluate.seams import JudgeView, TranscriptMessage
+from bioeval_tui.evaluate.tool_calls import paired, request_of, result_of
 from bioeval_tui.text import compact_json, plural
 
 MAX_VALUE = 2_000
@@ -18,7 +19,6 @@ MAX_LIST = 40_000
 """Most of all calls together, and of all events together, in characters."""
 MAX_STATE = 20_000
 """Longest state, in characters."""
-_RESULTS = ("output", "result", "response")
 
 
 def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
@@ -28,18 +28,16 @@ def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
     """
     calls: list[dict[str, Any]] = []
     for message in transcript:
-        waiting: list[dict[str, Any]] = []
-        for event in message.generation:
-            call = _call(event)
-            result = next((event[key] for key in _RESULTS if key in event), None)
-            if call is not None:
-                calls.append({"message": message.message, **call})
-                waiting.append(calls[-1])
+        for request, result in paired(message.generation):
+            call: dict[str, Any] = {"message": message.message}
+            if request is not None:
+                call["function"] = str(request["function"].get("name", ""))
+                call["arguments"] = _short(request.get("arguments") or {})
             if result is not None:
-                if waiting:
-                    waiting.pop(0)["result"] = _short(result)
-                else:
-                    calls.append({"message": message.message, "result": _short(result)})
+                call["result"] = _short(result[0])
+                if result[1]:
+                    call["failed"] = True
+            calls.append(call)
     return calls
 
 
@@ -49,7 +47,7 @@ def other_events(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]
         {"message": message.message, "event": _short(dict(event))}
         for message in transcript
         for event in message.generation
-        if _call(event) is None and not any(key in event for key in _RESULTS)
+        if request_of(event) is None and result_of(event) is None
     ]
 
 
@@ -95,14 +93,6 @@ def states_shown(view: JudgeView) -> tuple[str, ...]:
     """Return the states of a view in the words in which a judge sees them, plain and as JSON text."""
     texts = [text for state in (view.state_before, view.state_after) if (text := state_text(state))]
     return tuple(form for text in texts for form in (text, json.dumps(text, ensure_ascii=False)))
-
-
-def _call(event: Mapping[str, Any]) -> dict[str, Any] | None:
-    request = event.get("request")
-    if not isinstance(request, Mapping) or not isinstance(request.get("function"), Mapping):
-        return None
-    name = str(request["function"].get("name", ""))
-    return {"function": name, "arguments": _short(request.get("arguments") or {})}
 
 
 def _short(value: Any) -> Any:

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -49,6 +49,11 @@ class ChatRequest:
     schema: Mapping[str, Any] | None = None
     user: str = ""
     """Sent as `user`, where it is not empty: who the conversation is with, for endpoints that keep something of it."""
+    tools: Sequence[Mapping[str, Any]] = ()
+    """Functions that may be called: `name`, `description` and `parameters` of each."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What else goes into the body."""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class ChatModel:
@@ -65,14 +70,17 @@ class ChatModel:
         account: bool = False,
         timeouts: Timeouts = MODEL_TIMEOUTS,
         arrivals: Arrivals | None = None,
+        secrets: Sequence[str] = (),
     ) -> None:
         """`peer` is whose failures these are. Without `base_url` requests go to OpenAI. Raises `UsageError`.
 
         With `account` the environment's OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS go along.
-        `arrivals` times the answers by when their bytes came; for that they must come one after the other.
+        `arrivals` times the answers by when their bytes came; for that they must come one after the other. `secrets`
+        stand in headers of requests, and are kept out of what failures tell.
         """
         self.peer = peer
         self._key = api_key
+        self._secrets = [secret for secret in (api_key, *secrets) if secret]
         self._is_keyless = provider == "openai" and not api_key
         self._api = api
         self.templates = Templates()
@@ -129,9 +137,10 @@ class ChatModel:
                 "messages": list(request.messages),
                 "stream": stream,
                 **options,
+                **request.extra,
             }
             try:
-                answer = await self._post(body, stream=stream)
+                answer = await self._post(body, request.headers, stream=stream)
                 break
             except openai.APIStatusError as error:
                 problem = refusal(self.peer, self.host, error, self._key)
@@ -154,13 +163,14 @@ class ChatModel:
         finally:
             await response.aclose()
 
-    async def _post(self, body: dict[str, Any], *, stream: bool) -> Any:
+    async def _post(self, body: dict[str, Any], headers: Mapping[str, str], *, stream: bool) -> Any:
         path = "/chat/completions" if self._api == "chat" else "/responses"
         asked: Any = body if self._api == "chat" else responses.as_request(body)
         accept = "text/event-stream, application/json" if stream else "application/json"
         options: Any = {"headers": {"Accept": accept}}
         if self._is_keyless:
             options["headers"]["Authorization"] = openai.Omit()
+        options["headers"] |= {name.title(): value for name, value in headers.items()}
         try:
             if stream:
                 return await self._open().post(
@@ -190,6 +200,7 @@ class ChatModel:
                 connections=MOST_CONNECTIONS,
                 proxy=self._proxy,
                 most=MAX_BYTES,
+                secrets=self._secrets,
             )
             self._client = self._make(http)
         return self._client
@@ -242,6 +253,8 @@ def _options(request: ChatRequest, refused: set[str], *, stream: bool) -> dict[s
     options: dict[str, Any] = {}
     if request.user:
         options["user"] = request.user
+    if request.tools:
+        options["tools"] = [{"type": "function", "function": dict(tool)} for tool in request.tools]
     if request.temperature is not None and "temperature" not in refused:
         options["temperature"] = request.temperature
     if stream and "stream_options" not in refused:

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 _FINISH: dict[Any, str] = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_ELSEWHERE = ("messages", "response_format", "stream_options", "tools")
+"""Parameters of chat completions that have another name or shape here."""
 
 
 def as_request(body: dict[str, Any]) -> dict[str, Any]:
     """Return the request of a chat completion as one of the Responses API; the provider is asked to keep nothing."""
-    asked: dict[str, Any] = {name: body[name] for name in ("model", "stream", "temperature") if name in body}
+    asked: dict[str, Any] = {"store": False}
+    asked |= {name: value for name, value in body.items() if name not in _ELSEWHERE}
     if shape := body.get("response_format"):
         asked["text"] = {"format": {"type": shape["type"], **shape.get("json_schema", {})}}
-    return {**asked, "input": body["messages"], "store": False}
+    if tools := body.get("tools"):
+        asked["tools"] = [
+            {"type": "function", **tool["function"]} if isinstance(tool.get("function"), Mapping) else tool
+            for tool in tools
+        ]
+    return {**asked, "input": list(_items(body["messages"]))}
+
+
+def _items(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield what messages are here: tool calls and their results are items of their own."""
+    for message in messages:
+        if message["role"] == "tool":
+            yield {
+                "type": "function_call_output",
+                "call_id": message["tool_call_id"],
+                "output": message["content"],
+            }
+            continue
+        if message.get("content") or not message.get("tool_calls"):
+            yield {"role": message["role"], "content": message.get("content") or ""}
+        for call in message.get("tool_calls") or ():
+            yield {"type": "function_call", "call_id": call["id"], **call["function"]}
 
 
 def as_chunk(event: Any) -> Any:
@@ -49,7 +73,12 @@ def as_completion(response: Any) -> Any:
     message = {
         "content": "".join(str(part.get("text") or "") for part in parts),
         "refusal": "".join(str(part.get("refusal") or "") for part in parts),
-        "tool_calls": [{"function": item} for item in items if item.get("type") == "function_call"],
+        "tool_calls": [
+            {"id": item.get("call_id"), "function": item}
+            for item in items
+            if item.get("type") == "function_call"
+        ],
+        "items": [item for item in items if item.get("type") not in ("message", "function_call")],
     }
     reason = (response.get("incomplete_details") or {}).get("reason")
     usage = response.get("usage") or {}

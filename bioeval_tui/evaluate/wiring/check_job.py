@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from bioeval_tui import agent_protocols, plugins
+from bioeval_tui import plugins
 from bioeval_tui.errors import ExpressionError, JobError, Problem, QueryError, UsageError
 from bioeval_tui.evaluate.assertions.expressions import counts_the_end, parse
 from bioeval_tui.evaluate.graphs import cypher
 from bioeval_tui.evaluate.guards.language import is_english
 from bioeval_tui.evaluate.job.loading import MAX_BYTES, LoadedJob, load_job
 from bioeval_tui.evaluate.models.prompting import find_prompt
+from bioeval_tui.evaluate.wiring.check_target import target_problems
+from bioeval_tui.evaluate.wiring.job_source import JobSource, items_of
 from bioeval_tui.patterns import pattern_problem
-from bioeval_tui.text import clean_line, clean_value
-from bioeval_tui.yaml_positions import Document, read_yaml, show_path
+from bioeval_tui.text import clean_line
 from bioeval_tui.yaml_positions import Path as FieldPath
+from bioeval_tui.yaml_positions import read_yaml
 
 _END_OF_TRANSCRIPT = (
     "the transcript ends with the evaluator's sign-off, as published; version 0.1 left it out: "
@@ -43,9 +44,11 @@ class CheckedJob:
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
 
-def check_job(path: Path, *, embedded: bool = False, unrestricted_setups: bool = False) -> CheckedJob:
+def check_job(
+    path: Path, *, embedded: bool = False, unrestricted_setups: bool = False, code: Sequence[Path] = ()
+) -> CheckedJob:
     """Load and check a job; every problem is listed, with file, line, column and field. Setups are not looked at
-    where they are `unrestricted`.
+    where they are `unrestricted`. Python functions are looked for in installed packages and in the folders of `code`.
 
     Where Cypher would be asked of the `embedded` graph, what that refuses is a warning. A key that is missing or of the wrong kind hides no problem of an expression elsewhere in the file.
     """
@@ -53,50 +56,24 @@ def check_job(path: Path, *, embedded: bool = False, unrestricted_setups: bool =
         loaded = load_job(path)
     except JobError as error:
         source = _unloaded(path)
-        found = _problems_in(source, embedded, unrestricted_setups) if source is not None else []
+        found = []
+        if source is not None:
+            found = _problems_in(source, embedded, unrestricted_setups, code)
         return CheckedJob(path, None, _in_order([*error.problems, *found]))
-    source = _Source(loaded.path, loaded.document)
-    return CheckedJob(
-        path, loaded, _in_order([*loaded.problems, *_problems_in(source, embedded, unrestricted_setups)])
-    )
+    source = JobSource(loaded.path, loaded.document)
+    found = _problems_in(source, embedded, unrestricted_setups, code)
+    return CheckedJob(path, loaded, _in_order([*loaded.problems, *found]))
 
 
-def require_job(path: Path, *, unrestricted_setups: bool = False) -> LoadedJob:
+def require_job(path: Path, *, unrestricted_setups: bool = False, code: Sequence[Path] = ()) -> LoadedJob:
     """Return the job, or raise `JobError` with every problem that keeps it from running."""
-    checked = check_job(path, unrestricted_setups=unrestricted_setups)
+    checked = check_job(path, unrestricted_setups=unrestricted_setups, code=code)
     if checked.loaded is None or checked.errors:
         raise JobError("\n".join(map(str, checked.errors)), checked.errors)
     return checked.loaded
 
 
-class _Source:
-    """What stands in a job file, whether or not it makes a job. What is of the wrong kind reads as absent."""
-
-    def __init__(self, path: Path, document: Document) -> None:
-        self.path = path
-        self.document = document
-        value = clean_value(document.value)
-        self.data: dict[str, Any] = value if isinstance(value, dict) else {}
-
-    def part(self, name: str) -> dict[str, Any]:
-        """Return the mapping of that name."""
-        found = self.data.get(name)
-        return found if isinstance(found, dict) else {}
-
-    def problem(self, path: FieldPath, text: str, message: str, column: int = 0) -> Problem:
-        """Return a problem of the field; `column` counts in its `text`, from 1."""
-        place = self.document.place(path)
-        line, at = place.inside(text, column) if column else (place.line, place.column)
-        return Problem(clean_line(message), clean_line(str(self.path)), line, at, show_path(path))
-
-
-def _items(value: object) -> list[tuple[int, dict[str, Any]]]:
-    """Return the mappings of a list, each with its index."""
-    listed = value if isinstance(value, list) else []
-    return [(index, item) for index, item in enumerate(listed) if isinstance(item, dict)]
-
-
-def _unloaded(path: Path) -> _Source | None:
+def _unloaded(path: Path) -> JobSource | None:
     """Return what can be read of a file that makes no job; None when it is no YAML text."""
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -104,31 +81,33 @@ def _unloaded(path: Path) -> _Source | None:
         document = read_yaml(path.read_text("utf-8-sig"), clean_line(str(path)))
     except (OSError, UnicodeDecodeError):
         return None
-    return _Source(path, document)
+    return JobSource(path, document)
 
 
 def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
 
 
-def _problems_in(source: _Source, embedded: bool, unrestricted_setups: bool) -> list[Problem]:
+def _problems_in(
+    source: JobSource, embedded: bool, unrestricted_setups: bool, code: Sequence[Path]
+) -> list[Problem]:
     return [
         *_query_problems(source, unrestricted_setups),
         *(_refused_by_embedded(source) if embedded else ()),
         *_evaluator_problems(source),
-        *_seed_problems(source),
+        *target_problems(source, code),
         *_language_problems(source),
         *_pattern_problems(source),
         *_name_problems(source),
     ][:MAX_PROBLEMS]
 
 
-def _language_problems(source: _Source) -> list[Problem]:
+def _language_problems(source: JobSource) -> list[Problem]:
     """Return a warning where a model plays a user whose language most guards do not know."""
     evaluator = source.part("evaluator")
     if evaluator.get("kind", "llm") != "llm" or evaluator.get("guards", "mark") in ("off", False):
         return []
-    texts = [item.get("task") for _, item in _items(source.data.get("tasks"))]
+    texts = [item.get("task") for _, item in items_of(source.data.get("tasks"))]
     if is_english("\n".join(text for text in texts if isinstance(text, str))):
         return []
     message = (
@@ -138,7 +117,7 @@ def _language_problems(source: _Source) -> list[Problem]:
     return [replace(source.problem(("tasks",), "", message), severity="warning")]
 
 
-def _query_problems(source: _Source, unrestricted_setups: bool) -> list[Problem]:
+def _query_problems(source: JobSource, unrestricted_setups: bool) -> list[Problem]:
     """Return what is wrong with expressions and Cypher."""
     compat = source.data.get("compat")
     readers: list[tuple[str, str, Callable[[str], object]]] = [
@@ -149,7 +128,7 @@ def _query_problems(source: _Source, unrestricted_setups: bool) -> list[Problem]
         readers.append(("setups", "cypher", cypher.check_setup))
     found = []
     for part, key, read in readers:
-        for index, item in _items(source.data.get(part)):
+        for index, item in items_of(source.data.get(part)):
             text = item.get(key)
             if not isinstance(text, str):
                 continue
@@ -165,11 +144,11 @@ def _query_problems(source: _Source, unrestricted_setups: bool) -> list[Problem]
     return found
 
 
-def _refused_by_embedded(source: _Source) -> list[Problem]:
+def _refused_by_embedded(source: JobSource) -> list[Problem]:
     """Return what Neo4j would answer and the embedded graph refuses, as warnings."""
     found = []
     for part in ("setups", "assertions"):
-        for index, item in _items(source.data.get(part)):
+        for index, item in items_of(source.data.get(part)):
             text = item.get("cypher")
             if not isinstance(text, str):
                 continue
@@ -186,48 +165,34 @@ def _refused_by_embedded(source: _Source) -> list[Problem]:
     return found
 
 
-def _evaluator_problems(source: _Source) -> list[Problem]:
+def _evaluator_problems(source: JobSource) -> list[Problem]:
     evaluator, found = source.part("evaluator"), []
     facts, lines = source.data.get("facts"), evaluator.get("lines")
     if evaluator.get("kind") == "scripted" and not lines:
         message = "a scripted evaluator needs lines to say"
         found.append(source.problem(("evaluator", "kind"), "", message))
-    for index, line in _items(lines):
+    for index, line in items_of(lines):
         fact = line.get("fact")
         if isinstance(fact, int) and isinstance(facts, list) and fact > len(facts):
             message = f"there is no fact {fact}; the job has {len(facts)}"
             found.append(source.problem(("evaluator", "lines", index, "fact"), "", message))
     if source.part("scorer").get("kind") == "rules":
-        for index, task in _items(source.data.get("tasks")):
+        for index, task in items_of(source.data.get("tasks")):
             if not task.get("rules"):
                 message = "the rules judge needs rules for every task"
                 found.append(source.problem(("tasks", index), "", message))
     return found
 
 
-def _seed_problems(source: _Source) -> list[Problem]:
-    """Return the texts for a knowledge service that the agent cannot have."""
-    protocol = agent_protocols.find(str(source.part("target").get("protocol", "rest")))
-    if protocol is None or "texts" in protocol.takes:
-        return []
-    where = "in `target.systemPrompt`, or " if "systemPrompt" in protocol.uses else ""
-    message = f"an agent that speaks {protocol.name} takes no texts; tell it {where}in a `conversation` seed"
-    return [
-        source.problem(("seeds", index, "text"), "", message)
-        for index, seed in _items(source.data.get("seeds"))
-        if "text" in seed
-    ]
-
-
-def _pattern_problems(source: _Source) -> list[Problem]:
+def _pattern_problems(source: JobSource) -> list[Problem]:
     patterns: list[tuple[FieldPath, object]] = [
         (("evaluator", "lines", index, "when"), line.get("when"))
-        for index, line in _items(source.part("evaluator").get("lines"))
+        for index, line in items_of(source.part("evaluator").get("lines"))
     ]
-    for number, task in _items(source.data.get("tasks")):
+    for number, task in items_of(source.data.get("tasks")):
         patterns += [
             (("tasks", number, "rules", index, "pattern"), rule.get("pattern"))
-            for index, rule in _items(task.get("rules"))
+            for index, rule in items_of(task.get("rules"))
         ]
     return [
         source.problem(path, pattern, problem)
@@ -236,7 +201,7 @@ def _pattern_problems(source: _Source) -> list[Problem]:
     ]
 
 
-def _name_problems(source: _Source) -> list[Problem]:
+def _name_problems(source: JobSource) -> list[Problem]:
     """Return what is wrong with the names of prompts, kinds and the agent's protocol."""
     found = []
     for part in ("evaluator", "scorer"):

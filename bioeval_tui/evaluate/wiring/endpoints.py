@@ -20,6 +20,8 @@ from bioeval_tui.settings import Provider, Secret, Settings, env_file_hint
 
 OPENAI_URL = "https://api.openai.com/v1"
 Role = Literal["evaluator", "judge"]
+_ENDINGS = ("_API_KEY", "_TOKEN")
+"""Of variables that hold keys: what stands before it names, with `_BASE_URL`, the host that the key is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,34 @@ def agent_key(
     return None
 
 
+def own_headers(
+    target: TargetConfig, url: str, settings: Settings, allowed: Collection[str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the headers that the job sends the agent, and which of their values are secrets.
+
+    Raises:
+        UsageError: a variable is not set, or was given for another host than that of `url`.
+    """
+    headers = dict(target.headers)
+    secrets = []
+    for header, named in target.headers_env.items():
+        word, _, variable = named.rpartition(" ")
+        secret = _named_key(variable, f"target.headersEnv.{header}", url, settings, allowed)
+        secrets.append(secret)
+        headers = {name: value for name, value in headers.items() if name.lower() != header.lower()}
+        headers[header] = f"{word} {secret}".strip()
+    return headers, tuple(secrets)
+
+
+def may_call(agent_url: str, url: str, allowed: Collection[str]) -> bool:
+    """Say whether an address that the agent at `agent_url` names itself may be called with its keys: on its own host,
+    or one that the user allowed."""
+    try:
+        return _origin(url) == _origin(agent_url) or _is_allowed(url, allowed)
+    except UsageError:
+        return False
+
+
 def is_openai(url: str, settings: Settings) -> bool:
     """Say whether a URL is on the user's OPENAI_BASE_URL, whose organisation and project go along."""
     return _origin(url) == _origin(_openai_url(settings))
@@ -146,7 +176,7 @@ def _named_key(name: str, field: str, url: str, settings: Settings, allowed: Col
     value = (os.environ.get(name) or "").strip()
     if not value:
         raise UsageError(f"{field} names {name}, which is not set{env_file_hint()}")
-    stem = name.removesuffix("_API_KEY")
+    stem = next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
     usual = {
         "OPENAI": OPENAI_URL,
         "BIOEVAL_AGENT": settings.agent_url,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui import agent_protocols, plugins
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate import python_code
 from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.assertions.checker import Checker, GradeMedal, holds_on_nothing
 from bioeval_tui.evaluate.conversation.control import Control
@@ -25,8 +26,10 @@ from bioeval_tui.evaluate.wiring.endpoints import (
     Role,
     agent_key,
     is_openai,
+    may_call,
     model_endpoint,
     model_host,
+    own_headers,
     require_agents_host,
 )
 from bioeval_tui.evaluate.wiring.plugged import PluggedAgent, PluggedEvaluator, PluggedJudge, told_as
@@ -61,7 +64,8 @@ class Makers:
         """How the agent is spoken to; None where a plug-in does."""
         self.agent_model = self.model if self.pays_agent else model or job.target.model
         """The model that answers as the agent, None where nobody named it: what a REST agent runs, it alone knows."""
-        self.agent_url = (spec.agent_url or job.target.url or settings.agent_url).rstrip("/")
+        url = spec.agent_url or job.target.url or settings.agent_url
+        self.agent_url = "" if self._protocol and self._protocol.is_function else url.rstrip("/")
         self.control: Control | None = None
         self._evaluator_chat: ChatModel | None = None
 
@@ -112,11 +116,17 @@ class Makers:
                     target.protocol, target=target, url=self.agent_url, model=self.model
                 )
             return PluggedAgent(made, target.protocol)
+        headers, secrets = self.agent_headers()
         terms = AgentTerms(
             target=target,
             url=self.agent_url,
             model=self.model,
+            named_model=self.agent_model,
             key=self.agent_key(),
+            headers=headers,
+            secrets=secrets,
+            may_call=lambda url: may_call(self.agent_url, url, self.spec.allow_hosts),
+            code=tuple(map(Path, self.spec.code)),
             knowledge_url=self.knowledge_url(),
             provider=settings.agent_api_type or "openai",
             account=self._protocol.is_model and is_openai(self.agent_url, settings),
@@ -131,13 +141,36 @@ class Makers:
             UsageError: the key was given for another host than the agent's, or its knowledge service's.
         """
         target, allowed = self.job.target, self.spec.allow_hosts
-        if self.spec.sample_agent or self._protocol is None:
+        if self.spec.sample_agent or self._protocol is None or self._protocol.is_function:
             return None
         given = self.spec.agent_url_is_given
         key = agent_key(target, self.agent_url, self.settings, allowed, url_is_given=given)
         if key is not None and "texts" in self._protocol.takes and self._hands_texts():
             require_agents_host(self.knowledge_url(), self.settings, (*allowed, self.agent_host()))
         return key
+
+    def agent_headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Return the job's own headers for the agent, and which of their values are secrets.
+
+        Raises:
+            UsageError: a variable is not set, or was given for another host than the agent's.
+        """
+        if self._protocol is None or self._protocol.is_function:
+            return {}, ()
+        return own_headers(self.job.target, self.agent_url, self.settings, self.spec.allow_hosts)
+
+    def load_functions(self) -> None:
+        """Import the Python functions that the job names, so that what is wrong with one is said before the run.
+
+        Raises:
+            UsageError: one cannot be loaded.
+        """
+        target, code = self.job.target, tuple(map(Path, self.spec.code))
+        if self._protocol is not None and self._protocol.is_function and target.function:
+            python_code.load(target.function, code, "message")
+        for tool in target.tools:
+            if tool.function:
+                python_code.load(tool.function, code, "arguments")
 
     def evaluator(self, condition: Condition, trial: int) -> Evaluator:
         """Return a new evaluator: a script, a person or a model."""
@@ -209,6 +242,8 @@ class Makers:
     def hosts(self) -> tuple[str, ...]:
         """Return every host that will receive transcripts, or texts that the job hands to the agent."""
         found = ["127.0.0.1" if self.spec.sample_agent else self.agent_host()]
+        if self._protocol is not None and self._protocol.is_function:
+            found = [f"wherever {self.agent_host()} sends them"]
         found += [*self._reader_host("evaluator", self.job.evaluator.kind), *self.judge_hosts()]
         if self._hands_texts() and not self.spec.sample_agent:
             found.append(host_of(self.knowledge_url()))
@@ -233,7 +268,9 @@ class Makers:
         return self.job.target.knowledge_url or self.settings.knowledge_url
 
     def agent_host(self) -> str:
-        """Return the agent's host as it is named to people."""
+        """Return the agent's host, or its function, as it is named to people."""
+        if self._protocol is not None and self._protocol.is_function:
+            return clean_line(self.job.target.function or "", 200)
         return host_of(self.agent_url, any_scheme=self._protocol is None)
 
     def _hands_texts(self) -> bool:

@@ -45,7 +45,8 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     Raises:
         JobError, UsageError: with everything that is wrong.
     """
-    loaded = require_job(Path(run.job_path), unrestricted_setups=spec.unrestricted_setups)
+    code = tuple(map(Path, spec.code))
+    loaded = require_job(Path(run.job_path), unrestricted_setups=spec.unrestricted_setups, code=code)
     job = with_mode(loaded.job, spec)
     makers = Makers(job, loaded.path.parent, spec, run.model, settings)
     order = spec.order or job.order
@@ -67,6 +68,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
             loaded.path,
             embedded=graphs.is_embedded(settings, spec),
             unrestricted_setups=spec.unrestricted_setups,
+            code=code,
         ).problems
         if problem.severity == "warning"
     )
@@ -90,6 +92,8 @@ def assemble(
     if job.evaluator.kind == "human" and not spec.plays:
         raise UsageError("evaluator.kind human needs somebody who types: run it on a terminal, not headless")
     makers.agent_key()  # refused now, not in the first conversation
+    makers.agent_headers()
+    makers.load_functions()
     evaluator, judge = makers.evaluator("withheld", 1), makers.judge()
     plan = replace(
         plan,

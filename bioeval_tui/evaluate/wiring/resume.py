@@ -40,6 +40,7 @@ def resume_spec(
     allow_hosts: tuple[str, ...] = (),
     job_file: Path | None = None,
     submissions: Sequence[Path] = (),
+    code: Sequence[Path] = (),
     force: bool = False,
     rerun: bool = False,
     max_calls: int | None = None,
@@ -74,6 +75,7 @@ def resume_spec(
         agent_url=agent_url or (None if imported else before.agent_url),
         agent_url_is_given=agent_url is not None,
         allow_hosts=allow_hosts,
+        code=tuple(str(folder.absolute()) for folder in code),
         submissions=tuple(str(folder.absolute()) for folder in submissions)
         or (() if imported else before.submissions),
         leaderboard=None if imported else before.leaderboard,

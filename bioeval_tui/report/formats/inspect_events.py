@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from bioeval_tui.evaluate.tool_calls import paired
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
 from bioeval_tui.report.loading import LoadedRun
 
@@ -82,16 +83,14 @@ def _message_events(
 
 
 def _calls(message: MessageState) -> Iterator[dict[str, Any]]:
-    """Return the agent's function calls, each with the output that followed it."""
-    outputs = [event["output"] for event in message.generation if "output" in event]
-    requests = [event["request"] for event in message.generation if isinstance(event.get("request"), dict)]
-    for place, request in enumerate(requests):
-        function = request.get("function")
-        name = function.get("name") if isinstance(function, dict) else function
+    """Return the agent's tool calls, each with its result."""
+    for request, told in paired(message.generation):
+        if request is None:
+            continue
         arguments = request.get("arguments")
-        result = outputs[place] if place < len(outputs) else ""
+        result = "" if told is None else told[0]
         yield {
-            "function": str(name or "unknown"),
+            "function": str(request["function"].get("name") or "unknown"),
             "arguments": arguments if isinstance(arguments, dict) else {},
             "result": result if isinstance(result, str) else str(result),
         }

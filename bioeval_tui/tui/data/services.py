@@ -144,6 +144,7 @@ class AppServices:
                 "allow_hosts",
                 "submissions",
                 "leaderboard",
+                "code",
                 "graph",
                 "unrestricted_setups",
                 "seed",

@@ -54,7 +54,7 @@ async def test_the_whole_conversation_goes_out_with_every_message(agent, server)
 async def test_tool_calls_are_generation_events(agent, server):
     server.will(srv.call_tool("createReminder", {"time": "20:15"}, text="Done."), srv.call_tool("look", {}))
     pieces, reply = await answer(agent)
-    event = {"request": {"function": {"name": "createReminder"}, "arguments": {"time": "20:15"}}}
+    event = {"request": {"function": {"name": "createReminder"}, "arguments": {"time": "20:15"}, "id": "c1"}}
     told = [{"systemPrompt": "Be kind."}, event]
     assert [piece.data for piece in pieces if isinstance(piece, Generation)] == told
     assert (list(reply.generation), reply.content) == (told, "Done.")

@@ -1,0 +1,135 @@
+"""HTTP to one agent, for one conversation: requests, their failures, and answers that stream as server-sent events.
+
+Nothing is tried twice here: the conversation decides that. Every failure is a `PeerError` that says what happened and
+what was received, without the keys that went out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.agents.answers import parse_object
+from bioeval_tui.evaluate.http.arrival import Arrivals
+from bioeval_tui.evaluate.http.client import Timeouts, make_client
+from bioeval_tui.evaluate.http.failures import connection_error, status_error
+from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.text import clean_line
+
+EVENT_STREAM = "text/event-stream"
+TAIL_S = 1.0
+"""How long the end of a stream is awaited after the answer, so that the connection can be used again."""
+
+
+class Connection:
+    """Connections of one conversation to the hosts of `urls`, opened when first needed.
+
+    `headers` go out with every request; `secrets` are kept out of what failures tell.
+    """
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        timeouts: Timeouts,
+        *,
+        headers: Mapping[str, str],
+        secrets: Sequence[str] = (),
+    ) -> None:
+        """Raises `UsageError` when a header's value has characters that a header cannot carry."""
+        for name, value in headers.items():
+            if not (value.isascii() and value.isprintable()):
+                raise UsageError(f"the value of the header {name} has characters that a header cannot carry")
+        self.arrivals = Arrivals()
+        self._urls = tuple(urls)
+        self._timeouts = timeouts
+        self._headers = dict(headers)
+        self._secrets = tuple(secret for secret in secrets if secret)
+        self._client: httpx2.AsyncClient | None = None
+
+    async def object(
+        self, method: str, url: str, body: Mapping[str, Any] | None = None, *, peer: Peer = "agent"
+    ) -> dict[str, Any]:
+        """Make one call and return the JSON object that comes back. Raises `PeerError`."""
+        async with self.asked(method, url, body, peer=peer) as response:
+            data = await response.aread()
+        return parse_object(peer, host_of_url(url), data, response.headers.get("Content-Type", ""))
+
+    @asynccontextmanager
+    async def asked(
+        self,
+        method: str,
+        url: str,
+        body: Mapping[str, Any] | None,
+        *,
+        accept: str = "application/json",
+        peer: Peer = "agent",
+    ) -> AsyncIterator[httpx2.Response]:
+        """Send a request; give its answer, unread. A status other than 2xx is raised, as whatever fails meanwhile."""
+        if self._client is None:
+            self._client = make_client(
+                self._urls,
+                self._timeouts,
+                headers=self._headers,
+                arrivals=self.arrivals,
+                secrets=self._secrets,
+            )
+        headers = {"Accept": accept, "Content-Type": "application/json"}
+        # As ASCII: half a character, which UTF-8 cannot hold, goes through as well.
+        data = None if body is None else json.dumps(body)
+        try:
+            async with self._client.stream(method, url, content=data, headers=headers) as response:
+                if not response.is_success:
+                    await response.aread()
+                    raise status_error(peer, host_of_url(url), response)
+                yield response
+        except PeerError as error:
+            error.peer = peer  # the client is the agent's; its knowledge service may be another
+            raise
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            raise connection_error(peer, host_of_url(url), error) from None
+
+    async def aclose(self) -> None:
+        """Close every connection. Closing twice is fine."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.aclose()
+
+
+def is_stream(response: httpx2.Response) -> bool:
+    """Say whether an answer comes as server-sent events."""
+    return bool(response.headers.get("Content-Type", "").lower().startswith(EVENT_STREAM))
+
+
+def stream_of(response: httpx2.Response) -> AsyncIterator[httpx2.ServerSentEvent]:
+    """Return the server-sent events of an answer."""
+    return aiter(httpx2.EventSource(response, max_event_size=None))
+
+
+async def drain(events: AsyncIterator[object]) -> None:
+    """Read on to the end of a stream. What comes after the answer is in no latency; an end is not missed."""
+    with contextlib.suppress(TimeoutError, PeerError):
+        async with asyncio.timeout(TAIL_S):
+            async for _ in events:
+                pass
+
+
+@functools.lru_cache(maxsize=256)
+def host_of_url(url: str) -> str:
+    """Return `host:port` of a URL: no user, password or path."""
+    try:
+        parts = urlsplit(url)
+        shown = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
+    except ValueError:
+        shown = ""
+    return clean_line(
+        shown or url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200
+    )

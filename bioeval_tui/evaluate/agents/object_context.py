@@ -1,0 +1,50 @@
+"""The state of an agent whose protocol has none: read at an address that the job gives (`target.objectContextUrl`)."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from bioeval_tui.evaluate.agents.connection import Connection
+from bioeval_tui.evaluate.agents.rest import read_state
+from bioeval_tui.evaluate.http.client import Timeouts
+
+SESSION = "{sessionId}"
+"""Stands where the id of the session is to be filled in."""
+
+
+class StateUrl:
+    """Reads the object context of one conversation. It is sent neither keys nor the job's headers."""
+
+    def __init__(self, url: str | None, timeouts: Timeouts) -> None:
+        self._url = url
+        self._timeouts = timeouts
+
+    @property
+    def names_session(self) -> bool:
+        """Whether the agent must know the session's id for its state to be found."""
+        return self._url is not None and SESSION in self._url
+
+    async def read(self, session: str) -> dict[str, Any] | None:
+        """Return the object context, None where there is none. Raises `PeerError`."""
+        if self._url is None:
+            return None
+        url = filled_in(self._url, quote(session, safe=""))
+        connection = Connection((url,), self._timeouts, headers={})
+        try:
+            return await read_state(connection, url)
+        finally:
+            await connection.aclose()
+
+
+def filled_in(value: Any, session: str) -> Any:
+    """Return a JSON-like value with the session's id wherever `{sessionId}` stands in a text."""
+    match value:
+        case str():
+            return value.replace(SESSION, session)
+        case dict():
+            return {key: filled_in(item, session) for key, item in value.items()}
+        case list() | tuple():
+            return [filled_in(item, session) for item in value]
+        case _:
+            return value

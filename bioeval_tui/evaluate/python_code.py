@@ -1,0 +1,163 @@
+"""Functions that a job names as `module:function`: from installed packages, or from folders that the user gave.
+
+A job may come from anybody, so it does not decide what is run: the standard library, the working folder and PYTHONPATH
+are not looked at, and the function must be written for this, which the name of its first parameter says.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import importlib.util
+import inspect
+import site
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.text import clean_line
+
+
+def locate(reference: str, folders: Sequence[Path]) -> ModuleSpec:
+    """Find the module of `module:function` without importing anything.
+
+    Raises:
+        UsageError: it is neither installed nor in one of the folders, or has no such function.
+    """
+    module, _, name = reference.partition(":")
+    top, *below = module.split(".")
+    spec = PathFinder.find_spec(top, [str(folder) for folder in folders]) or _installed(top)
+    path = top
+    for part in below:
+        if spec is None or spec.submodule_search_locations is None:
+            break
+        path = f"{path}.{part}"
+        spec = PathFinder.find_spec(path, list(spec.submodule_search_locations))
+    if spec is None or path != module:
+        given = " or ".join(clean_line(str(folder), 200) for folder in folders)
+        where = f"nor in {given}" if folders else "and no folder was given with --code DIR"
+        raise UsageError(f"there is no module {clean_line(module, 100)}: it is not installed, {where}")
+    if _lacks(spec, name.partition(".")[0]):
+        raise UsageError(f"{clean_line(spec.origin or module, 200)} has no function {clean_line(name, 100)}")
+    return spec
+
+
+def load(reference: str, folders: Sequence[Path], first_parameter: str) -> Callable[..., Any]:
+    """Import `module:function` and return the function.
+
+    Raises:
+        UsageError: it cannot be found or imported, or its first parameter has another name than `first_parameter`.
+    """
+    locate(reference, folders)
+    shown = clean_line(reference, 100)
+    module, _, name = reference.partition(":")
+    try:
+        found: Any = _imported(module, tuple(folders))
+        for part in name.split("."):
+            found = getattr(found, part)
+    except UsageError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever somebody's module does when it is imported
+        why = clean_line(f"{type(error).__name__}: {error}", 300)
+        raise UsageError(f"{shown} cannot be loaded: {why}") from error
+    if not callable(found):
+        raise UsageError(f"{shown} is no function")
+    if next(iter(_parameters(found)), "") != first_parameter:
+        raise UsageError(
+            f"{shown} was not written for this: its first parameter must be called `{first_parameter}`"
+        )
+    checked: Callable[..., Any] = found
+    return checked
+
+
+def takes(function: Callable[..., Any], parameter: str) -> bool:
+    """Say whether a function has a parameter of that name."""
+    return parameter in _parameters(function)
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _imported(module: str, folders: tuple[Path, ...]) -> Any:
+    """Import a module from where it was located: another of that name earlier on the path is not taken for it."""
+    top = module.partition(".")[0]
+    spec = PathFinder.find_spec(top, [str(folder) for folder in folders]) or _installed(top)
+    assert spec is not None
+    known = sys.modules.get(top)
+    if known is not None and spec.origin and getattr(known, "__file__", None) not in (spec.origin, None):
+        raise UsageError(
+            f"{clean_line(spec.origin, 200)} has the name of another module, {clean_line(str(known.__file__), 200)}; rename it"
+        )
+    for folder in folders:
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))  # behind all others: what these modules import beside them
+    if known is None:
+        made = importlib.util.module_from_spec(spec)
+        sys.modules[top] = made
+        try:
+            if spec.loader is not None:
+                spec.loader.exec_module(made)
+        except BaseException:
+            del sys.modules[top]
+            raise
+    return importlib.import_module(module)
+
+
+def _installed(top: str) -> ModuleSpec | None:
+    """Return the spec of an installed package's module; the standard library is none."""
+    if top in sys.stdlib_module_names:
+        return None
+    found = PathFinder.find_spec(top, list(_site_folders()))
+    if found is None and top in packages_distributions():  # installed in a way that only its finder knows
+        try:
+            found = importlib.util.find_spec(top)
+        except (ImportError, ValueError):
+            found = None
+    return found
+
+
+@functools.lru_cache(maxsize=1)
+def _site_folders() -> tuple[str, ...]:
+    """Return where packages are installed, and the folders of those that are installed as links."""
+    own = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()]
+    if site.ENABLE_USER_SITE:
+        own.append(site.getusersitepackages())
+    links = []
+    for folder in dict.fromkeys(own):
+        for file in sorted(Path(folder).glob("*.pth")):
+            try:
+                lines = file.read_text("utf-8").splitlines()
+            except (OSError, UnicodeDecodeError):
+                continue
+            links += [line for line in lines if line and Path(line).is_dir()]
+    return tuple(dict.fromkeys([*own, *links]))
+
+
+def _lacks(spec: ModuleSpec, name: str) -> bool:
+    """Say whether a module's source certainly binds no such name."""
+    if spec.origin is None or not spec.origin.endswith(".py"):
+        return False
+    try:
+        tree = ast.parse(Path(spec.origin).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return False  # importing says it better
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                bound.add(node.name)
+            case ast.Name(ctx=ast.Store()):
+                bound.add(node.id)
+            case ast.Import() | ast.ImportFrom():
+                bound |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return name not in bound and "*" not in bound and "__getattr__" not in bound

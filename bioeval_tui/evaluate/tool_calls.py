@@ -1,0 +1,112 @@
+"""The tool calls of an agent, whatever brought them: how a recording keeps them, and how they are read.
+
+A call is the event `{"request": {"function": {"name"}, "arguments": {}, "id"?}}`, as the published REST API has it; its
+result is `{"output", "id"?, "error"?}`. A result belongs to the call with its id; one without belongs to the oldest call
+of its message that has no result yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bioeval_tui.text import clean_line, clean_value
+
+MAX_VALUE = 100_000
+"""Longest text that is kept of arguments and results, in characters."""
+_RESULTS = ("output", "result", "response")
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """One call. `turn` is the user's message (from 1) that it answers, `message` the agent's; `told` says that a result came."""
+
+    turn: int
+    message: int
+    name: str
+    arguments: Any
+    told: bool = False
+    result: Any = None
+    failed: bool = False
+
+
+def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:
+    """Return a call as the recording keeps it; arguments that are no object stand under `arguments`."""
+    given = arguments if isinstance(arguments, Mapping) else {"arguments": arguments}
+    request: dict[str, Any] = {"function": {"name": clean_line(name, 200)}, "arguments": dict(given)}
+    if call_id:
+        request["id"] = clean_line(call_id, 200)
+    made: dict[str, Any] = clean_value({"request": request}, MAX_VALUE)
+    return made
+
+
+def result_event(output: Any, call_id: str = "", *, failed: bool = False) -> dict[str, Any]:
+    """Return a call's result as the recording keeps it."""
+    event: dict[str, Any] = {"output": output}
+    if call_id:
+        event["id"] = clean_line(call_id, 200)
+    if failed:
+        event["error"] = True
+    made: dict[str, Any] = clean_value(event, MAX_VALUE)
+    return made
+
+
+def request_of(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the request of an event that is a call, else None."""
+    request = event.get("request")
+    if isinstance(request, Mapping) and isinstance(request.get("function"), Mapping):
+        return request
+    return None
+
+
+def result_of(event: Mapping[str, Any]) -> tuple[Any, bool] | None:
+    """Return the result that an event tells, and whether the call failed; None when it tells none."""
+    found = next((event[key] for key in _RESULTS if key in event), None)
+    if found is None and not any(key in event for key in _RESULTS):
+        return None
+    return found, bool(event.get("error") or event.get("isError"))
+
+
+def paired(
+    events: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[Mapping[str, Any] | None, tuple[Any, bool] | None]]:
+    """Yield each call of one message with its result, and results to which no call belongs; in the order of the calls."""
+    found: list[list[Any]] = []
+    for event in events:
+        request, result = request_of(event), result_of(event)
+        if request is not None:
+            found.append([request, None])
+        if result is None:
+            continue
+        call_id = event.get("id")
+        waiting = [pair for pair in found if pair[0] is not None and pair[1] is None]
+        mine = [pair for pair in waiting if call_id is not None and pair[0].get("id") == call_id]
+        anonymous = [pair for pair in waiting if call_id is None or pair[0].get("id") is None]
+        chosen = next(iter(mine or anonymous), None)
+        if chosen is None:
+            found.append([None, result])
+        else:
+            chosen[1] = result
+    for request, result in found:
+        yield request, result
+
+
+def calls_of(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
+    """Return every call in a transcript as assertions see it (`role`, `events`), in order."""
+    calls: list[ToolCall] = []
+    turn = 0
+    for number, message in enumerate(transcript, start=1):
+        if message.get("role") == "user":
+            turn += 1
+            continue
+        for request, result in paired(message.get("events") or ()):
+            if request is None:
+                continue
+            call = ToolCall(
+                turn, number, str(request["function"].get("name", "")), request.get("arguments") or {}
+            )
+            if result is not None:
+                call.told, (call.result, call.failed) = True, result
+            calls.append(call)
+    return calls

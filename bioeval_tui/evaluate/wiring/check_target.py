@@ -1,0 +1,129 @@
+"""What is wrong with a job's `target`: the agent, its protocol, its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateSyntaxError
+
+from bioeval_tui import agent_protocols, plugins
+from bioeval_tui.agent_protocols import AgentProtocol
+from bioeval_tui.errors import Problem, UsageError
+from bioeval_tui.evaluate import python_code
+from bioeval_tui.evaluate.models.templates import Sandbox
+from bioeval_tui.evaluate.wiring.job_source import JobSource, items_of
+
+_RESERVED = ("model", "messages", "input", "stream")
+"""What of a request's body the program itself fills in."""
+
+
+def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
+    """Return what is wrong with the agent under test and what it is given."""
+    target = source.part("target")
+    protocol = agent_protocols.find(str(target.get("protocol", "rest")))
+    return [
+        *(_seed_problems(source, protocol) if protocol else ()),
+        *(_unused(source, target, protocol) if protocol else ()),
+        *_body_problems(source, target),
+        *_function_problems(source, target, protocol, code),
+        *_template_problems(source, target),
+        *_option_problems(source),
+    ]
+
+
+def _seed_problems(source: JobSource, protocol: AgentProtocol) -> list[Problem]:
+    """Return the texts for a knowledge service that the agent cannot have."""
+    if "texts" in protocol.takes:
+        return []
+    where = "in `target.systemPrompt`, or " if "systemPrompt" in protocol.uses else ""
+    message = f"an agent that speaks {protocol.name} takes no texts; tell it {where}in a `conversation` seed"
+    return [
+        source.problem(("seeds", index, "text"), "", message)
+        for index, seed in items_of(source.data.get("seeds"))
+        if "text" in seed
+    ]
+
+
+def _unused(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> list[Problem]:
+    """Return a warning for each key that an agent of this protocol does not know."""
+    some = {key for known in agent_protocols.PROTOCOLS for key in known.uses}
+    found = []
+    for key in target:
+        if key in some and key not in protocol.uses:
+            used = ", ".join(known.name for known in agent_protocols.PROTOCOLS if key in known.uses)
+            message = f"an agent that speaks {protocol.name} does not use this key; it is for {used}"
+            found.append(replace(source.problem(("target", key), "", message), severity="warning"))
+    return found
+
+
+def _body_problems(source: JobSource, target: dict[str, Any]) -> list[Problem]:
+    body = target.get("extraBody")
+    taken = (*_RESERVED, "tools") if target.get("tools") else _RESERVED
+    return [
+        source.problem(("target", "extraBody", key), "", "the program itself fills this in")
+        for key in (body if isinstance(body, dict) else ())
+        if key in taken
+    ]
+
+
+def _function_problems(
+    source: JobSource, target: dict[str, Any], protocol: AgentProtocol | None, code: Sequence[Path]
+) -> list[Problem]:
+    """Return the Python functions that are missing or cannot be found. Nothing is imported."""
+    found = []
+    named: list[tuple[tuple[str | int, ...], Any]] = [(("target", "function"), target.get("function"))]
+    if protocol is not None and protocol.is_function and not target.get("function"):
+        message = "an agent in Python needs the key `function`: its function, as module:function"
+        found.append(source.problem(("target", "protocol"), "", message))
+    named += [
+        (("target", "tools", index, "function"), tool.get("function"))
+        for index, tool in items_of(target.get("tools"))
+    ]
+    for path, reference in named:
+        if isinstance(reference, str) and ":" in reference:
+            try:
+                python_code.locate(reference, code)
+            except UsageError as error:
+                found.append(source.problem(path, "", str(error)))
+    return found
+
+
+def _template_problems(source: JobSource, target: dict[str, Any]) -> list[Problem]:
+    found = []
+    for index, tool in items_of(target.get("tools")):
+        template = tool.get("template")
+        try:
+            if isinstance(template, str):
+                Sandbox().parse(template)
+        except (TemplateSyntaxError, RecursionError) as error:
+            what = (
+                f"line {error.lineno}: {error.message}"
+                if isinstance(error, TemplateSyntaxError)
+                else "too deep"
+            )
+            message = f"no template: {what}"
+            found.append(source.problem(("target", "tools", index, "template"), "", message))
+    return found
+
+
+def _option_problems(source: JobSource) -> list[Problem]:
+    """Return the options that nobody would be told: of parts that are not a plug-in's."""
+    found = []
+    for part, key, usual, own in (
+        (
+            "target",
+            "protocol",
+            "rest",
+            [p.name for p in agent_protocols.PROTOCOLS if "options" not in p.uses],
+        ),
+        ("evaluator", "kind", "llm", plugins.BUILT_IN["evaluators"]),
+        ("scorer", "kind", "llm", plugins.BUILT_IN["judges"]),
+    ):
+        name = source.part(part).get(key, usual)
+        if source.part(part).get("options") and name in own:
+            message = f"options are for plug-ins; {part}.{key} {name} takes none"
+            found.append(source.problem((part, "options"), "", message))
+    return found

@@ -1,0 +1,38 @@
+"""A job file as it stands, whether or not it makes a job: what checks look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import Problem
+from bioeval_tui.text import clean_line, clean_value
+from bioeval_tui.yaml_positions import Document, show_path
+from bioeval_tui.yaml_positions import Path as FieldPath
+
+
+class JobSource:
+    """What stands in a job file, whether or not it makes a job. What is of the wrong kind reads as absent."""
+
+    def __init__(self, path: Path, document: Document) -> None:
+        self.path = path
+        self.document = document
+        value = clean_value(document.value)
+        self.data: dict[str, Any] = value if isinstance(value, dict) else {}
+
+    def part(self, name: str) -> dict[str, Any]:
+        """Return the mapping of that name."""
+        found = self.data.get(name)
+        return found if isinstance(found, dict) else {}
+
+    def problem(self, path: FieldPath, text: str, message: str, column: int = 0) -> Problem:
+        """Return a problem of the field; `column` counts in its `text`, from 1."""
+        place = self.document.place(path)
+        line, at = place.inside(text, column) if column else (place.line, place.column)
+        return Problem(clean_line(message), clean_line(str(self.path)), line, at, show_path(path))
+
+
+def items_of(value: object) -> list[tuple[int, dict[str, Any]]]:
+    """Return the mappings of a list, each with its index."""
+    listed = value if isinstance(value, list) else []
+    return [(index, item) for index, item in enumerate(listed) if isinstance(item, dict)]
