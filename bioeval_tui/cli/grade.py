@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import click
 from bioeval_tui.cli.task_options import BOARD, WHERE, need_file, options
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
+from bioeval_tui.grade.batch.intervals import add_intervals, uncertainties
 from bioeval_tui.grade.batch.run import run_batch
 from bioeval_tui.grade.batch.submissions import read_submissions
 from bioeval_tui.grade.console import (
@@ -56,6 +57,14 @@ _limits = options(
     ),
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_intervals = click.option(
+    "--intervals",
+    type=click.Choice(["declared", "all", "none"]),
+    default="declared",
+    show_default=True,
+    help="How sure each score is, by resampling test rows: for declared metrics and ProteinGym, for graders with code as "
+    "well (each is called 2,000 times, or for a minute), or not at all.",
+)
 _file = click.argument("file", type=click.Path(path_type=Path))
 _task = click.argument("task_id", metavar="TASK")
 
@@ -101,8 +110,9 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
 @_limits
 @click.option("--scheduler", metavar="URL", help="Grade on a Dask cluster, such as tcp://host:8786.")
 @click.option("--resume", is_flag=True, help="Go on with a batch that was cut short.")
+@_intervals
 @_json
-def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: Any) -> int:
+def grade(submissions: Path, output_dir: Path | None, as_json: bool, intervals: str, **options: Any) -> int:
     """Grade the submissions that a JSONL file lists, and write the reports.
 
     Exit 0: all graded and valid. 1: some are invalid. 2: wrong use. 3: some could not be graded.
@@ -124,13 +134,23 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: 
     else:
         backend = _pool(registry, options, options["workers"])
 
-    try:
-        with backend, batch_progress() as on_progress:
-            resume = options["resume"]
-            result = run_batch(submissions, output_dir, backend, resume=resume, on_progress=on_progress)
-    except KeyboardInterrupt:
-        _talk("interrupted; the reports so far are kept, go on with --resume")
-        return ExitCode.INTERRUPTED
+    with backend:
+        try:
+            with batch_progress() as on_progress:
+                resume = options["resume"]
+                result = run_batch(submissions, output_dir, backend, resume=resume, on_progress=on_progress)
+        except KeyboardInterrupt:
+            _talk("interrupted; the reports so far are kept, go on with --resume")
+            return ExitCode.INTERRUPTED
+        if not as_json:
+            batch_summary(result)
+        if intervals != "none":
+            try:
+                with long_work("intervals", result.valid) as advance:
+                    add_intervals(result, backend, call_code=intervals == "all", on_progress=advance)
+            except KeyboardInterrupt:
+                _talk("interrupted; the reports are complete but for the intervals of their scores")
+                return ExitCode.INTERRUPTED
     if as_json:
         paths = {"report": str(result.report_path), "individual_reports": str(result.individual_dir)}
         counts = {
@@ -140,8 +160,6 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: 
             "not_graded": list(result.not_graded),
         }
         print_json({**paths, **counts})
-    else:
-        batch_summary(result)
     if result.not_graded:
         return ExitCode.NOT_MEASURED
     return ExitCode.BELOW if result.invalid else ExitCode.OK
@@ -155,8 +173,9 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **options: 
 @WHERE
 @BOARD
 @_limits
+@_intervals
 @_json
-def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
+def grade_sample(file: Path, task_id: str, as_json: bool, intervals: str, **options: Any) -> int:
     """Grade one CSV or h5ad FILE for TASK and show its report.
 
     Exit 0: valid. 1: invalid. 2: wrong use. 3: could not be graded.
@@ -168,6 +187,9 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **options: Any) -> int
     ready_shipped(registry, [task_id])
     with _pool(registry, options) as pool:
         outcome = pool.grade(file, task_id)
+        if intervals != "none" and not isinstance(outcome, Invalid | NotGraded):
+            for _, found in uncertainties([outcome], pool, call_code=intervals == "all"):
+                outcome = replace(outcome, uncertainty=found)
 
     if isinstance(outcome, NotGraded):
         if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from bioeval_tui.cli.task_options import BOARD, WHERE, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Outcome, Registry, load_outcomes
+from bioeval_tui.grade.batch.intervals import uncertainties
 from bioeval_tui.grade.console import long_work, medal_table
 from bioeval_tui.grade.reports import Loaded
 from bioeval_tui.grade.runs import Runs
@@ -90,10 +92,19 @@ def _graded(runs: Runs, settings: Settings) -> Loaded:
     ready_shipped(registry, (item.task_id for item in runs.submissions))
     outcomes: dict[int, Outcome] = {}
     pairs = [(item.task_id, item.path) for item in runs.submissions]
-    with GraderPool(registry) as pool, long_work("grading", len(pairs)) as advance:
-        for number, outcome in pool.grade_many(pairs):
-            outcomes[number] = outcome
-            advance()
+    with GraderPool(registry) as pool:
+        with long_work("grading", len(pairs)) as advance:
+            for number, outcome in pool.grade_many(pairs):
+                outcomes[number] = outcome
+                advance()
+        valid = {
+            number: item for number, item in outcomes.items() if not isinstance(item, Invalid | NotGraded)
+        }
+        numbers = list(valid)
+        with long_work("intervals", len(numbers)) as advance:
+            for place, found in uncertainties(list(valid.values()), pool):
+                outcomes[numbers[place]] = replace(valid[numbers[place]], uncertainty=found)
+                advance()
     ordered = [outcomes[number] for number in sorted(outcomes)]
     return Loaded(
         tuple(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.grade import grade_csv, grade_submission, validate_submission
     from bioeval_tui.grade.grader import Grader
     from bioeval_tui.grade.humans import calculate_human_performance_metrics
+    from bioeval_tui.grade.intervals import score_uncertainty
     from bioeval_tui.grade.leaderboard import Leaderboard, Ranking, load_leaderboard, rank
     from bioeval_tui.grade.medals import medal_places
     from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.tasks.prepare import prepare_task
     from bioeval_tui.grade.tasks.registry import Registry, registry
     from bioeval_tui.grade.tasks.task import Task, TaskEntry
+    from bioeval_tui.grade.uncertainty import Uncertainty
 
 _WHERE = {
     "grade_jsonl": "batch.run",
     "grade_csv": "grade",
     "grade_submission": "grade",
+    "score_uncertainty": "intervals",
     "validate_submission": "grade",
     "Grader": "grader",
     "calculate_human_performance_metrics": "humans",
@@ -56,6 +59,7 @@ _WHERE = {
     "registry": "tasks.registry",
     "Task": "tasks.task",
     "TaskEntry": "tasks.task",
+    "Uncertainty": "uncertainty",
 }
 
 __all__ = [
@@ -72,6 +76,7 @@ __all__ = [
     "Task",
     "TaskEntry",
     "TaskReport",
+    "Uncertainty",
     "aggregate_reports",
     "calculate_human_performance_metrics",
     "extract_agent_from_submission_path",
@@ -85,6 +90,7 @@ __all__ = [
     "prepare_task",
     "rank",
     "registry",
+    "score_uncertainty",
     "validate_submission",
 ]
 

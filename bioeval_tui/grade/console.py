@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
     from bioeval_tui.grade.tasks.task import Task as GradingTask
     from bioeval_tui.grade.tasks.task import TaskEntry
+    from bioeval_tui.grade.uncertainty import Uncertainty
 
 MEDAL_STYLE = {"gold": "bold yellow", "silver": "bold bright_white", "bronze": "bold dark_orange3"}
 NOTHING = "·"
@@ -168,7 +169,8 @@ def medal_table(
     table.add_column("task", no_wrap=True, overflow="ellipsis", min_width=20)
     table.add_column("agent", no_wrap=True, overflow="ellipsis")
     table.add_column("medal", no_wrap=True)
-    for name in ("score", "percentile", "place"):
+    sure = any(_interval(report) != NOTHING for report in reports)
+    for name in ("score", *(("95 % interval",) if sure else ()), "percentile", "place"):
         table.add_column(name, justify="right", no_wrap=True)
     for name in ("> median", "> people"):
         table.add_column(name, no_wrap=True)
@@ -180,6 +182,7 @@ def medal_table(
             Text(_agent(report)),
             medal_word(report),
             _number(report.score),
+            *([_interval(report)] if sure else []),
             _number(report.leaderboard_percentile),
             report.place_words or NOTHING,
             _yes(report.above_median if report.valid_submission else None),
@@ -207,6 +210,11 @@ def medal_table(
         total = len(known) + len(reports) - valid + len(not_graded)
         zeros = f", {sum(known) / total:.1f} with {others} as 0" if others else ""
         console.print(f"average percentile {sum(known) / len(known):.1f} over {len(known):,} valid{zeros}")
+
+
+def _interval(report: TaskReport) -> str:
+    found = report.uncertainty
+    return NOTHING if found is None or found.low is None else found.interval_words
 
 
 def _agent(report: TaskReport) -> str:
@@ -238,6 +246,9 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
             )
         if report.needed_words:
             out.print(f"  {report.needed_words}")
+        if report.uncertainty is not None:
+            for line in sure_lines(report.uncertainty):
+                out.print(f"  {line}")
         above = "above" if report.above_median else "not above"
         out.print(f"  {above} the median ({_threshold(report.median_threshold)})")
         if report.beats_human is not None:
@@ -253,6 +264,17 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
         out.print(f"  graded with {extra.environment}")
     for warning in extra.warnings if extra else ():
         out.print(f"  warning: {clean_line(warning, 500)}")
+
+
+def sure_lines(found: Uncertainty) -> list[str]:
+    """Return how sure a score is, in lines: its interval, the chance of each medal and the places it may have."""
+    if found.low is None:
+        return [clean_line(found.interval_words, 400)]
+    places = f"; place {found.place_words}" if found.place_words else ""
+    return [
+        f"95 % interval {found.interval_words} ({found.rows or 0:,} test rows{places})",
+        f"on other test rows like these: {found.medal_words}",
+    ]
 
 
 def _threshold(value: float) -> str:

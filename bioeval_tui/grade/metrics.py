@@ -166,24 +166,65 @@ def _counts(y_true: Codes, y_pred: Codes) -> tuple[Floats, Floats, Floats]:
     right = np.bincount(y_true[y_true == y_pred], minlength=size).astype(np.float64)
     true = np.bincount(y_true, minlength=size).astype(np.float64)
     predicted = np.bincount(y_pred, minlength=size).astype(np.float64)
+    return right, true, predicted
+
+
+def _f1_per_class(right: Floats, true: Floats, predicted: Floats) -> tuple[Floats, Floats]:
     seen = (true + predicted) > 0
-    return right[seen], true[seen], predicted[seen]
-
-
-def _f1_per_class(y_true: Codes, y_pred: Codes) -> tuple[Floats, Floats]:
-    right, true, predicted = _counts(y_true, y_pred)
+    right, true, predicted = right[seen], true[seen], predicted[seen]
     return 2.0 * right / (true + predicted), true
+
+
+def _f1_macro(right: Floats, true: Floats, predicted: Floats) -> float:
+    return float(_f1_per_class(right, true, predicted)[0].mean())
+
+
+def _f1_weighted(right: Floats, true: Floats, predicted: Floats) -> float:
+    f1, weights = _f1_per_class(right, true, predicted)
+    return float(np.average(f1, weights=weights))
+
+
+def _balanced_accuracy(right: Floats, true: Floats, predicted: Floats) -> float:
+    return float((right[true > 0] / true[true > 0]).mean())
+
+
+def _matthews(right: Floats, true: Floats, predicted: Floats) -> float:
+    total = float(true.sum())
+    covariance = right.sum() * total - true @ predicted
+    spread = (total**2 - predicted @ predicted) * (total**2 - true @ true)
+    return float(covariance / np.sqrt(spread)) if spread > 0 else 0.0
+
+
+def _cohen_kappa(right: Floats, true: Floats, predicted: Floats) -> float:
+    total = float(true.sum())
+    expected = float(true @ predicted) / total**2
+    if expected == 1.0:
+        return float("nan")
+    return float((right.sum() / total - expected) / (1.0 - expected))
+
+
+_OF_COUNTS: dict[str, Callable[[Floats, Floats, Floats], float]] = {
+    "balanced_accuracy": _balanced_accuracy,
+    "f1_macro": _f1_macro,
+    "f1_weighted": _f1_weighted,
+    "matthews": _matthews,
+    "cohen_kappa": _cohen_kappa,
+}
+
+
+def counts_metric(name: str) -> Callable[[Floats, Floats, Floats], float] | None:
+    """Return a metric on labels as a function of counts for each class: right, true and predicted; None if it is none."""
+    return _OF_COUNTS.get(name)
 
 
 def f1_macro(y_true: Codes, y_pred: Codes) -> float:
     """Mean F1 of the classes that occur in truth or prediction."""
-    return float(_f1_per_class(y_true, y_pred)[0].mean())
+    return _f1_macro(*_counts(y_true, y_pred))
 
 
 def f1_weighted(y_true: Codes, y_pred: Codes) -> float:
     """F1 of each class, weighted by its share of the truth."""
-    f1, true = _f1_per_class(y_true, y_pred)
-    return float(np.average(f1, weights=true))
+    return _f1_weighted(*_counts(y_true, y_pred))
 
 
 def f1_micro(y_true: Codes, y_pred: Codes) -> float:
@@ -193,27 +234,17 @@ def f1_micro(y_true: Codes, y_pred: Codes) -> float:
 
 def balanced_accuracy(y_true: Codes, y_pred: Codes) -> float:
     """Mean recall of the classes in the truth."""
-    right, true, _ = _counts(y_true, y_pred)
-    return float((right[true > 0] / true[true > 0]).mean())
+    return _balanced_accuracy(*_counts(y_true, y_pred))
 
 
 def matthews(y_true: Codes, y_pred: Codes) -> float:
     """Matthews' correlation coefficient; 0 when it is undefined."""
-    right, true, predicted = _counts(y_true, y_pred)
-    total = float(len(y_true))
-    covariance = right.sum() * total - true @ predicted
-    spread = (total**2 - predicted @ predicted) * (total**2 - true @ true)
-    return float(covariance / np.sqrt(spread)) if spread > 0 else 0.0
+    return _matthews(*_counts(y_true, y_pred))
 
 
 def cohen_kappa(y_true: Codes, y_pred: Codes) -> float:
     """Cohen's kappa; NaN when both sides hold one and the same class."""
-    right, true, predicted = _counts(y_true, y_pred)
-    total = float(len(y_true))
-    expected = float(true @ predicted) / total**2
-    if expected == 1.0:
-        return float("nan")
-    return float((right.sum() / total - expected) / (1.0 - expected))
+    return _cohen_kappa(*_counts(y_true, y_pred))
 
 
 def concordance_index(y_true: Floats, y_pred: Floats, event: Floats) -> float:

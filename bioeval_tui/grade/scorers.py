@@ -17,6 +17,7 @@ from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade.files import alignment, quick_csv
 from bioeval_tui.grade.files.tables import read_answers, read_frame
 from bioeval_tui.grade.metric_spec import MetricSpec
+from bioeval_tui.grade.resampling import Draws, draws
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -60,6 +61,15 @@ class CodeScorer:
 
             refuse_links_in(path)
             return self._function(path, self._answers_path)
+        return self._function(*self.frames(path))
+
+    def frames(self, path: Path) -> tuple[pd.DataFrame, Any]:
+        """Return a CSV and the answers as the function gets them: its own to change.
+
+        Raises:
+            InvalidSubmissionError: the file is no CSV.
+            NotMeasuredError: the answers cannot be read.
+        """
         submission = read_frame(path)
         if self._answers is None:
             try:
@@ -67,8 +77,11 @@ class CodeScorer:
             except (InvalidSubmissionError, ValueError) as error:
                 raise NotMeasuredError(str(error)) from None
         is_table = hasattr(self._answers, "dtypes")
-        own = self._answers.copy(deep=True) if is_table else copy.deepcopy(self._answers)
-        return self._function(submission, own)
+        return submission, self._answers.copy(deep=True) if is_table else copy.deepcopy(self._answers)
+
+    def call(self, submission: pd.DataFrame, answers: Any) -> Any:
+        """Call the function on tables that are at hand."""
+        return self._function(submission, answers)
 
     def examine(self, path: Path) -> list[Problem]:
         """Say whether the file can be read at all; the code's own checks come with grading."""
@@ -130,12 +143,41 @@ class CsvScorer:
 
     def score(self, path: Path) -> Any:
         """Return the metric, averaged over the targets; InvalidSubmissionError carries all findings."""
-        data = path.read_bytes()
+        return self._metric(self.predictions(path))
+
+    def predictions(self, path: Path) -> list[Any]:
+        """Return the predictions for each target, shape (rows,), in the answers' order.
+
+        Raises:
+            InvalidSubmissionError: with all findings.
+        """
         if self._quick is not None:
-            columns = quick_csv.read(data, self._quick)
+            columns = quick_csv.read(path.read_bytes(), self._quick)
             if columns is not None:
-                return self._metric(columns)
-        return self.score_frame(read_frame(path))
+                return columns
+        predicted, problems = self._aligned(read_frame(path))
+        if problems:
+            raise alignment.invalid(problems)
+        return predicted
+
+    def pairs(self, path: Path) -> list[tuple[Any, Any]]:
+        """Return truth and prediction of each target; classes as codes, other truths as the metric prepares them.
+
+        Raises:
+            InvalidSubmissionError: as `predictions`.
+        """
+        found = [(true, guess) for (_, true), guess in zip(self.true, self.predictions(path), strict=True)]
+        return [alignment.label_codes(*pair) for pair in found] if self.spec.metric.kind == "label" else found
+
+    def draws(self, path: Path) -> Draws:
+        """Return the distribution of the score over resampled rows.
+
+        Raises:
+            CannotResampleError: there is none.
+            InvalidSubmissionError: as `predictions`.
+        """
+        event = self.event if self.spec.metric.kind == "survival" else None
+        return draws(self.spec.metric, self.pairs(path), event)
 
     def score_frame(self, frame: pd.DataFrame) -> Any:
         """Return the metric for a submission's DataFrame; see `score`."""

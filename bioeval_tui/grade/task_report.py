@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
+from bioeval_tui.grade.uncertainty import Uncertainty
+
 
 @dataclass(frozen=True, slots=True)
 class ReportExtra:
@@ -78,6 +80,7 @@ class TaskReport:
     beats_human: bool | None = None
     human_percentile: float | None = None
     extra: ReportExtra | None = field(default=None, compare=True)
+    uncertainty: Uncertainty | None = None
 
     @property
     def medal(self) -> str | None:
@@ -106,16 +109,18 @@ class TaskReport:
         return f"{self.extra.next_medal} begins at {steps / 100_000:.5f}".rstrip("0").rstrip(".")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the published keys in the published order, `created_at` as ISO text; then `extra` if any.
+        """Return the published keys in the published order, `created_at` as ISO text; then `extra` and `uncertainty` if any.
 
         A number that is not finite becomes None: JSON has no NaN.
         """
         values = {
-            item.name: _finite(getattr(self, item.name)) for item in fields(self) if item.name != "extra"
+            item.name: _finite(getattr(self, item.name)) for item in fields(self) if item.name not in _ADDED
         }
         values["created_at"] = self.created_at.isoformat()
         if self.extra is not None:
             values["extra"] = self.extra.to_dict()
+        if self.uncertainty is not None:
+            values["uncertainty"] = self.uncertainty.to_dict()
         return values
 
     @classmethod
@@ -138,12 +143,15 @@ class TaskReport:
         if extra is not None and not isinstance(extra, dict):
             raise ValueError("`extra` must be an object")
         found = ReportExtra.from_dict(extra) if extra is not None else None
+        sure = values.get("uncertainty")
+        if sure is not None and not isinstance(sure, dict):
+            raise ValueError("`uncertainty` must be an object")
         typed = {name: kind(name, values.get(name)) for name, kind in _KINDS.items()}
         score = typed["score"]
         if score is not None and not math.isfinite(score):
             typed |= {"score": None, "valid_submission": False, "leaderboard_percentile": None}
             found = replace(found or ReportExtra(), error=f"the score is not a finite number ({score})")
-        return cls(**typed, extra=found)
+        return cls(**typed, extra=found, uncertainty=Uncertainty.from_dict(sure) if sure else None)
 
 
 def _finite(value: Any) -> Any:
@@ -230,6 +238,7 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "beats_human": _yes_or_none,
     "human_percentile": _number_or_none,
 }
+_ADDED = {"extra", "uncertainty"}
 _OPTIONAL = {"leaderboard_percentile", "leaderboard_size", "beats_human", "human_percentile"}
 
 

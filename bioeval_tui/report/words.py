@@ -205,6 +205,16 @@ def standing(report: TaskReport) -> str:
     return "; ".join(parts) or "no score"
 
 
+def sure_words(report: TaskReport) -> str:
+    """Return how sure a score is: its interval, the chances of medals and the places it may have; empty if unknown."""
+    found = report.uncertainty
+    if found is None:
+        return ""
+    if found.low is None:
+        return found.interval_words
+    return f"95 % interval {found.interval_words}; {found.medal_words}; place {found.place_words}"
+
+
 def next_words(report: TaskReport) -> str:
     """Return what is missing: why a submission is invalid, or where the next medal begins."""
     return (report.extra.error if report.extra else None) or report.needed_words

@@ -12,6 +12,7 @@ from bioeval_tui.report.compared import RunComparison, RunSummary
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 
 if TYPE_CHECKING:  # the first paint waits for no event model
+    from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
@@ -59,6 +60,10 @@ class Services(Protocol):
 
         None says that all that there is was given, and that more may come.
         """
+        ...
+
+    def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
+        """Give how sure the score of each valid row is, where that is not known yet and can be told, one by one."""
         ...
 
     # Jobs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from bioeval_tui.evaluate.engine.run_view import Intent, RunView
 from bioeval_tui.evaluate.engine.spec import RunRequest
+from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.state import RunState
@@ -271,6 +272,14 @@ class FakeServices:
         return [found.get(row.file, {}) for row in rows]
 
     looked: Sequence[str] = ()
+    sure: Mapping[str, Uncertainty] = {}
+    """How sure the score of each task's rows is."""
+
+    async def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
+        """Give what was given, by task."""
+        for row in rows:
+            if row.task_id in self.sure:
+                yield row, self.sure[row.task_id]
 
     async def medals(self) -> AsyncIterator[MedalRow]:
         """Yield the rows that were given."""

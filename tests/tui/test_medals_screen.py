@@ -15,6 +15,7 @@ from medal_rows import board, graded, sample_rows
 from textual.pilot import Pilot
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import Examined, MedalRow
 from bioeval_tui.tui.medals.medal_card_widget import MedalCard
@@ -225,6 +226,29 @@ async def test_d_says_everything_that_is_wrong_with_an_invalid_file() -> None:
         await pilot.press("V")
         await until(pilot, lambda: "column y has NaN in row 3 [/x]" in screen_text(app))
     assert asked == [("metabolic/diabetes-progression", "biomni/metabolic/diabetes-progression.csv")] * 2
+
+
+async def test_the_intervals_of_scores_follow_in_the_background() -> None:
+    row = sample_rows()[0]
+    services = FakeServices(rows=[row])
+    services.sure = {
+        row.task_id: Uncertainty(
+            low=0.91234,
+            high=0.95,
+            gold=0.7,
+            silver=0.272,
+            bronze=0.001,
+            place_best=1,
+            place_worst=14,
+            rows=171,
+        )
+    }
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        await until(pilot, lambda: "0.9123 to 0.9500" in screen_text(app))
+        text = screen_text(app)
+        assert "place 1 to 14" in text
+        assert "gold 70 %, silver 27 %, bronze < 1 %" in text
+        assert "● gold" in text, "the row itself stays"
 
 
 async def test_an_empty_table_says_what_to_do() -> None:

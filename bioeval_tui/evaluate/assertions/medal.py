@@ -22,6 +22,8 @@ from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.outcomes import Outcome
+    from bioeval_tui.grade.task_report import TaskReport
+    from bioeval_tui.grade.uncertainty import Uncertainty
 
 
 MEDAL_ORDER = ("bronze", "silver", "gold")
@@ -55,6 +57,12 @@ class Grading:
             with contextlib.suppress(BioevalError):  # grading says it of each submission
                 self._ready_pool(task_id)
         yield from self._pool_of(self.registry()).grade_many(submissions)
+
+    def uncertainties(self, reports: Sequence[TaskReport]) -> Iterator[tuple[int, Uncertainty]]:
+        """Yield the position of each valid report with how sure its score is; graders with code are not called."""
+        from bioeval_tui.grade.batch.intervals import uncertainties
+
+        return uncertainties(reports, self._pool_of(self.registry()))
 
     def lacks_data(self, task_id: str) -> bool:
         """Say whether the task is known and its data is not there, so that preparing it may help."""

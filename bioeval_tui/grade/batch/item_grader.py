@@ -17,11 +17,15 @@ from bioeval_tui.errors import InputError
 from bioeval_tui.grade.batch.wire import WORKER_PYTHON
 from bioeval_tui.grade.biomlbench.standins import install
 from bioeval_tui.grade.grade import TaskGrading, explained, failure
+from bioeval_tui.grade.intervals import uncertainty_of
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, problem_to_dict
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.grade.tasks.task_code import MissingPackageError
+from bioeval_tui.grade.uncertainty import Uncertainty
 
 _KEPT_TASKS = 32
+INTERVALS = ("interval", "interval-code")
+"""Kinds of items that ask how sure a score is; the second may call a grader with code."""
 
 
 class ItemGrader:
@@ -62,6 +66,8 @@ class ItemGrader:
         """Return what is written for one item: its outcome, with what else its kind asks for."""
         if kind == "check":
             return {"check": self._check(task_id)}
+        if kind in INTERVALS:
+            return {"uncertainty": self._uncertainty(task_id, absolute, kind).to_dict()}
         if kind == "diagnose":
             return outcome_to_dict(self._diagnose(task_id, path, absolute, agent))
         answer = outcome_to_dict(self.grade(task_id, path, absolute, agent))
@@ -70,6 +76,14 @@ class ItemGrader:
                 findings = self._task(task_id).examine(Path(absolute))
                 answer = {"findings": [problem_to_dict(item) for item in findings], **answer}
         return answer
+
+    def _uncertainty(self, task_id: str, absolute: str | None, kind: str) -> Uncertainty:
+        try:
+            if absolute is None:
+                return Uncertainty(why_not="nothing was handed in")
+            return uncertainty_of(self._task(task_id), Path(absolute), call_code=kind == "interval-code")
+        except BaseException as error:  # as in `grade`
+            return Uncertainty(why_not=failure(error, task_id))
 
     def _diagnose(self, task_id: str, path: str | None, absolute: str | None, agent: str | None) -> Outcome:
         reason = "the doctor found nothing wrong with the file"

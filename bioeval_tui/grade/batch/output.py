@@ -38,6 +38,7 @@ class BatchResult:
     """How a batch went. `totals` are the published keys without the reports.
 
     `average_with_zeros` is the average percentile with 0 for each submission that is invalid or was not graded.
+    `names` are the files of the reports in `individual_dir`, in the report's order.
     """
 
     report_path: Path
@@ -47,6 +48,7 @@ class BatchResult:
     invalid: int
     not_graded: tuple[dict[str, Any], ...]
     average_with_zeros: float | None = None
+    names: tuple[str, ...] = ()
 
 
 class BatchOutput:
@@ -173,8 +175,9 @@ class BatchOutput:
         except OSError as error:
             partial.unlink(missing_ok=True)
             raise self._full(storage_error(self.report_path, error)) from None
+        names = tuple(name for name, place in zip(self._names, self._places, strict=True) if place >= 0)
         return BatchResult(
-            self.report_path, self.individual_dir, summary, self._totals.valid, invalid, failed, zeros
+            self.report_path, self.individual_dir, summary, self._totals.valid, invalid, failed, zeros, names
         )
 
     def _full(self, error: StorageError) -> StorageError:

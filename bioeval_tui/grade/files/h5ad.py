@@ -17,10 +17,12 @@ from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade.files import alignment
 from bioeval_tui.grade.files.h5ad_reading import Element, read_element, read_submission
 from bioeval_tui.grade.metric_spec import MetricSpec
+from bioeval_tui.grade.resampling import CannotResampleError, Draws, draws, of_row_losses
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
 SUMMED = frozenset({"mean_absolute_error", "mse", "rmse"})
 """Metrics that are a sum over elements: taken in blocks, without a dense copy of a sparse matrix."""
@@ -70,13 +72,56 @@ class H5adScorer:
         except InvalidSubmissionError as error:
             return list(error.problems) or [Problem(str(error))]
 
+    def draws(self, path: Path) -> Draws:
+        """Return the distribution of the score over resampled cells.
+
+        Raises:
+            CannotResampleError: there is none.
+            InvalidSubmissionError: the file is not valid.
+        """
+        metric = self.spec.metric
+        values, problems = self._aligned(path)
+        if problems:
+            raise InvalidSubmissionError("the file is not valid", tuple(problems))
+        if self.kind == "obs":
+            return draws(metric, [self.pair(values)])
+        if metric.name not in SUMMED:
+            raise CannotResampleError(
+                f"{metric.title or metric.name} over all elements: those of one cell belong together"
+            )
+        return of_row_losses(metric.name, [self.cell_losses(values)])
+
+    def pair(self, values: Any) -> tuple[Any, Any]:
+        """Return truth and aligned prediction of an element of `obs`, shape (cells,); classes as codes."""
+        if self.spec.metric.kind != "label":
+            return np.asarray(self.true.values, np.float64), np.asarray(values, np.float64)
+        codes, _ = alignment.labels(self.true.values, self.key)
+        assert codes is not None
+        return alignment.label_codes(codes.to_numpy(), values)
+
+    def cell_losses(self, values: Any) -> NDArray[np.float64]:
+        """Return each cell's mean absolute or squared error over its elements, shape (cells,)."""
+        from scipy import sparse
+
+        true, absolute = self.true.values, self.spec.metric.name == "mean_absolute_error"
+        rows, columns = true.shape
+        if sparse.issparse(true) and sparse.issparse(values):
+            difference = true - values
+            squares = abs(difference) if absolute else difference.multiply(difference)
+            means: NDArray[np.float64] = np.asarray(squares.mean(axis=1), np.float64).reshape(-1)
+            return means
+        step = max(1, _BLOCK // max(columns, 1))
+        parts = []
+        for start in range(0, rows, step):
+            block = _difference(true, values, start, start + step).reshape(-1, columns)
+            parts.append((np.abs(block) if absolute else block * block).mean(axis=1))
+        return np.concatenate(parts)
+
     def _metric(self, values: Any) -> Any:
         metric = self.spec.metric
         true = self.true.values
         if metric.kind == "label":
-            codes, _ = alignment.labels(true, self.key)
-            assert codes is not None
-            return metric.function(*alignment.label_codes(codes.to_numpy(), values))
+            return metric.function(*self.pair(values))
         if metric.name in SUMMED:
             return _summed_error(true, values, metric.name)
         return metric.function(_flat(true), _flat(values))

@@ -90,6 +90,7 @@ def environment() -> Environment:
         "medal_word": words.medal_word,
         "next_words": words.next_words,
         "standing": words.standing,
+        "sure_words": words.sure_words,
         "medal_scale": charts.medal_scale,
         "latency_chart": charts.latency_chart,
         "composite_bar": _composite_bar,

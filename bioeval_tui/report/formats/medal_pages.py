@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from bioeval_tui import __version__
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.report.formats.html import environment, policy
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.tables import cell
@@ -20,7 +21,7 @@ from bioeval_tui.report.words import DASH, medal_word, next_words
 COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",
     "above_median", "beats_human", "next_medal", "score_needed", "valid", "error", "submission_path", "created_at",
-    "review", "outcome",
+    "review", "outcome", "low", "high", "p_gold", "p_silver", "p_bronze", "place_best", "place_worst",
 )  # fmt: skip
 NOT_GRADED = "? Not graded"
 MOST_CARDS = 500
@@ -115,6 +116,10 @@ def medals_markdown(
             escape(_agent(report) or DASH),
             medal_word(report),
             DASH if report.score is None else f"{report.score + 0.0:g}",
+            DASH
+            if report.uncertainty is None or report.uncertainty.low is None
+            else report.uncertainty.interval_words,
+            DASH if report.uncertainty is None else report.uncertainty.medal_words or DASH,
             DASH if report.leaderboard_percentile is None else f"{report.leaderboard_percentile:.1f}",
             _yes(report.above_median if report.valid_submission else None),
             _yes(report.beats_human),
@@ -126,8 +131,19 @@ def medals_markdown(
     more = [""] if any(reviews) else []
     for item in not_graded:
         start = [escape(item.task_id), escape(item.agent or DASH), NOT_GRADED]
-        rows.append([*start, *[DASH] * 4, escape(item.reason), *more])
-    head = ["task", "agent", "medal", "score", "percentile", "above median", "beats human", ""]
+        rows.append([*start, *[DASH] * 6, escape(item.reason), *more])
+    head = [
+        "task",
+        "agent",
+        "medal",
+        "score",
+        "95 % interval",
+        "chance of a medal",
+        "percentile",
+        "above median",
+        "beats human",
+        "",
+    ]
     head += ["reviewed"] if any(reviews) else []
     words = tally(reports, len(not_graded)).words
     return "\n".join(["# Medals", "", f"{words}.", "", *table(head, rows), ""])
@@ -152,7 +168,7 @@ def medals_csv(
             report.leaderboard_size, report.above_median, report.beats_human, extra.next_medal if extra else None,
             _number(extra.score_needed if extra else None), report.valid_submission,
             extra.error if extra else None, report.submission_path, report.created_at.isoformat(),
-            said, "graded" if report.valid_submission else "invalid",
+            said, "graded" if report.valid_submission else "invalid", *_sure(report.uncertainty),
         ]  # fmt: skip
         writer.writerow([cell(value) for value in values])
     for item in not_graded:
@@ -190,6 +206,12 @@ def medals_dicts(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded] 
         for item in not_graded
     ]
     return [*(report.to_dict() for report in reports), *failed]
+
+
+def _sure(found: Uncertainty | None) -> list[object]:
+    found = found or Uncertainty()
+    ends = [_number(found.low), _number(found.high)]
+    return [*ends, found.gold, found.silver, found.bronze, found.place_best, found.place_worst]
 
 
 def _agent(report: TaskReport) -> str | None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from bioeval_tui.tui.items import MedalRow
 if TYPE_CHECKING:
     from bioeval_tui.grade.outcomes import Outcome
     from bioeval_tui.grade.reports import Loaded
+    from bioeval_tui.grade.uncertainty import Uncertainty
 
 WATCH_S = 1.0
 Written = tuple[tuple[str, int, int], ...]
@@ -54,6 +56,30 @@ async def grade_rows(
             number, outcome = found
             task_id, path = submissions[number]
             yield await asyncio.to_thread(_outcome_row, grading, task_id, path, outcome)
+    except (asyncio.CancelledError, GeneratorExit):
+        grading.close()
+        raise
+
+
+async def row_intervals(
+    grading: Grading, rows: Sequence[MedalRow]
+) -> AsyncGenerator[tuple[MedalRow, Uncertainty]]:
+    """Yield how sure the score of each valid row is whose report does not say so and whose file is at hand.
+
+    Raises:
+        NotMeasuredError: no grading worker can be started.
+    """
+    waiting = [row for row in rows if row.report is not None and row.report.uncertainty is None]
+    waiting = await asyncio.to_thread(
+        lambda: [row for row in waiting if row.path is not None and row.path.is_file()]
+    )
+    reports = [
+        replace(row.report, submission_path=str(row.path)) for row in waiting if row.report is not None
+    ]
+    found = grading.uncertainties(reports) if reports else iter(())
+    try:
+        while (one := await asyncio.to_thread(next, found, None)) is not None:
+            yield waiting[one[0]], one[1]
     except (asyncio.CancelledError, GeneratorExit):
         grading.close()
         raise

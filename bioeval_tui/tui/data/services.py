@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.run_view import RunView
     from bioeval_tui.evaluate.engine.spec import EngineSpec, RunRequest
     from bioeval_tui.grade.runs import Runs
+    from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
     from bioeval_tui.report.compared import RunComparison, RunSummary
     from bioeval_tui.settings import Settings
@@ -267,6 +268,12 @@ class AppServices:
 
         submissions = self._submissions or ([] if self._reports else sample_list())
         return all_rows(self._grading, submissions, self._reports)
+
+    def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
+        """Resample the test rows of graded submissions, one after another."""
+        from bioeval_tui.tui.data.grading import row_intervals
+
+        return row_intervals(self._grading, rows)
 
     # Reviews
 

@@ -56,6 +56,7 @@ def _standing_lines(report: TaskReport) -> list[Line]:
         [Cell(position(report), "strong")],
         [Cell(f"score {number(report.score)}"), Cell(f"  {better}", "quiet")],
     ]
+    lines += _sure_lines(report)
     if report.leaderboard_percentile is not None:
         lines.append([Cell(f"percentile {report.leaderboard_percentile:.1f}")])
     if report.beats_human is not None:
@@ -63,6 +64,22 @@ def _standing_lines(report: TaskReport) -> list[Line]:
         share = "" if report.human_percentile is None else f", human percentile {report.human_percentile:.1f}"
         lines.append([Cell(words + share)])
     return [*lines, []]
+
+
+def _sure_lines(report: TaskReport) -> list[Line]:
+    found = report.uncertainty
+    if found is None:
+        return []
+    if found.low is None:
+        return [[Cell(found.interval_words, "quiet")]]
+    rows = f"{found.rows or 0:,} test rows"
+    places = f"place {found.place_words}, {rows}" if found.place_words else rows
+    return [
+        [Cell(f"95 % interval {found.interval_words}")],
+        [Cell(f"  {places}", "quiet")],
+        [Cell("  on other rows like these: ", "quiet")],
+        [Cell(f"  {found.medal_words}")],
+    ]
 
 
 def _scale_lines(scale: medal_scale_view.Scale, width: int) -> list[Line]:

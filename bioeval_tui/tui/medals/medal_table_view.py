@@ -6,7 +6,7 @@ an order by name that is kept as rows come in. So 100,000 rows are sorted or fil
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -96,6 +96,13 @@ class MedalTable:
         self.entries.append(entry)
         self._names.append(f"{row.task_id} {row.agent}".lower())
         self._tally.add(entry)
+
+    def put(self, rows: Mapping[int, MedalRow]) -> None:
+        """Put other rows in the places of these, which are known by their identity; call `arrange` then."""
+        before, self.entries, self._tally, self._keys = self.entries, [], Tally(), {}
+        self._names, self._by_name, self._words = [], [], []
+        for entry in before:
+            self.add(rows.get(id(entry.row), entry.row))
 
     def arrange(self) -> None:
         """Filter and sort. All words of the filter must be found; equal ones stand in the order of their names."""
@@ -203,6 +210,12 @@ def _next_medal(entry: Entry) -> float:
     return abs(report.extra.score_needed - report.score)
 
 
+def _width(entry: Entry) -> float:
+    """Narrow intervals first."""
+    found = entry.row.report.uncertainty if entry.row.report else None
+    return inf if found is None or found.low is None or found.high is None else found.high - found.low
+
+
 _TEXTS: dict[str, Callable[[Entry], str]] = {
     "agent": lambda entry: entry.row.agent,
     "domain": lambda entry: entry.domain,
@@ -211,6 +224,7 @@ _TEXTS: dict[str, Callable[[Entry], str]] = {
 _KEYS: dict[str, Callable[[Entry], float]] = {
     "medal": _medal,
     "score": _score,
+    "95 % interval": _width,
     "pctl": _percentile,
     "> median": _above_median,
     "> human": _beats_human,

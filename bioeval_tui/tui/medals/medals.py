@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
@@ -46,6 +47,7 @@ from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
 if TYPE_CHECKING:
+    from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.tui.medals.medal_groups_view import Group
 
@@ -56,6 +58,8 @@ SLICE_S = 0.008
 """How long rows are taken in before the screen gets its turn."""
 
 
+INTERVALS_S = 0.5
+"""How often what is known of intervals is drawn while more are computed."""
 MOST_REVIEWED = 1000
 """So many rows go into one queue of reviews."""
 NEEDS_ROWS = frozenset({"filter", "export", "copy"})
@@ -203,6 +207,7 @@ class MedalsScreen(BaseScreen):
         self.redraw()
         self.refresh_bindings()
         self._read_marks()
+        self._read_intervals()
 
     def _redraw_soon(self) -> None:
         """Redraw the first row at once, later ones at most once a frame, and more seldom as the table grows."""
@@ -556,15 +561,44 @@ class MedalsScreen(BaseScreen):
 
     def _prepared(self, graded: dict[int, MedalRow] | None) -> None:
         """Put the rows that were graded now in the places of those that were not."""
-        if not graded:
-            return
-        before, self.table = self.table, MedalTable()
-        self.table.sorting, self.table.filter = before.sorting, before.filter
-        for entry in before.entries:
-            self.table.add(graded.get(id(entry.row), entry.row))
-        self.looked_at = None
+        if graded:
+            self._put(graded)
+            self._read_intervals()
+
+    def _put(self, rows: dict[int, MedalRow]) -> None:
+        """Put rows in the places of others, known by their identity; the cursor and the reviews stay with them."""
+        at = self.looked_at
+        self.table.put(rows)
+        if at is not None:
+            row = rows.get(id(at.row), at.row)
+            self.looked_at = next((entry for entry in self.table.entries if entry.row is row), None)
+        self.marks |= {id(row): self.marks[old] for old, row in rows.items() if old in self.marks}
         self.redraw()
         self.refresh_bindings()
+
+    def _read_intervals(self) -> None:
+        """Have the scores resampled, in the background."""
+        self.run_worker(self._take_intervals(), group="intervals", exclusive=True, exit_on_error=False)
+
+    async def _take_intervals(self) -> None:
+        rows = [entry.row for entry in self.table.entries]
+        if not rows:
+            return
+        waiting: dict[int, MedalRow] = {}
+        began = monotonic()
+        found = self.bioeval.services.intervals(rows)
+        try:
+            async with aclosing(cast("AsyncGenerator[tuple[MedalRow, Uncertainty]]", found)) as intervals:
+                async for row, sure in intervals:
+                    assert row.report is not None
+                    waiting[id(row)] = replace(row, report=replace(row.report, uncertainty=sure))
+                    if monotonic() - began > INTERVALS_S:
+                        self._put(waiting)
+                        waiting, began = {}, monotonic()
+        except (BioevalError, OSError) as error:
+            self.tell(f"The intervals of the scores could not be computed: {error}", bad=True)
+        if waiting:
+            self._put(waiting)
 
     async def action_back(self) -> None:
         """Clear the filter, then go from agents to submissions, then back."""

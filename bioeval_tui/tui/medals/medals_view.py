@@ -9,6 +9,7 @@ from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.listing_view import Column
 
 if TYPE_CHECKING:
+    from bioeval_tui.grade.task_report import TaskReport
     from bioeval_tui.record.events import Mark
     from bioeval_tui.tui.items import MedalRow
 
@@ -29,12 +30,13 @@ COLUMNS: tuple[Column, ...] = (
     Column("agent", 10),
     Column("medal", 12),
     Column("score", 10, True),
+    Column("95 % interval", 16, True, 5),
     Column("pctl", 5, True, 1),
     Column("> median", 9, True, 3),
     Column("> human", 8, True, 4),
     Column("next medal", 17, False, 2),
-    Column("domain", 16, False, 5),
-    Column("file", 24, False, 6),
+    Column("domain", 16, False, 6),
+    Column("file", 24, False, 7),
 )
 HIDDEN_AT_FIRST = frozenset({"domain", "file"})
 """Columns that are shown only when they are asked for."""
@@ -97,6 +99,7 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
         "score": Cell(
             column_number(report.score if report and fine else None), "strong" if fine else "quiet"
         ),
+        "95 % interval": _interval(report if fine else None),
         "pctl": Cell("–" if percentile is None else f"{percentile:.1f}", "plain" if fine else "quiet"),
         "> median": _yes(report.above_median if report and fine else None),
         "> human": _yes(report.beats_human if report and fine else None),
@@ -104,6 +107,11 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
         "domain": Cell(row.domain or "–", "plain" if row.domain else "quiet"),
         "file": Cell(row.file, "quiet"),
     }
+
+
+def _interval(report: TaskReport | None) -> Cell:
+    found = report.uncertainty if report else None
+    return Cell("–", "quiet") if found is None or found.low is None else Cell(found.interval_words, "quiet")
 
 
 EXPORTED = (
@@ -121,6 +129,13 @@ EXPORTED = (
     "score_needed",
     "why",
     "file",
+    "low",
+    "high",
+    "p_gold",
+    "p_silver",
+    "p_bronze",
+    "place_best",
+    "place_worst",
 )
 
 
@@ -129,6 +144,7 @@ def exported(row: MedalRow) -> tuple[str | float | None, ...]:
     report, place = row.report, standing(row)
     extra = report.extra if report else None
     fine = report is not None and place != "invalid"
+    sure = report.uncertainty if report else None
     return (
         row.task_id,
         row.domain,
@@ -144,6 +160,8 @@ def exported(row: MedalRow) -> tuple[str | float | None, ...]:
         extra.score_needed if extra else None,
         row.not_graded or (extra.error if extra and place == "invalid" else None),
         row.file,
+        *((sure.low, sure.high, sure.gold, sure.silver, sure.bronze) if sure else (None,) * 5),
+        *((sure.place_best, sure.place_worst) if sure else (None, None)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
@@ -271,7 +272,8 @@ def test_what_was_not_graded_is_counted_in_every_form(tasks, run: Any, tmp_path:
             "1 invalid; 1 not graded; average percentile 90.9 (30.3 with invalid and not graded as 0)" in text
         )
         assert "? Not graded" in text
-    assert run("medals", tmp_path / "out", "--format", "csv").stdout.rstrip().endswith("not graded")
+    rows = csv.DictReader(run("medals", tmp_path / "out", "--format", "csv").stdout.splitlines())
+    assert [row["outcome"] for row in rows] == ["graded", "invalid", "not graded"]
     listed = json.loads(run("medals", tmp_path / "out", "--json").stdout)
     assert [item.get("not_graded", "")[:30] for item in listed] == ["", "", "no task has the id `lab/unknow"]
 
@@ -317,3 +319,32 @@ def test_medals_rank_on_the_leaderboard_that_is_forced(tasks, run: Any, tmp_path
     assert other["gold_medal"]
     with pytest.raises(UsageError, match="there is no file"):
         run("medals", tmp_path / "runs", "--leaderboard", tmp_path / "none.csv")
+
+
+def test_reports_get_the_intervals_of_their_scores_after_they_are_written(
+    tasks, run: Any, tmp_path: Path
+) -> None:
+    rows = range(30)
+    task = tasks.add(answers="id,y\n" + "".join(f"r{n},{n % 7}\n" for n in rows))
+    tasks.submit("id,y\n" + "".join(f"r{n},{n % 7 + n % 3 / 4}\n" for n in rows), "good.csv")
+    tasks.submit("id,y\n", "bad.csv")
+    listing = lines(tasks, (task, "good.csv"), (task, "bad.csv"))
+    done = run("grade", listing, "--output-dir", tmp_path / "out", "--json")
+    report = json.loads(Path(json.loads(done.stdout)["report"]).read_text())
+    first, second = report["task_reports"]
+    assert first["uncertainty"]["low"] < first["score"] < first["uncertainty"]["high"]
+    assert "uncertainty" not in second
+    (folder,) = (tmp_path / "out").glob("*_individual_reports")
+    assert json.loads((folder / "lab_numbers.json").read_text()) == first
+    assert list(report) == [
+        *(key for key in report if key not in ("not_graded", "extra")), "not_graded", "extra",
+    ]  # fmt: skip
+    table = run("medals", tmp_path / "out", "--table").stdout
+    assert "95 % interval" in table
+    card = run("grade-sample", tasks.submissions / "good.csv", task).stdout
+    assert (
+        f"95 % interval {first['uncertainty']['low']:.4f} to {first['uncertainty']['high']:.4f} (30 test rows"
+        in card
+    )
+    plain = run("grade", listing, "--output-dir", tmp_path / "plain", "--json", "--intervals", "none")
+    assert "uncertainty" not in Path(json.loads(plain.stdout)["report"]).read_text()

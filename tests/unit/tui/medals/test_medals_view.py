@@ -1,11 +1,13 @@
 """The medal table's order, totals and scale."""
 
 import csv
+from dataclasses import replace
 from io import StringIO
 
 import pytest
 from medal_rows import board, graded, invalid, sample_rows
 
+from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.report.formats.tables import table_csv, table_markdown
 from bioeval_tui.tui.medals import medal_card_view, medal_scale_view, medals_view
 from bioeval_tui.tui.medals.medal_groups_view import group_cells, groups
@@ -52,6 +54,10 @@ def test_turning_round_turns_round(table: MedalTable) -> None:
 
 @pytest.mark.parametrize("column", range(len(medals_view.COLUMNS)))
 def test_every_column_sorts_and_the_same_again_turns_round(table: MedalTable, column: int) -> None:
+    best, second = (entry.row for entry in table.visible[:2])
+    for row, high in ((best, 0.9), (second, 0.8)):
+        sure = replace(row.report, uncertainty=Uncertainty(low=0.7, high=high))
+        table.put({id(row): replace(row, report=sure)})
     table.sort_by(0 if column else 1)
     table.sort_by(column)
     first = table.visible

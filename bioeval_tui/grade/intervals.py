@@ -1,0 +1,184 @@
+"""How sure a submission's score and medal are: its rows are drawn again, and each score ranked on the leaderboard.
+
+Declared metrics are resampled by `resampling`. The published ProteinGym grader is the mean of Spearman's correlations
+for three ways to split into folds: rows are drawn for all three at once. Any other grader with code is called on
+resampled tables, if the user asks for it, with the ids of rows written anew so that a row drawn twice is two rows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval_tui.errors import InvalidSubmissionError
+from bioeval_tui.grade.grade import TaskGrading, grading_of
+from bioeval_tui.grade.leaderboard import Leaderboard
+from bioeval_tui.grade.metrics import METRICS
+from bioeval_tui.grade.resampling import (
+    FEWEST_ROWS,
+    RESAMPLES,
+    CannotResampleError,
+    Draws,
+    draws,
+    mean_percentiles,
+    resample,
+    spearman_influence,
+)
+from bioeval_tui.grade.rounding import to_score
+from bioeval_tui.grade.scorers import H5AD, CodeScorer
+from bioeval_tui.grade.uncertainty import LEVEL, Uncertainty
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bioeval_tui.grade.tasks.task import Task
+
+CODE_LIMIT_S = 60.0
+"""How long a grader with code may be called on resampled rows, if nothing else is said."""
+
+FEWEST_CALLS = 200
+"""Calls of a grader with code that an interval needs at least."""
+
+NOT_ASKED = "its grader is code, which is called on resampled rows only if you ask for it (--intervals all)"
+_PROTEINGYM_SPLITS = 3
+
+
+def uncertainty_of(
+    ready: TaskGrading, path: Path, *, call_code: bool = False, time_limit_s: float = CODE_LIMIT_S
+) -> Uncertainty:
+    """Return how sure the score of a valid submission is; `why_not` says why that cannot be told.
+
+    Args:
+        ready: the task, ready to grade.
+        path: the submission.
+        call_code: also call a grader with code, 2,000 times or for `time_limit_s`.
+        time_limit_s: how long resampling may take.
+    """
+    try:
+        found = _draws(ready, path, call_code, time_limit_s)
+    except (CannotResampleError, InvalidSubmissionError, OSError) as error:
+        return Uncertainty(why_not=clean_line(str(error), 300))
+    except Exception as error:  # a grader with code raises what it likes
+        return Uncertainty(
+            why_not=f"resampling failed: {type(error).__name__}: {clean_line(str(error), 200)}"
+        )
+    return from_draws(found, ready.board)
+
+
+def score_uncertainty(submission: Path, task: Task, *, call_code: bool = False) -> Uncertainty:
+    """Return how sure the score of a valid submission is, in this process; see `uncertainty_of`.
+
+    Raises:
+        NotGradedError: (a ValueError) the task is not prepared, or its leaderboard cannot be used.
+    """
+    return uncertainty_of(grading_of(task), Path(submission), call_code=call_code)
+
+
+def from_draws(found: Draws, board: Leaderboard) -> Uncertainty:
+    """Return the interval of resampled scores, the share of them that earns each medal, and the interval's places."""
+    scores = np.round(found.scores, 5)
+    low, high = (float(np.quantile(scores, share)) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    marks = board.rank(None)
+    lower = board.is_lower_better
+    reached = [
+        float(np.mean(scores <= mark if lower else scores >= mark))
+        for mark in (marks.gold_threshold, marks.silver_threshold, marks.bronze_threshold)
+    ]
+    gold, silver, bronze = np.diff([0.0, *np.maximum.accumulate(reached)])
+    places = [board.rank(end).position for end in (low, high)]
+    best, worst = places if lower else reversed(places)
+    return Uncertainty(
+        low=round(low, 5),
+        high=round(high, 5),
+        gold=round(float(gold), 4),
+        silver=round(float(silver), 4),
+        bronze=round(float(bronze), 4),
+        place_best=best,
+        place_worst=worst,
+        rows=found.rows,
+        method=found.method,
+    )
+
+
+def _draws(ready: TaskGrading, path: Path, call_code: bool, time_limit_s: float) -> Draws:
+    scorer: Any = ready.scorer
+    if not isinstance(scorer, CodeScorer):
+        found: Draws = scorer.draws(path)
+        return found
+    if path.suffix.lower() == H5AD:
+        raise CannotResampleError("its grader is code that reads h5ad files itself")
+    if (ready.task.data_source or {}).get("type") == "proteingym-dms":
+        by_folds = _of_proteingym(scorer, path)
+        if by_folds is not None:
+            return by_folds
+    if not call_code:
+        raise CannotResampleError(NOT_ASKED)
+    return _of_code(scorer, path, time_limit_s)
+
+
+def _of_proteingym(scorer: CodeScorer, path: Path) -> Draws | None:
+    """Draw for the mean of Spearman's correlations in three columns; None if that is not what the grader gives."""
+    submission, answers = scorer.frames(path)
+    if "id" not in submission.columns or "id" not in answers.columns or len(answers.columns) != 2:
+        return None
+    merged = submission[submission.iloc[:, 0] != "WT"].merge(answers, on="id", how="inner")
+    columns = [merged.iloc[:, place].to_numpy(np.float64) for place in range(1, _PROTEINGYM_SPLITS + 1)]
+    true = merged.iloc[:, -1].to_numpy(np.float64)
+    pairs = [(true, column) for column in columns]
+    spearman = METRICS["spearman"]
+    score = float(np.mean([spearman.function(*pair) for pair in pairs]))
+    if not np.isfinite(score) or to_score(score) != to_score(scorer.score(path)):
+        return None
+    if len(true) < FEWEST_ROWS:
+        raise CannotResampleError(f"{len(true)} test rows are too few, {FEWEST_ROWS} are needed")
+    influence = np.mean([spearman_influence(*pair)[0] for pair in pairs], axis=0)
+    if len(true) > RESAMPLES:
+        method = "bootstrap of the rows' influence on the mean over three splits (saddlepoint)"
+        return Draws(mean_percentiles([influence]) + score, method, len(true))
+    found = draws(spearman, pairs)
+    return Draws(found.scores, f"{found.method}, for three splits at once", found.rows)
+
+
+def _of_code(scorer: CodeScorer, path: Path, time_limit_s: float) -> Draws:
+    submission, answers = scorer.frames(path)
+    if not hasattr(answers, "columns"):
+        raise CannotResampleError("its answers are no table")
+    name = _id_column(submission, answers)
+    aligned = submission.set_index(name).loc[answers[name]].reset_index()[list(submission.columns)]
+    rows = len(answers)
+    if rows < FEWEST_ROWS:
+        raise CannotResampleError(f"{rows} test rows are too few, {FEWEST_ROWS} are needed")
+    whole = answers[name].dtype.kind in "iu"
+    ids = np.arange(rows) if whole else np.array([f"r{row:09d}" for row in range(rows)], dtype=object)
+
+    def once(drawn: Any) -> float:
+        tables = (
+            frame.iloc[drawn].assign(**{name: ids}).reset_index(drop=True) for frame in (aligned, answers)
+        )
+        try:
+            return float(scorer.call(*tables))
+        except Exception:  # undefined on these rows, such as those of one class
+            return float("nan")
+
+    as_handed_in = to_score(scorer.score(path))
+    if to_score(once(np.arange(rows))) != as_handed_in:
+        raise CannotResampleError("its grader gives another score when rows get other ids")
+    random = np.random.default_rng(0)
+    scores = resample(rows, [np.arange(rows)], once, random, time_limit_s, fewest=FEWEST_CALLS)
+    return Draws(scores, f"bootstrap, {len(scores):,} calls of the grader on resampled rows", rows)
+
+
+def _id_column(submission: pd.DataFrame, answers: pd.DataFrame) -> str:
+    """Return the column that names the rows: the first with different values, the same in both tables."""
+    for name in answers.columns:
+        if (
+            name in submission.columns
+            and len(submission) == len(answers)
+            and answers[name].is_unique
+            and set(answers[name]) == set(submission[name])
+        ):
+            return str(name)
+    raise CannotResampleError("no column of ids is the same in the submission and the answers")

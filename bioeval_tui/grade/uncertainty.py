@@ -1,0 +1,80 @@
+"""How sure a score is: its interval, the chance of each medal, and the places it may truly have. Standard library only."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+LEVEL = 0.95
+"""How often the interval holds the score that the predictions would have on endless test rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """What the finite number of test rows leaves open; or `why_not`, where it cannot be told.
+
+    `low` and `high` are the 95 % interval of the score. `gold`, `silver` and `bronze` are the shares of resampled scores
+    whose medal it is. `place_best` and `place_worst` are the places of the interval's ends, counting from 1.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    gold: float | None = None
+    silver: float | None = None
+    bronze: float | None = None
+    place_best: int | None = None
+    place_worst: int | None = None
+    rows: int | None = None
+    method: str = ""
+    why_not: str = ""
+
+    @property
+    def interval_words(self) -> str:
+        """Such as `0.9906 to 1.0000`, or `no interval` with the reason."""
+        if self.low is None or self.high is None:
+            return f"no interval: {self.why_not}" if self.why_not else "no interval"
+        return f"{self.low + 0.0:.4f} to {self.high + 0.0:.4f}"
+
+    @property
+    def medal_words(self) -> str:
+        """Such as `gold 70 %, silver 27 %, bronze 2 %`; empty where there is no interval."""
+        named = (("gold", self.gold), ("silver", self.silver), ("bronze", self.bronze))
+        return ", ".join(f"{name} {_percent(share)}" for name, share in named if share is not None)
+
+    @property
+    def place_words(self) -> str:
+        """Such as `1 to 4`, or `3`; empty where there is no interval."""
+        if self.place_best is None or self.place_worst is None:
+            return ""
+        best, worst = f"{self.place_best:,}", f"{self.place_worst:,}"
+        return best if best == worst else f"{best} to {worst}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that are set, ready for JSON."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Build from `to_dict`'s result; unknown keys are ignored.
+
+        Raises:
+            ValueError: a value is of the wrong type; the field is named.
+        """
+        values: dict[str, Any] = {}
+        for name in ("low", "high", "gold", "silver", "bronze", "place_best", "place_worst", "rows"):
+            value = data.get(name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+                raise ValueError(f"`uncertainty.{name}` must be a number, found {value!r:.60}")
+            whole = name in ("place_best", "place_worst", "rows")
+            values[name] = int(value) if whole and value is not None else value
+        for name in ("method", "why_not"):
+            values[name] = data.get(name) or ""
+            if not isinstance(values[name], str):
+                raise ValueError(f"`uncertainty.{name}` must be text")
+        return cls(**values)
+
+
+def _percent(share: float) -> str:
+    if 0 < share < 0.005:
+        return "< 1 %"
+    return "> 99 %" if 0.995 < share < 1 else f"{share:.0%}".replace("%", " %")

@@ -1,0 +1,168 @@
+"""How sure a score is: intervals agree with plain resampling, hold the truth, and say where they cannot be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bioeval_tui.grade.grade import TaskGrading
+from bioeval_tui.grade.intervals import uncertainty_of
+from bioeval_tui.grade.metrics import METRICS
+from bioeval_tui.grade.resampling import CannotResampleError, draws
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grade.uncertainty import Uncertainty
+from tests.simulations import scoring
+
+ENDS = (0.025, 0.5, 0.975)
+
+
+def predictions(kind: str, rows: int) -> tuple[Any, Any, Any]:
+    random = np.random.default_rng(3)
+    true = random.normal(size=rows)
+    if kind == "probability":
+        true = (random.random(rows) < 0.3).astype(float)
+        return true, 1 / (1 + np.exp(1 - 2 * true + random.normal(size=rows))), None
+    if kind == "label":
+        true = random.integers(0, 4, rows)
+        return true, np.where(random.random(rows) < 0.7, true, random.integers(0, 4, rows)), None
+    if kind == "survival":
+        true = random.exponential(size=rows)
+        return true, true + random.normal(size=rows) / 2, (random.random(rows) < 0.6).astype(float)
+    return true, true + random.normal(size=rows), None
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("mean_absolute_error", 200), ("rmse", 200), ("log_loss", 200), ("accuracy", 200), ("f1_macro", 200),
+        ("matthews", 200), ("concordance_index", 60), ("roc_auc", 4000), ("spearman", 4000), ("pearson", 4000), ("r2", 4000),
+    ],
+)  # fmt: skip
+def test_every_shortcut_gives_what_plain_resampling_gives(name: str, rows: int) -> None:
+    """A fifth of the interval's width is what 400 plain draws leave open."""
+    metric = METRICS[name]
+    true, guess, event = predictions(metric.kind, rows)
+    random = np.random.default_rng(5)
+    stratified = metric.kind in ("label", "probability") and name not in ("accuracy", "log_loss")
+    strata = [np.flatnonzero(true == value) for value in np.unique(true)] if stratified else [np.arange(rows)]
+    plain = []
+    for _ in range(400):
+        at = np.concatenate([part[random.integers(0, len(part), len(part))] for part in strata])
+        plain.append(metric.function(true[at], guess[at], *([] if event is None else [event[at]])))
+    found = np.quantile(draws(metric, [(true, guess)], event).scores, ENDS)
+    expected = np.quantile(plain, ENDS)
+    assert found == pytest.approx(expected, abs=0.2 * (expected[2] - expected[0]))
+
+
+def test_the_same_file_has_the_same_interval_every_time() -> None:
+    true, guess, _ = predictions("probability", 100)
+    first, second = (draws(METRICS["roc_auc"], [(true, guess)]).scores for _ in range(2))
+    assert (first == second).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"), [("mean_absolute_error", 200), ("roc_auc", 2500), ("spearman", 2500)]
+)
+def test_the_interval_holds_the_true_score_in_most_test_sets(name: str, rows: int) -> None:
+    """A small part of `scripts/validate-statistics scores`; 120 sets of 95 % leave five percent either way open."""
+    assert 0.89 <= scoring.coverage(name, 120, rows) <= 1.0
+
+
+def test_too_few_rows_have_no_interval() -> None:
+    with pytest.raises(CannotResampleError, match="9 test rows are too few, 10 are needed"):
+        draws(METRICS["mse"], [(np.arange(9.0), np.arange(9.0))])
+
+
+def test_perfect_predictions_have_an_interval_without_width() -> None:
+    scores = draws(METRICS["mean_absolute_error"], [(np.arange(20.0), np.arange(20.0))]).scores
+    assert (scores == 0).all()
+
+
+# Of submissions --------------------------------------------------------------------------------------
+
+
+def numbers(tasks: Any, rows: int = 60, **more: Any) -> Path:
+    """Add a task of so many rows, and return a submission for it."""
+    random = np.random.default_rng(1)
+    true = random.normal(size=rows).round(4)
+    guess = (true + random.normal(size=rows)).round(4)
+    ids = [f"row{n}" for n in range(rows)]
+    tasks.add(answers="id,y\n" + "".join(f"{i},{y}\n" for i, y in zip(ids, true, strict=True)), **more)
+    lines = [f"{i},{y}\n" for i, y in zip(ids, guess, strict=True)]
+    return tasks.submit("id,y\n" + "".join(reversed(lines)))
+
+
+def sure(tasks: Any, path: Path, **options: Any) -> tuple[Uncertainty, TaskReport]:
+    ready = TaskGrading(tasks.registry.get_task("lab/numbers"))
+    report = ready.grade(path)
+    assert isinstance(report, TaskReport)
+    return uncertainty_of(ready, path, **options), report
+
+
+def test_a_score_has_its_interval_the_chance_of_each_medal_and_its_places(tasks: Any) -> None:
+    found, report = sure(tasks, numbers(tasks, scores=[0.6, 0.7, 0.8, 0.9, 1.0]))
+    assert found.low is not None
+    assert found.high is not None
+    assert report.score is not None
+    assert found.low < report.score < found.high
+    assert found.rows == 60
+    assert 0 < (found.gold or 0) < 1
+    assert (found.gold or 0) + (found.silver or 0) + (found.bronze or 0) <= 1
+    assert (found.place_best or 0) < (found.place_worst or 0) <= 6
+    read = TaskReport.from_dict(report.to_dict() | {"uncertainty": found.to_dict()})
+    assert read.uncertainty == found
+    assert list(read.to_dict())[:-2] == list(report.to_dict())[:-1], "the published keys stay as they are"
+
+
+CODE = "def grade(submission, answers):\n    both = submission.merge(answers, on='id')\n    return (both.y_x - both.y_y).abs().mean()\n"
+
+
+def test_a_grader_with_code_is_called_only_when_asked_and_agrees_with_the_declared_metric(tasks: Any) -> None:
+    path = numbers(tasks, code=CODE)
+    without, _ = sure(tasks, path)
+    assert "only if you ask" in without.why_not
+    found, _ = sure(tasks, path, call_code=True)
+    assert "calls of the grader" in found.method
+    tasks.add("lab/other", answers=(tasks.data / "lab/numbers/prepared/private/answers.csv").read_text())
+    declared = uncertainty_of(TaskGrading(tasks.registry.get_task("lab/other")), path)
+    assert (found.low, found.high) == (
+        pytest.approx(declared.low, abs=0.02),
+        pytest.approx(declared.high, abs=0.02),
+    )
+
+
+def test_a_grader_with_code_that_is_slow_has_no_interval(tasks: Any) -> None:
+    path = numbers(tasks, code="import time\n" + CODE)
+    found, _ = sure(tasks, path, call_code=True, time_limit_s=0.001)
+    assert found.interval_words == "no interval: resampling took longer than 0.001 s"
+
+
+def test_a_grader_that_reads_its_ids_is_not_resampled(tasks: Any) -> None:
+    code = CODE.replace("return ", "return both.id.str.len().max() + ")
+    found, _ = sure(tasks, numbers(tasks, code=code), call_code=True)
+    assert "gives another score when rows get other ids" in found.why_not
+
+
+def test_proteingym_is_resampled_by_its_three_splits_at_once(tasks: Any) -> None:
+    random = np.random.default_rng(2)
+    true = random.normal(size=80).round(4)
+    code = (
+        "from scipy.stats import spearmanr\n"
+        "def grade(submission, answers):\n"
+        "    both = submission[submission.iloc[:, 0] != 'WT'].merge(answers, on='id', how='inner')\n"
+        "    return sum(spearmanr(both.iloc[:, n], both.iloc[:, 4])[0] for n in (1, 2, 3)) / 3\n"
+    )
+    rows = [(f"m{n}", *(y + random.normal(size=3)).round(4)) for n, y in enumerate(true)]
+    tasks.add(
+        code=code,
+        answers="id,fitness\n" + "".join(f"m{n},{y}\n" for n, y in enumerate(true)),
+        config={"data_source": {"type": "proteingym-dms", "benchmark_id": "X"}},
+    )
+    path = tasks.submit("id,a,b,c\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    found, report = sure(tasks, path)
+    assert "for three splits at once" in found.method
+    assert found.low is not None
+    assert found.low < (report.score or 0) < (found.high or 0)
