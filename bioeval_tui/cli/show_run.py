@@ -29,7 +29,7 @@ def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbo
     need_terminal("give --headless")
     # The engine first: it starts on the other core while the screen's modules load here.
     view = start_engine(spec, settings)
-    with contextlib.nullcontext() if leave_running else _ending_with_terminal(view):
+    with contextlib.nullcontext() if leave_running else ending_with_terminal(view):
         try:
             from bioeval_tui.cli.open_screen import show_started  # see above
 
@@ -47,7 +47,7 @@ def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbo
 
 
 @contextlib.contextmanager
-def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
+def ending_with_terminal(view: FollowedRun) -> Iterator[None]:
     """Let a closed terminal (SIGHUP) and a SIGTERM end the run as well, which this process otherwise outlives.
 
     A screen without its terminal cannot be relied on to unwind: the run is stopped beside it, then it is left.

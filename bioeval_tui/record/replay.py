@@ -12,14 +12,24 @@ from typing import NamedTuple
 from bioeval_tui.record.events import (
     AssertionChecked,
     ConditionName,
+    ConversationScored,
     ConversationStarted,
+    FactDisclosed,
     MessageCompleted,
+    MessageDelta,
+    MessageStarted,
     RunEvent,
+    SeedApplied,
+    SetupApplied,
 )
 
 FRAME_S = 1 / 30
 LONGEST_WAIT_S = 5.0
 """A longer silence (a pause, an interruption before a resume) is cut to this many recorded seconds."""
+LONGEST_PREPARATION_S = 0.5
+"""While a conversation is set up, nothing is seen: no step of it takes longer in a replay."""
+Timing = Callable[[Sequence[RunEvent]], list[float]]
+"""Says when each event is due, in s from the beginning."""
 
 
 class TurnEnd(NamedTuple):
@@ -41,7 +51,8 @@ class Player:
     """Gives away recorded events when they are due.
 
     `at` is how many were given. `speed` 2 is twice as fast, None gives everything at once. `begin` is how many
-    events come at once before the clock starts. The clock is monotonic, in seconds.
+    events come at once before the clock starts. The clock is monotonic, in seconds. `timing` says when events are due;
+    unless the recording is `whole`, more of it come by `extend`.
     """
 
     def __init__(
@@ -52,9 +63,13 @@ class Player:
         begin: int = 0,
         paused: bool = False,
         clock: Callable[[], float] = monotonic,
+        timing: Timing | None = None,
+        whole: bool = True,
     ) -> None:
         self._events = events
-        self._times = replay_times(events)
+        self._timing = timing or replay_times
+        self._times = self._timing(events)
+        self._whole = whole
         self._clock = clock
         self._speed = speed
         self._paused = paused
@@ -92,12 +107,21 @@ class Player:
     @property
     def now_s(self) -> float:
         """The place in the replay, in recorded seconds; long silences are cut."""
+        if self._speed is None and self.at:
+            return self._times[self.at - 1]
         return min(self._now(), self.length_s)
 
     @property
     def length_s(self) -> float:
         """How long the replay takes at its recorded speed, in s."""
-        return self._times[-1]
+        return self._times[-1] if self._times else 0.0
+
+    def extend(self, events: Sequence[RunEvent], *, whole: bool) -> None:
+        """Play on into these events, of which those known so far are the beginning."""
+        self._anchor()
+        self._place = min(self._place, self.length_s)  # what was not there yet takes no time
+        self._events, self._times, self._whole = events, self._timing(events), whole
+        self._woken.set()
 
     def go_to(self, count: int) -> None:
         """Give everything up to the `count`-th event at once, then pause there."""
@@ -108,7 +132,7 @@ class Player:
     async def play(self) -> AsyncIterator[Sequence[RunEvent]]:
         """Yield batches until the last event was given."""
         self._since = self._clock()
-        while self.at < len(self._events):
+        while self.at < len(self._events) or not self._whole:
             end = self._due()
             if end <= self.at:
                 await self._wait()
@@ -142,7 +166,8 @@ class Player:
     async def _wait(self) -> None:
         """Wait until the next event is due, or somebody changed something."""
         self._woken.clear()
-        wait = None if self._paused else max(0.0, self._times[self.at] - self._now()) / (self._speed or 1.0)
+        waits = self._paused or self.at >= len(self._events)
+        wait = None if waits else max(0.0, self._times[self.at] - self._now()) / (self._speed or 1.0)
         try:
             async with asyncio.timeout(wait):
                 await self._woken.wait()
@@ -152,13 +177,70 @@ class Player:
 
 def replay_times(events: Sequence[RunEvent]) -> list[float]:
     """Return when each event is due, in s from the beginning; longer silences are cut."""
-    gaps = ((b.at - a.at).total_seconds() for a, b in pairwise(events))
-    return list(accumulate((min(max(gap, 0.0), LONGEST_WAIT_S) for gap in gaps), initial=0.0))
+    if not events:
+        return []
+    gaps = (min(max((b.at - a.at).total_seconds(), 0.0), _longest(b)) for a, b in pairwise(events))
+    return list(accumulate(gaps, initial=0.0))
 
 
-def turn_ends(events: Sequence[RunEvent]) -> list[TurnEnd]:
+def _longest(event: RunEvent) -> float:
+    prepares = isinstance(event, SetupApplied | SeedApplied | ConversationStarted)
+    return LONGEST_PREPARATION_S if prepares else LONGEST_WAIT_S
+
+
+WORDS_PER_S = 6.0
+"""How fast words are skimmed; what was read before takes a fifth of the time."""
+_LONGEST_READ_S = 3.6
+_STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
+"""An agent's answer comes in over so many seconds, a short one in less."""
+_CAPTION_S, _SCORE_S, _FACT_S = 3.5, 2.5, 1.0
+"""How long a caption, a score and a fact that was given away are looked at."""
+
+
+def reading_times(events: Sequence[RunEvent]) -> list[float]:
+    """Return when each event is due so that a person can read along: by its words, not by how long it took.
+
+    A conversation begins after a pause for its caption; a user's message comes whole, an agent's is streamed, and then it
+    is read. What was said before in the same words is passed quickly.
+    """
+    said: set[tuple[str, str]] = set()
+    words = {
+        (event.condition, event.trial, event.message): (event.role, event.content)
+        for event in events
+        if isinstance(event, MessageCompleted)
+    }
+    due, times = 0.0, []
+    for event in events:
+        match event:
+            case ConversationStarted():
+                due += _CAPTION_S
+            case MessageStarted():
+                due += 0.2 if words.get((event.condition, event.trial, event.message)) in said else 0.6
+            case MessageDelta():
+                role, text = words.get((event.condition, event.trial, event.message), ("", ""))
+                quick = 5 if (role, text) in said else 1
+                due += _STREAMING_S * len(event.text) / max(len(text), _STREAMED_AT_LEAST) / quick
+            case MessageCompleted():
+                seconds = min(0.5 + len(event.content.split()) / WORDS_PER_S, _LONGEST_READ_S)
+                if event.role == "assistant":  # much of it was read while it came in
+                    seconds = max(0.6, seconds - _STREAMING_S)
+                due += seconds / 5 if (event.role, event.content) in said else seconds
+                said.add((event.role, event.content))
+            case FactDisclosed():
+                due += _FACT_S
+            case ConversationScored():
+                due += _SCORE_S
+            case _:
+                pass
+        times.append(due)
+    return times
+
+
+def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list[TurnEnd]:
     """Return every place to which one can go: the beginning, each turn of each conversation, and the end."""
-    times = replay_times(events)
+    if not events:
+        return []
+    times = timing(events)
     begun = next((n + 1 for n, event in enumerate(events) if isinstance(event, ConversationStarted)), 1)
     ends: dict[tuple[ConditionName | None, int, int, int], int] = {}
     for number, event in enumerate(events):
@@ -196,7 +278,7 @@ def before_last_message(events: Sequence[RunEvent], at: int) -> int:
 def after_next_failure(events: Sequence[RunEvent], at: int) -> int | None:
     """Return how many events there are up to the next assertion that turns out failed after the first `at`.
 
-    One that was failed at the check before (of the same conversation) is passed over, unless it is the final check.
+    What did not hold yet has not failed: only one that held at the check before (of the same conversation), or at the end.
     """
     return next((n + 1 for n, fails in enumerate(_new_failures(events)) if fails and n >= at), None)
 
@@ -209,6 +291,6 @@ def _new_failures(events: Sequence[RunEvent]) -> Iterator[bool]:
             yield False
             continue
         key = (event.condition, event.trial, event.index)
-        news = before.get(key) != "failed" or event.final
+        news = before.get(key) == "passed" or event.final
         before[key] = event.status
         yield event.status == "failed" and news

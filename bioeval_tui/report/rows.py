@@ -128,6 +128,23 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
     ]
 
 
+def parting(state: RunState, trial: int) -> int | None:
+    """Return the number of the first message that the two conversations of a trial do not share; None before they part.
+
+    Messages count once they are complete on both sides. Where one side has ended, the other's next message parts them.
+    """
+    both = [state.conversation(condition, trial) for condition in CONDITIONS]
+    if any(talk is None for talk in both):
+        return None
+    first, second = (talk.messages if talk else [] for talk in both)
+    for one, other in zip(first, second, strict=False):
+        if not (one.done and other.done):
+            return None
+        if (one.role, " ".join(one.text.split())) != (other.role, " ".join(other.text.split())):
+            return one.message
+    return None
+
+
 def latency(state: RunState, condition: ConditionName, trial: int) -> LatencySummary:
     """Return the response times of one conversation so far."""
     talk = state.conversation(condition, trial)

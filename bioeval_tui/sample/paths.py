@@ -18,6 +18,11 @@ def sample_jobs() -> Path:
     return _folder("sample_jobs")
 
 
+def sample_recordings(name: str) -> list[Path]:
+    """Return the recordings of a demo that is shown from them: `batch` or `failure`."""
+    return sorted((Path(__file__).parent / "recordings" / name).glob("*.jsonl"))
+
+
 def sample_submissions() -> Path:
     """Return the folder of the sample submissions."""
     return _folder("sample_submissions")

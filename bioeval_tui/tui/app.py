@@ -69,6 +69,8 @@ class BioevalApp(App[None]):
     TITLE = "bioeval-tui"
     READ_ONLY: ClassVar[bool] = False
     """Nothing can be run, changed or written here."""
+    captions: ClassVar[bool] = False
+    """Whether the live screen says in sentences what is happening."""
     DEFAULT_MODE = "live"
     COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {_commands}  # type: ignore[assignment]
     CSS_PATH = Path(__file__).with_name("app.tcss")  # a relative path is taken from a subclass's own folder

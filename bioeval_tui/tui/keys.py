@@ -41,6 +41,7 @@ TABLE: tuple[Key, ...] = (
     Key("app", "ctrl+p", "command_palette", "palette", "Every action by name"),
     Key("app", "q", "leave_app", "quit", "Leave the program"),
     Key("app", "ctrl+q", "leave_app", "quit", "Leave the program", HIDDEN),
+    Key("demo", "space", "hold_demo", "pause", "Stop the demo here; once more, it continues"),
     # Jobs
     Key("jobs", "r", "run", "run", "Run this job; a dialog asks how", HIDDEN),
     Key("jobs", "ctrl+e", "edit", "edit", "Open the file in $EDITOR, at its first problem"),
@@ -170,6 +171,8 @@ TABLE: tuple[Key, ...] = (
     Key("score-card", "5", "medals", "medals", "The medal table", name="app.medals"),
     Key("score-card", "r", "again", "run again", "Start the same once more"),
     Key("score-card", "y", "copy", "copy", "Copy the card as text"),
+    Key("try-your-own", "enter", "own_jobs", "jobs", "Go to the job files, the samples among them", name="jobs"),
+    Key("try-your-own", "r", "watch_again", "watch again", "Show the demo once more", name="again"),
     Key("work", "escape", "close", "stop", "Stop, and go back to the screen below"),
     # A modal screen keeps the application's keys out; these are wanted on every one.
     Key("score-card", "question_mark", "app.help", "help", "What this card shows, its keys"),
@@ -260,7 +263,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "p": ("present", "present stop_presenting"),
     "P": ("prepare", "prepare"),
     "q": ("quit", "leave_app"),
-    "r": ("run, or run again", "run again"),
+    "r": ("run, or run again", "run again watch_again"),
     "R": ("reverse the order", "reverse"),
     "s": ("screenshot", "picture"),
     "S": ("score, or mark, by hand", "override score mark"),

@@ -78,9 +78,10 @@ def long_conversation(length: int = 300) -> ConversationState:
 
 @asynccontextmanager
 async def shown(
-    talk: ConversationState | None, size: tuple[int, int] = (80, 24)
+    talk: ConversationState | None, size: tuple[int, int] = (80, 24), theme: str = "textual-dark"
 ) -> AsyncIterator[tuple[Transcript, Pilot[None]]]:
     app = OneTranscript()
+    app.theme = theme
     async with app.run_test(size=size, notifications=True) as pilot:
         transcript = app.query_one(Transcript)
         transcript.focus()
@@ -102,8 +103,8 @@ async def test_speakers_text_and_latency_stand_in_columns() -> None:
     talk = conversation("Remind me at 9?")
     say(talk, "Which **time zone**?", latency_ms=1340.0, first_token_ms=310.0)
     async with shown(talk) as (transcript, _):
-        assert lines(transcript)[0].startswith(" Socrates  Remind me at 9?")
-        assert lines(transcript)[1].startswith(" agent     Which time zone?")
+        assert lines(transcript)[0].startswith("▌Socrates  Remind me at 9?")
+        assert lines(transcript)[1].startswith("┃agent     Which time zone?")
         assert lines(transcript)[1].endswith("▸0.3 s  1.3 s")
 
 
@@ -133,8 +134,8 @@ async def test_what_happened_around_a_message_stands_with_it() -> None:
         "! evaluator, marked: invention",
         "↻ tried again: 503 after 0.1 s",
         "✎ typed by the operator",
-        "✓ signs off",
-        "✓ signed off · 7 messages · 1 m 48 s",
+        "■ signs off",
+        "■ signed off · 7 messages · 1 m 48 s",
     ):
         assert words in page
 
@@ -541,3 +542,18 @@ async def test_another_theme_repaints() -> None:
         after = transcript.render_line(0)
         assert after.text == before.text
         assert list(after) != list(before)
+
+
+async def test_another_theme_leaves_no_colour_of_the_one_before() -> None:
+    async with shown(conversation("Hello", "How are you?")) as (transcript, pilot):
+        pilot.app.theme = "textual-light"
+        await pilot.pause()
+        await pilot.pause()
+        switched = [segment.style for y in range(4) for segment in transcript.render_line(y)]
+        pilot.app.theme = "textual-dark"
+        await pilot.pause()
+        await pilot.pause()
+        back = [segment.style for y in range(4) for segment in transcript.render_line(y)]
+    async with shown(conversation("Hello", "How are you?"), theme="textual-light") as (transcript, _):
+        assert switched == [segment.style for y in range(4) for segment in transcript.render_line(y)]
+        assert switched != back

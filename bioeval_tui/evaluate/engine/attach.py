@@ -20,9 +20,11 @@ from bioeval_tui.record.live import is_live, read_live
 from bioeval_tui.record.reading import follow, read_recording
 from bioeval_tui.record.replay import (
     Player,
+    Timing,
     after_next_failure,
     after_next_message,
     before_last_message,
+    replay_times,
     turn_ends,
 )
 from bioeval_tui.text import clean_line
@@ -129,10 +131,23 @@ class ReplayedRun:
     batch_id: str | None = None
     late_s = 0.0
 
-    def __init__(self, path: Path, speed: float | None, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        path: Path,
+        speed: float | None,
+        *,
+        clock: Callable[[], float] = monotonic,
+        timing: Timing = replay_times,
+        source: FollowedRun | None = None,
+    ) -> None:
+        """`timing` says when events are due. With a `source` the run is played while its engine still writes it."""
         self.path = path
         self.run_id = path.stem
         self.speed = speed
+        self._timing = timing
+        self.true_times = timing is replay_times
+        self._source = source
+        self._reading: asyncio.Task[None] | None = None
         self.marks: Sequence[TurnMark] = ()
         self._clock = clock
         self._events: Sequence[RunEvent] = ()
@@ -143,20 +158,42 @@ class ReplayedRun:
 
     async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
         """Yield the events at their recorded pace; an interrupted run ends with a `Warned`."""
-        recording = await asyncio.to_thread(read_recording, self.path)
-        self._events = recording.events
-        self.marks = [TurnMark(*place) for place in turn_ends(self._events)]
+        if self._source is None:
+            self._take((await asyncio.to_thread(read_recording, self.path)).events)
+        elif self._reading is None:
+            self._reading = asyncio.create_task(self._read(self._source))
         self._player = Player(
-            self._events, self.speed, begin=self._begin or 0, paused=self._paused, clock=self._clock
+            self._events,
+            self.speed,
+            begin=self._begin or 0,
+            paused=self._paused,
+            clock=self._clock,
+            timing=self._timing,
+            whole=self._reading is None or self._reading.done(),
         )
         self._begin = None
         async for batch in self._player.play():
             yield batch
-        if not isinstance(recording.events[-1], RunEnded):
+        if self._source is None and not isinstance(self._events[-1], RunEnded):
             message = "the recording ends here; the run was interrupted"
             yield [
                 Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code="interrupted", message=message)
             ]
+
+    def _take(self, events: Sequence[RunEvent]) -> None:
+        self._events = events
+        self.marks = [TurnMark(*place) for place in turn_ends(events, self._timing)]
+
+    async def _read(self, source: FollowedRun) -> None:
+        """Take what the engine writes, as it is written; the player gives it when it is due."""
+        written: list[RunEvent] = []
+        async for batch in source.events():
+            written += batch
+            self._take(tuple(written))
+            if self._player is not None:
+                self._player.extend(self._events, whole=False)
+        if self._player is not None:
+            self._player.extend(self._events, whole=True)
 
     @property
     def paused(self) -> bool:
@@ -232,7 +269,10 @@ class ReplayedRun:
         return "this is a replay"
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Read no further."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.wait({self._reading})
 
 
 def _age_s(path: Path) -> float:

@@ -53,6 +53,8 @@ class Playback(Protocol):
 
     speed: float | None
     """Recorded seconds a second; None for everything at once."""
+    true_times: bool
+    """Whether events come at their recorded times: else a clock that runs beside them would tell something false."""
 
     @property
     def paused(self) -> bool:

@@ -67,8 +67,13 @@ class GridScreen(BaseScreen):
         self.shown: list[Glance] = []
         self._several = False
         self._filter = ""
-        self._loaded = False
+        self._loaded = self._source_over = False
         self._failure = ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether every conversation has ended, and nothing more comes."""
+        return self._loaded and self._source_over
 
     def compose_body(self) -> Iterable[Widget]:
         """The grid, and a line for the filter."""
@@ -96,7 +101,7 @@ class GridScreen(BaseScreen):
                 self._draw()
         except (BioevalError, OSError) as error:
             self._failure = str(error) or type(error).__name__
-        self._loaded = True
+        self._loaded = self._source_over = True
         self._draw()
 
     def _tick(self) -> None:

@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
+from bioeval_tui.report import rows
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.shared.tab_line_widget import TabLine
@@ -36,7 +37,6 @@ class Conversations(Vertical):
         display: none;
         & > #talk-tabs { display: none; }
         & > #talks { height: 1fr; }
-        & #talk-supplied { border-left: solid $line; }
     }
     """
 
@@ -132,6 +132,9 @@ class Conversations(Vertical):
         for talk in self.talks.values():
             active = talk.condition == self.watched.condition
             talk.show_head(heads_view.head(state, talk.condition, trial, self.watched.link.now), active)
+        parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
+        for talk in self.talks.values():
+            talk.show_parting(parting)
         tabs = [
             (condition, paint(f"{condition} ", heads_view.short_state(state, condition, trial)))
             for condition in heads_view.conditions(state)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from bioeval_tui.text import plural
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, score
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, score, score_tone
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ConditionName, OperatorActed
@@ -19,7 +19,7 @@ FROM_JOB = "the job:"
 LinkState = Literal["empty", "waiting", "live", "replay", "interrupted", "failed"]
 
 _ENDINGS: dict[str, Cell] = {
-    "signed_off": Cell("✓ signed off", "good"),
+    "signed_off": Cell("■ signed off", "plain"),
     "max_turns": Cell("✗ out of messages", "warn"),
     "agent_failed": Cell("✗ agent failed", "bad"),
     "evaluator_failed": Cell("! evaluator failed", "warn"),
@@ -48,13 +48,22 @@ def title_notes(state: RunState) -> list[Cell]:
 
 
 def title_state(
-    state: RunState, link: LinkState, now: datetime | None, *, speed: float | None = 1.0, waits: bool = False
+    state: RunState,
+    link: LinkState,
+    now: datetime | None,
+    *,
+    speed: float | None = 1.0,
+    waits: bool = False,
+    demo: bool = False,
 ) -> Cell:
-    """Return the sign and word for what is going on, with the elapsed time; of a replay also its speed."""
+    """Return the sign and word for what is going on, with the elapsed time; of a replay also its speed.
+
+    A `demo` has a pace of its own, so that neither speed nor the run's clock would say anything.
+    """
     elapsed = run_seconds(state, now)
     time = "" if elapsed is None else f"  {clock(elapsed)}"
     if state.ended is not None:
-        replayed = "REPLAY · " if link == "replay" else ""
+        replayed = "RECORDING · " if link == "replay" and not demo else ""
         word, tone = _RUN_ENDS[state.ended.status]
         return Cell(f"{replayed}{word}{time}", tone)
     if link == "interrupted":
@@ -65,6 +74,8 @@ def title_state(
         return Cell("◌ WAITING", "quiet")
     if state.paused and link != "replay":
         return Cell(f"‖ PAUSED{time}", "warn")
+    if demo:
+        return Cell("‖ DEMO", "warn") if waits else Cell("▸ DEMO", "busy")
     if link == "replay":
         pace = "" if speed in (None, 1) else f" {speed:g}×"
         return Cell(f"‖ REPLAY{pace}{time}", "warn") if waits else Cell(f"▸ REPLAY{pace}{time}", "busy")
@@ -72,7 +83,7 @@ def title_state(
 
 
 _RUN_ENDS: dict[str, tuple[str, Tone]] = {
-    "completed": ("✓ ENDED", "plain"),
+    "completed": ("■ ENDED", "plain"),
     "cancelled": ("– CANCELLED", "warn"),
     "failed": ("! NOT MEASURED", "bad"),
 }
@@ -94,6 +105,8 @@ class Head:
     state: Cell
     elapsed: str
     score: Cell
+    means: str = ""
+    """What the condition means, in plain words."""
 
 
 def head(state: RunState, condition: ConditionName, trial: int, now: datetime | None) -> Head:
@@ -101,10 +114,18 @@ def head(state: RunState, condition: ConditionName, trial: int, now: datetime | 
     talk = state.conversation(condition, trial)
     if talk is None:
         waiting = Cell("– not held" if state.ended else "◌ waits for its turn", "quiet")
-        return Head(condition, waiting, "", Cell("–", "quiet"))
+        return Head(condition, waiting, "", Cell("–", "quiet"), meaning(state, condition))
     end = talk.ended_at or (state.ended.at if state.ended else now)
     elapsed = clock((end - talk.started_at).total_seconds()) if end and talk.started_at else ""
-    return Head(condition, _talk_state(state, talk, now), elapsed, _score_cell(state, talk))
+    said = _talk_state(state, talk, now)
+    return Head(condition, said, elapsed, _score_cell(state, talk), meaning(state, condition))
+
+
+def meaning(state: RunState, condition: ConditionName) -> str:
+    """Return what a condition means, in plain words: `the user knows no facts`, `the user knows 2 facts`."""
+    listed = state.job.get("facts")
+    count = len(listed) if isinstance(listed, list) and condition == "supplied" else 0
+    return f"the user knows {plural(count, 'fact') if count else 'no facts'}"
 
 
 def short_state(state: RunState, condition: ConditionName, trial: int) -> Cell:
@@ -113,8 +134,10 @@ def short_state(state: RunState, condition: ConditionName, trial: int) -> Cell:
     if talk is None:
         return Cell("–" if state.ended else "◌", "quiet")
     if talk.score is not None or talk.ended is not None:
-        sign = _ENDINGS[talk.ended.reason] if talk.ended else Cell("✓", "good")
-        return Cell(f"{sign.text.split()[0]} {score(talk.score.score if talk.score else None)}", sign.tone)
+        sign = _ENDINGS[talk.ended.reason] if talk.ended else Cell("■")
+        value = talk.score.score if talk.score else None
+        tone = score_tone(value) if sign.tone == "plain" else sign.tone
+        return Cell(f"{sign.text.split()[0]} {score(value)}", tone)
     count = talk.messages[-1].message if talk.messages else 0
     if is_paused(state, condition):
         return Cell(f"‖ message {count}/{talk.max_messages}", "warn")
@@ -183,7 +206,7 @@ def _doing(state: RunState, talk: ConversationState, now: datetime | None) -> st
 
 def _score_cell(state: RunState, talk: ConversationState) -> Cell:
     if talk.score is not None:
-        return Cell(score(talk.score.score), "strong")
+        return Cell(score(talk.score.score), score_tone(talk.score.score))
     if talk.ended is not None and talk.ended.reason == "cancelled":
         return Cell("–", "quiet")
     value = state.running_score(talk)

@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import control_view, heads_view, notices_view
+from bioeval_tui.tui.live.captions_view import caption, introduction
 from bioeval_tui.tui.live.conversations_widget import Conversations
 from bioeval_tui.tui.live.feed import StateChanged
 from bioeval_tui.tui.live.find_line_widget import FindLine
@@ -54,27 +55,26 @@ class LiveScreen(BaseScreen):
     LiveScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & #banner { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
+        & #caption { height: 3; padding: 1 2 0 2; display: none; text-align: center; text-style: bold; background: $panel; }
+        &.-captions.-running #caption { display: block; }
+        &.-narrow #caption { height: 2; padding: 0 1; }
         & PanelDeck { display: none; }
         &.-running Conversations, &.-running PanelDeck { display: block; }
         &.-running #notice { display: none; }
         &.-single {
-            & #talk-supplied { border-left: none; }
             & Talk { display: none; }
             & Talk.-active { display: block; }
         }
         &.-narrow {
-            & #talk-supplied { border-left: none; }
-            & TalkHead { display: none; }
-            & Talk { display: none; }
-            & Talk.-active { display: block; }
+            & Talk { display: none; border: none; }
+            & Talk.-active { display: block; border: none; }
             & PanelDeck { height: 7; }
             & PanelDeck > TabLine { display: block; }
-            & PanelDeck > Horizontal { border-top: none; }
-            & PanelDeck Panel { display: none; border-right: none; }
+            & PanelDeck Panel { display: none; border: none; }
             & PanelDeck Panel.-shown { display: block; }
             & .panel--name { display: none; }
         }
-        &.-tall PanelDeck { height: 13; }
+        &.-tall PanelDeck { height: 14; }
         &.-narrow.-running #talk-tabs { display: block; }
         &.-short PanelDeck { display: none; }
     }
@@ -108,6 +108,7 @@ class LiveScreen(BaseScreen):
         yield self.conversations
         yield self.stage
         yield self.panels
+        yield Static(id="caption", markup=False)
         yield self.replay
         yield self.find
         yield self.operator
@@ -133,6 +134,7 @@ class LiveScreen(BaseScreen):
 
     def on_mount(self) -> None:
         """Show that something is coming, then open the run."""
+        self.set_class(self.bioeval.captions, "-captions")
         self._show_all()
         self.set_interval(TICK_S, self._tick)
         self.call_after_refresh(self._start)
@@ -276,11 +278,26 @@ class LiveScreen(BaseScreen):
         self._show_notice()
         self.replay.show()
         self.stage.show()
+        self.show_caption()
         if state is not None:
             self.conversations.show_heads()
             self.panels.show()
             self.operator.show()
         self.refresh_keys()
+
+    def show_caption(self) -> None:
+        """Say what is happening, where captions are wanted; and that the demo waits, when it does."""
+        state, play = self.state, self.watched.playback
+        if not self.bioeval.captions or state is None:
+            return
+        words = caption(state, self.watched.trial)
+        waits = play is not None and play.paused and state.ended is None
+        line = (
+            Content.assemble(("‖ paused, space continues   ", "$text-warning"), words)
+            if waits
+            else Content(words)
+        )
+        self.query_one("#caption", Static).update(line)
 
     def _show_title(self) -> None:
         state, play = self.state, self.watched.playback
@@ -293,6 +310,7 @@ class LiveScreen(BaseScreen):
             self.link.now,
             speed=play.speed if play else 1.0,
             waits=play.paused if play else False,
+            demo=self.bioeval.captions,
         )
         path = (self.NAME, state.started.job_name)
         self.title_bar.say(path, heads_view.title_notes(state), cell, f"run {state.started.run_id}")
@@ -304,6 +322,8 @@ class LiveScreen(BaseScreen):
             jobs, again = ("", "") if self.bioeval.READ_ONLY else (self.key("go('jobs')"), self.key("again"))
             keys = notices_view.Keys(jobs, self.key("go('runs')"), again, self.key("leave_app"))
             lines = notices_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
+            if self.bioeval.captions and link.status in ("waiting", "replay"):
+                lines = introduction()
             self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
         sentence = notices_view.banner(state, link.status, link.failure) if state else ""
         banner = self.query_one("#banner", Static)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from bioeval_tui.report import rows
@@ -51,7 +52,22 @@ class TasksPanel(Panel):
             return Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ", title, *cells)
 
         nothing = Content("" if tasks else "the job has no tasks")
-        self.set_panel(lambda _: _names(both, NAME_WIDTH), len(tasks), paint_row, lambda _: nothing)
+        cut = [f"{row.number} {row.title}" for row in tasks]
+
+        def foot(width: int) -> Content:
+            room = width - NAME_WIDTH * len(talks) - 1
+            whole = [words for words in cut if cell_len(words) > room]
+            return (
+                Content("\n").join([Content.styled(words, "$quiet") for words in whole]) if tasks else nothing
+            )
+
+        self.set_panel(
+            lambda _: _names(both, NAME_WIDTH), len(tasks), paint_row, foot, self._foot_lines(len(tasks))
+        )
+
+    def _foot_lines(self, rows: int) -> int:
+        """Return for how many lines there is room below the rows: titles that had to be cut stand there in full."""
+        return max(1, min(6, self.size.height - rows - 2))
 
 
 class LatencyPanel(Panel):
@@ -144,9 +160,7 @@ class AssertionsPanel(Panel):
             left_out = f"turns {newest}" if newest and fits else newest
             return spread(summary, paint(Cell(left_out, "quiet")), width)
 
-        uplift = (
-            panels_view.uplift_so_far(state, look.trial) if checked else Cell("the job has no assertions")
-        )
+        uplift = panels_view.uplift(state, look.trial) if checked else Cell("the job has no assertions")
         summary = (
             paint(Cell("uplift by facts  " if checked else "", "quiet"), uplift) if uplift else Content("")
         )

@@ -27,11 +27,11 @@ class PanelDeck(Vertical):
     KEYS: ClassVar[str] = "live/panels"
     DEFAULT_CSS = """
     PanelDeck {
-        height: 11;
+        height: 12;
         & > TabLine { display: none; }
-        & > Horizontal { height: 1fr; border-top: solid $line; }
-        & Panel { width: 1fr; border-right: solid $line; }
-        & #assertions { border-right: none; }
+        & > Horizontal { height: 1fr; }
+        & Panel { width: 1fr; border: round $line; border-title-color: $quiet; }
+        & Panel:focus-within { border: round $primary; border-title-color: $foreground; }
     }
     """
 

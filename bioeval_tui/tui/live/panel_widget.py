@@ -9,7 +9,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
-from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.rows_widget import RowList, RowPainter
 from bioeval_tui.tui.shared.tones import left
 
@@ -50,7 +49,7 @@ class Panel(Vertical):
 
     def __init__(self, name: str, *, id: str) -> None:
         super().__init__(id=id)
-        self.panel_name = name
+        self.border_title = name
         self.rows = RowList()
         self._head = Drawn(classes="panel--head")
         self._foot = Drawn(classes="panel--foot")
@@ -68,9 +67,7 @@ class Panel(Vertical):
 
         def heading(width: int) -> Content:
             end = head(width)
-            # Behind tabs, the tab already says the name.
-            name = Cell(self.panel_name.upper() if self.app.size.width >= 120 else "", "strong")
-            return Content.assemble(left(name, width - end.cell_length), end)
+            return Content.assemble(left("", width - end.cell_length), end)
 
         self._head.draw(heading)
         self._foot.styles.height = foot_lines

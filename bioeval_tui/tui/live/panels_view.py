@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live.heads_view import CONDITIONS, conditions
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, signed
+from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.cells_view import uplift as uplift_cell
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, ConditionName
@@ -97,17 +98,16 @@ def final_mark(check: AssertionChecked | None) -> Cell | None:
     return Cell("✓", "good") if check.status == "passed" else Cell("✗", "bad")
 
 
-def uplift_so_far(state: RunState, trial: int) -> Cell | None:
-    """Return supplied − withheld over what is known; None when the run is not clean or one is missing."""
+def uplift(state: RunState, trial: int) -> Cell | None:
+    """Return supplied − withheld once both have their scores, or why there is none; None of one condition alone.
+
+    Before that a difference would only say which conversation is further.
+    """
     if state.only_condition:
         return None
     if not state.clean:
-        return Cell(f"no uplift: {state.cleanness}", "warn")
+        return Cell(f"not shown: {state.cleanness}", "warn")
     talks = [state.conversation(condition, trial) for condition in CONDITIONS]
-    values = [state.running_score(talk) if talk else None for talk in talks]
-    if values[0] is None or values[1] is None:
-        return None
-    done = all(talk is not None and talk.score is not None for talk in talks)
-    difference = values[1] - values[0]
-    tone: Tone = "good" if difference > 0 else "bad" if difference < 0 else "quiet"
-    return Cell(signed(difference) + ("" if done else " so far"), tone)
+    if any(talk is None or talk.score is None for talk in talks):
+        return Cell("shown when both have ended", "quiet")
+    return uplift_cell(rows.composite_uplift(state, trial))

@@ -71,7 +71,7 @@ class RunLink:
             return feed.last_at
         passed, playback = self._clock() - feed.heard_at, self.playback
         if playback is not None:
-            passed *= 0.0 if playback.paused else playback.speed or 0.0
+            passed *= 0.0 if playback.paused or not playback.true_times else playback.speed or 0.0
         return feed.last_at + timedelta(seconds=passed)
 
     @property

@@ -28,10 +28,8 @@ LiveScreen.-presenting {
     & PanelDeck, &.-narrow.-running #talk-tabs, & #banner { display: none; }
     &.-running PanelDeck { display: none; }
     & Stage { display: block; }
-    & Talk { display: none; padding: 1 2; }
-    & Talk.-active { display: block; }
-    & #talk-supplied { border-left: none; }
-    & TalkHead { display: none; }
+    & Talk { display: none; padding: 1 2; border: none; }
+    & Talk.-active { display: block; border: none; }
     &.-wide { layout: horizontal; }
     &.-wide Conversations { width: 1fr; }
     &.-wide #talks { padding: 1 3; }

@@ -1,4 +1,4 @@
-"""One conversation on the live screen: its head and its transcript."""
+"""One conversation on the live screen: its transcript in a frame that says whose it is and how it stands."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 
 from bioeval_tui.tui.live.heads_view import Head
-from bioeval_tui.tui.live.talk_head_widget import TalkHead
 from bioeval_tui.tui.live.transcript import Transcript
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ConditionName
@@ -29,11 +31,15 @@ class LiveTranscript(Transcript):
 
 
 class Talk(Vertical):
-    """Head above, transcript below."""
+    """A frame around a transcript. The upper edge has the condition, its state and its score."""
 
     DEFAULT_CSS = """
     Talk {
         width: 1fr;
+        border: round $line;
+        border-title-color: $foreground;
+        border-title-background: $background;
+        &.-active { border: round $primary; }
         & > Transcript { height: 1fr; }
     }
     """
@@ -42,22 +48,26 @@ class Talk(Vertical):
         super().__init__(id=f"talk-{condition}")
         self.condition = condition
         self.transcript = LiveTranscript()
-        self._head = TalkHead()
         self._talk: ConversationState | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay out both."""
-        yield self._head
+        """Lay out the transcript."""
         yield self.transcript
 
     def on_click(self) -> None:
-        """The head belongs to its conversation."""
+        """The frame belongs to its conversation."""
         self.transcript.focus()
 
     def show_head(self, head: Head, active: bool) -> None:
-        """Show the line above."""
+        """Show the frame's upper edge; `active` marks the conversation that keys act on."""
         self.set_class(active, "-active")
-        self._head.show(head, active)
+        title = framed_head(head, active, self.outer_size.width - 6)
+        if title != self.border_title:
+            self.border_title = title
+
+    def show_parting(self, message: int | None) -> None:
+        """Mark the first message that the other condition does not share."""
+        self.transcript.part_at(message)
 
     def show_talk(self, talk: ConversationState | None, change: TalkChange | None) -> None:
         """Show a conversation, or what changed in the one that is shown."""
@@ -69,3 +79,22 @@ class Talk(Vertical):
                 self.transcript.update(None)
             elif change.messages:
                 self.transcript.update(set(change.messages))
+
+
+def framed_head(head: Head, active: bool, width: int) -> Content:
+    """Return the upper edge of a frame of this width: condition, what it means, state, time and score, as far as they fit."""
+    name = Cell(f"FACTS {head.condition.upper()}", "strong" if active else "plain")
+    means, elapsed, nothing = Cell(f" · {head.means}", "quiet"), Cell(f"{head.elapsed}  ", "quiet"), Cell("")
+    short = head.state._replace(text=head.state.text.split(" · ")[0])
+    for meaning, state, time in (
+        (means, head.state, elapsed),
+        (means, head.state, nothing),
+        (nothing, head.state, elapsed),
+        (nothing, head.state, nothing),
+        (nothing, short, nothing),
+    ):
+        start, end = paint(name, meaning, "  ", state, " "), paint(" ", time, head.score)
+        room = width - start.cell_length - end.cell_length
+        if room >= 0:
+            return Content.assemble(start, ("─" * room, "$line"), end)
+    return paint(name)

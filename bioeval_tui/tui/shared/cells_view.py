@@ -11,6 +11,8 @@ from bioeval_tui.report.numbers import signed as signed
 Tone = Literal["plain", "strong", "quiet", "good", "bad", "warn", "busy", "gold", "silver", "bronze"]
 
 
+HIGH, LOW = 0.8, 0.5
+"""Scores from the one on are drawn as good, below the other as bad: for the eye alone, no bar of a gate."""
 score = number
 """A score is written as in every report."""
 
@@ -31,6 +33,13 @@ def joined(pieces: Iterable[tuple[str, Tone]]) -> list[Cell]:
         else:
             found.append(Cell(text, tone))
     return found
+
+
+def score_tone(value: float | None) -> Tone:
+    """Return the tone of a score: good from `HIGH`, bad below `LOW`, else in between; quiet without one."""
+    if value is None:
+        return "quiet"
+    return "good" if value >= HIGH else "bad" if value < LOW else "warn"
 
 
 def seconds(ms: float | None) -> str:

@@ -22,6 +22,8 @@ class Program(Protocol):
     clock: Callable[[], float]
     READ_ONLY: ClassVar[bool]
     """Nothing can be run, changed or written here."""
+    captions: ClassVar[bool]
+    """Whether the live screen says in sentences what is happening."""
 
     @property
     def opener(self) -> Opener | None:

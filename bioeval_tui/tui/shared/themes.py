@@ -56,12 +56,12 @@ THEMES: tuple[Theme, ...] = (
             "bronze": "#8d4e1d",
         },
     ),
-    # Blue, vermilion and yellow of Okabe and Ito (2008), which people with any common colour vision tell apart.
+    # Blue, vermilion, yellow and reddish purple (lightened) of Okabe and Ito (2008), which people with any common colour vision tell apart.
     Theme(
         name="colour-blind-safe",
         primary="#56b4e9",
         secondary="#b9c0c9",
-        accent="#56b4e9",
+        accent="#d99bc1",
         foreground="#e4e6ea",
         background="#14161b",
         surface="#1b1e25",

@@ -16,7 +16,9 @@ from bioeval_tui.tui.live.transcript.chunks import Chunk, cut
 if TYPE_CHECKING:
     from textual.strip import Strip
 
-BlockKind = Literal["markdown", "code", "plain-code", "note", "detail", "detail-code", "waiting", "gap"]
+BlockKind = Literal[
+    "markdown", "code", "plain-code", "note", "detail", "detail-code", "waiting", "parting", "gap"
+]
 
 
 class Fold(NamedTuple):
@@ -32,6 +34,8 @@ class Mark(NamedTuple):
 
     text: str
     style: str
+    optional: bool = False
+    """Left out where it does not fit beside the text; others get a line of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Line:
 class Block:
     """A run of lines that is painted at once.
 
-    `role` is set on the first block of a message and gives its speaker a colour. `style` and `sign` are
+    `role` is set on the first block of a message and gives its speaker a colour; `side`, on every block of it, tints the gutter. `style` and `sign` are
     of notes. `marks` stand at the right; `timer` says that a running time stands there. `live` text is
     still being written. `fold` is what enter opens; `opened` whether it is.
     """
@@ -60,6 +64,7 @@ class Block:
     language: str = ""
     speaker: str = ""
     role: str = ""
+    side: str = ""
     sign: str = ""
     style: str = ""
     marks: tuple[Mark, ...] = ()
@@ -83,6 +88,7 @@ class Block:
             self.language,
             self.speaker,
             self.role,
+            self.side,
             self.sign,
             self.style,
             self.marks,

@@ -22,6 +22,8 @@ class Choices:
     show_events: bool = True
     dense: bool = False
     """No empty line between turns."""
+    parting: int | None = None
+    """The first message that the other condition does not share."""
     roomy: bool = False
     """An empty line between all messages, for people who look from afar."""
 
@@ -29,6 +31,8 @@ class Choices:
 def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[Block]:
     """Return the blocks of a message: failed attempts, its text, what it did, what it gave away."""
     blocks = [Block("gap")] if _parted(message, choices) else []
+    if message.message == choices.parting:
+        blocks.append(Block("parting", "here they part"))
     first = len(blocks)
     blocks.extend(_failures(message))
     blocks.extend(_text(item, message))
@@ -40,6 +44,8 @@ def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[
     opening = blocks[first]
     opening.speaker = clean_line(message.speaker, 60) or message.role
     opening.role = "operator" if message.operator else message.role
+    for block in blocks[first:]:
+        block.side = opening.role
     return blocks
 
 
@@ -117,14 +123,14 @@ def _marks(message: MessageState) -> tuple[Mark, ...]:
         style = "latency" if message.role == "assistant" else "note"
         marks.append(Mark(latency(message.latency_ms), style))
         if message.first_token_ms is not None:
-            marks.append(Mark(f"▸{latency(message.first_token_ms)}", "note"))
+            marks.append(Mark(f"▸{latency(message.first_token_ms)}", "note", optional=True))
     for fact in message.facts:
         style = "fact" if fact.asked else "warn"
         marks.append(Mark(f"◆ fact {fact.fact}, {'asked' if fact.asked else 'not asked'}", style))
     if message.operator:
         marks.append(Mark("✎ typed by the operator", "speaker-operator"))
     if message.signs_off:
-        marks.append(Mark("✓ signs off", "good"))
+        marks.append(Mark("■ signs off", "note"))
     return tuple(marks)
 
 
@@ -205,7 +211,7 @@ def _detail(text: str, language: str) -> Iterator[Block]:
 
 
 _ENDINGS: dict[str, tuple[str, str, str]] = {
-    "signed_off": ("✓", "signed off", "good"),
+    "signed_off": ("■", "signed off", "note"),
     "max_turns": ("◐", "out of messages", "warn"),
     "agent_failed": ("✗", "the agent failed", "bad"),
     "evaluator_failed": ("✗", "the evaluator failed", "bad"),

@@ -79,7 +79,13 @@ class PageView(ScrollView):
         """Take new colours when the theme or a style has changed."""
         super().notify_style_update()
         if self._laid_out:
-            self._lay_out()
+            # Textual tells before it has computed the component styles, and those are what lines are painted in.
+            self.call_after_refresh(self._take_styles)
+
+    def _take_styles(self) -> None:
+        self._rich_style_cache.clear()
+        self._visual_style_cache.clear()
+        self._lay_out()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Keep what is read in place while heights above it turn out differently."""

@@ -67,7 +67,9 @@ class Painter:
     def paint(self, block: Block) -> list[Line]:
         """Return the lines of a block, at least one."""
         if block.kind == "gap":
-            return [Line(Strip.blank(self.width, self.base), "", 0)]
+            return [Line(Strip([self._side(block), Segment(" " * (self.width - 1), self.base)]), "", 0)]
+        if block.kind == "parting":
+            return [self._parting(block.text)]
         rows = self._rows(block)
         if block.live:
             _add_caret(rows, self.body, self.styles["caret"])
@@ -78,10 +80,12 @@ class Painter:
             timer = first and block.timer
             placed = [] if timer else self._place(row, marks)
             was = block.before[index] if block.before and index < len(block.before) else None
-            lines.append(self._line(block if first else None, row, placed, timer=timer, was=was))
+            lines.append(self._line(block, row, placed, first=first, timer=timer, was=was))
+            if first and not timer:
+                marks = [mark for mark in marks if not mark.optional]
         block.before = None
         while marks:
-            lines.append(self._line(None, [], self._place([], marks) or [marks.pop(0)]))
+            lines.append(self._line(block, [], self._place([], marks) or [marks.pop(0)], first=False))
         return lines
 
     def marks_strip(self, marks: Iterable[Mark], cells: int) -> Strip:
@@ -146,35 +150,53 @@ class Painter:
 
     def _line(
         self,
-        block: Block | None,
+        block: Block,
         row: list[Segment],
         marks: list[Mark],
         *,
+        first: bool,
         timer: bool = False,
         was: Line | None = None,
     ) -> Line:
         """Return a line; `was` itself where it would be the same: its strip holds what the compositor made of it."""
-        gutter = self._gutter(block)
+        side, gutter = self._side(block), self._gutter(block if first else None)
         right = self._mark_segments(marks)
-        parts = (gutter, tuple(row), tuple(right))
+        parts = (side, gutter, tuple(row), tuple(right))
         if was is not None and was.timer == timer and was.parts == parts:
             return was
         used = self.left + _cells(row) + _cells(right)
         fill = max(0, self.edge - used)
         rest = max(0, self.width - used - fill)
-        segments = [gutter, *row, Segment(" " * fill), *right, Segment(" " * rest)]
+        segments = [side, gutter, *row, Segment(" " * fill), *right, Segment(" " * rest)]
         strip = Strip(Segment.apply_style(segments, self.base), max(self.width, used + fill))
         ruled = row[0].text if row and row[0].text == RULE else ""
         text = "".join(segment.text for segment in row)[len(ruled) :]
         strip = strip.crop(0, self.width) if used > self.width else strip
-        return Line(strip, text, len(gutter.text) + len(ruled), timer, parts)
+        return Line(strip, text, len(side.text) + len(gutter.text) + len(ruled), timer, parts)
+
+    def _side(self, block: Block) -> Segment:
+        """Return the first cell of a line: a bar in the colour of who speaks, of two shapes so that it needs none."""
+        if not block.side:
+            return Segment(" ", self.base)
+        return Segment("┃" if block.side == "assistant" else "▌", self.styles[f"side-{block.side}"])
+
+    def _parting(self, text: str) -> Line:
+        label = f"─── {text} "
+        line = label + "─" * max(0, self.edge - 1 - cell_len(label))
+        strip = Strip(
+            [
+                Segment(" ", self.base),
+                Segment(line, self.styles["parting"] + Style(bgcolor=self.base.bgcolor)),
+            ]
+        )
+        return Line(strip.adjust_cell_length(self.width, self.base), text, 5)
 
     def _gutter(self, block: Block | None) -> Segment:
         name = block.speaker if block is not None else ""
         if cell_len(name) > self.speaker_cells:
             name = set_cell_size(name, self.speaker_cells - 1).rstrip() + "…"
         style = self.styles[f"speaker-{block.role}"] if block is not None and block.role else self.base
-        return Segment(" " + set_cell_size(name, self.speaker_cells) + "  ", style)
+        return Segment(set_cell_size(name, self.speaker_cells) + "  ", style)
 
     def _mark_segments(self, marks: Iterable[Mark]) -> list[Segment]:
         segments: list[Segment] = []

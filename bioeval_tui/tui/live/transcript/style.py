@@ -6,6 +6,10 @@ STYLE_NAMES = (
     "speaker-user",
     "speaker-assistant",
     "speaker-operator",
+    "side-user",
+    "side-assistant",
+    "side-operator",
+    "parting",
     "note",
     "event",
     "latency",
@@ -47,6 +51,10 @@ Transcript {
     & > .transcript--speaker-user { color: $text-accent; text-style: bold; }
     & > .transcript--speaker-assistant { color: $text-primary; text-style: bold; }
     & > .transcript--speaker-operator { color: $text-warning; text-style: bold; }
+    & > .transcript--side-user { color: $accent; }
+    & > .transcript--side-assistant { color: $primary; }
+    & > .transcript--side-operator { color: $warning; }
+    & > .transcript--parting { color: $text-warning; }
     & > .transcript--note { color: $foreground 60%; }
     & > .transcript--event { color: $foreground 70%; }
     & > .transcript--latency { color: $foreground 85%; }

@@ -216,6 +216,13 @@ class Transcript(PageView, can_focus=True):
         choices.roomy = choices.roomy if roomy is None else roomy
         self._rebuild_all()
 
+    def part_at(self, message: int | None) -> None:
+        """Mark the first message that the other condition does not share."""
+        choices = self._page.choices
+        if message != choices.parting:
+            before, choices.parting = choices.parting, message
+            self._take({number for number in (before, message) if number is not None})
+
     @property
     def shows_events(self) -> bool:
         """Whether generation events are shown."""

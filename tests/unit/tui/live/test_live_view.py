@@ -37,7 +37,7 @@ def test_head_of_a_condition_that_has_not_begun() -> None:
 
 def test_head_of_a_finished_conversation_shows_its_score() -> None:
     head = heads_view.head(after(), "withheld", 1, None)
-    assert head.state.text == "✓ signed off · 9 messages"
+    assert head.state.text == "■ signed off · 9 messages"
     assert head.score.text == "0.29"
 
 
@@ -56,7 +56,7 @@ def test_title_says_paused_and_ended() -> None:
     state = after(20)
     pause = events.OperatorActed(run_id=RUN_ID, seq=99, at=BEGAN, action="pause", sender="me")
     assert heads_view.title_state(apply_all(state, [pause]), "live", None).text.startswith("‖ PAUSED")
-    assert heads_view.title_state(after(), "live", None).text == "✓ ENDED  00:14"
+    assert heads_view.title_state(after(), "live", None).text == "■ ENDED  00:14"
 
 
 def test_rehearsal_and_not_clean_stand_in_the_title() -> None:
@@ -154,10 +154,13 @@ def test_a_bar_is_never_wider_than_its_place(width: int) -> None:
 
 
 def test_uplift_is_not_shown_when_the_run_is_not_clean() -> None:
-    shown = panels_view.uplift_so_far(after(), 1)
+    early = panels_view.uplift(upto("message_started", 5), 1)
+    assert early is not None
+    assert early.text == "shown when both have ended"
+    shown = panels_view.uplift(after(), 1)
     assert shown is not None
     assert shown.text == "+0.67"
-    hidden = panels_view.uplift_so_far(after(clean=False), 1)
+    hidden = panels_view.uplift(after(clean=False), 1)
     assert hidden is not None
     assert "not clean" in hidden.text
 

@@ -1,0 +1,214 @@
+"""The demo, directed: a run at reading pace with captions, then what it found, then medals, then how to go on.
+
+The pace is the viewer's alone. The engine runs as fast as it can, and every latency and score shown is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.batch.batch_view import Glance
+from bioeval_tui.tui.batch.grid import GridScreen
+from bioeval_tui.tui.data.recorded_batch import replayed_batch
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.live.score_card import ScoreCard
+from bioeval_tui.tui.shared.dialog import Dialog
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluate.engine.attach import ReplayedRun
+    from bioeval_tui.tui.services import Opener, Services
+
+Pace = Literal["slow", "normal", "fast"]
+PACES: dict[Pace, float] = {"slow": 0.7, "normal": 1.0, "fast": 1.8}
+TICK_S = 0.25
+CARD_S, MEDALS_S, OWN_S = 11.0, 8.0, 12.0
+BATCH_S = 25.0
+"""How long each of the last scenes is shown at the normal pace."""
+LETS_GO_ON = frozenset({"space", "s", "question_mark"})
+"""Keys after which the demo still goes on by itself; any other hands it over to the viewer."""
+
+Scene = Literal["run", "card", "medals", "own", "over"]
+
+
+class TryYourOwn(Dialog[str]):
+    """The last scene: how to do this with an agent of one's own."""
+
+    NAME: ClassVar[str] = "Try your own"
+    ABOUT: ClassVar[str] = (
+        "The demo is over. Every screen is open to you; these commands evaluate your own agent."
+    )
+    HEADING: ClassVar[str] = "Now try your own"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("try-your-own")
+    DEFAULT_CSS = """
+    TryYourOwn > .dialog--box { width: 84; }
+    """
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The commands."""
+        commands = (
+            ("bioeval-tui new job.yml", "write a job from a few questions"),
+            ("bioeval-tui run job.yml --agent-url URL", "evaluate your agent with it"),
+            ("bioeval-tui grade FILE.jsonl", "grade submissions for medals"),
+            ("bioeval-tui demo --show batch", "see several models compared"),
+            ("bioeval-tui demo --show failure", "see an agent that fails"),
+        )
+        width = max(len(command) for command, _ in commands)
+        lines = [
+            Content.assemble((f"{command:<{width}}", "bold"), "   ", (about, "$quiet"))
+            for command, about in commands
+        ]
+        yield Static(Content("\n").join([*lines, Content("")]), markup=False)
+
+    def action_own_jobs(self) -> None:
+        """Go to the jobs."""
+        self.dismiss("jobs")
+
+    def action_watch_again(self) -> None:
+        """Show the demo once more."""
+        self.dismiss("again")
+
+
+class DemoApp(BioevalApp):
+    """Shows `run` at reading pace. `loop` begins again at the end; `graded` says whether medals are shown after it."""
+
+    captions: ClassVar[bool] = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(binding, priority=True)  # it has to work over boxes as well
+        for binding in bindings("demo")
+        if isinstance(binding, Binding)
+    ]
+
+    def __init__(
+        self,
+        services: Services,
+        start: Opener | str,
+        run: ReplayedRun,
+        *,
+        pace: Pace = "normal",
+        loop: bool = False,
+        graded: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(services, start, **options)
+        self._run_shown = run
+        self._pace = PACES[pace]
+        self._repeats = loop
+        self._graded = graded
+        self._directs = True
+        self._left_s = 0.0
+        self.scene: Scene = "run"
+        self.held = False
+
+    def on_mount(self) -> None:
+        """Begin."""
+        self.set_interval(TICK_S, self._direct)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Hand the screens over to whoever presses a key or clicks."""
+        taken = isinstance(event, events.Key) and event.key not in LETS_GO_ON
+        if (taken or isinstance(event, events.MouseDown)) and not self._repeats:
+            self._directs = False
+        await super().on_event(event)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave `space` to whoever types, and to the screens once they are handed over."""
+        if action == "hold_demo":
+            return not isinstance(self.focused, Input) and (self._directs or self.scene == "run")
+        return super().check_action(action, parameters)
+
+    def action_hold_demo(self) -> None:
+        """Stop everything, wherever it is; a second time, go on."""
+        self.held = not self.held
+        self._run_shown.set_paused(self.held)
+        if self.has_live:
+            self.live.show_caption()
+        if self.scene != "run":
+            self.notify(
+                "The demo is paused; space goes on." if self.held else "The demo goes on.", markup=False
+            )
+
+    async def _direct(self) -> None:
+        if self._run_shown.paused != self.held and self.scene == "run" and self.has_live:
+            self.held = self._run_shown.paused  # a turn was chosen, or a message stepped to
+            self.live.show_caption()
+        if not self._directs or self.held:
+            return
+        if self.scene == "run":
+            if self._has_run():
+                self._begin("card", CARD_S)
+            return
+        self._left_s -= TICK_S
+        if self._left_s <= 0:
+            await self._next()
+
+    def _has_run(self) -> bool:
+        state = self.run_state
+        return state is not None and state.ended is not None and isinstance(self.screen, ScoreCard)
+
+    def _begin(self, scene: Scene, seconds: float) -> None:
+        self.scene, self._left_s = scene, seconds / self._pace
+
+    async def _next(self) -> None:
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        if self.scene == "card" and self._graded:
+            self._begin("medals", MEDALS_S)
+            await self.action_go("medals")
+        elif self.scene in ("card", "medals"):
+            self._begin("own", OWN_S)
+            self.push_screen(TryYourOwn(), self._chosen)
+        elif self._repeats:
+            self._again()
+        else:
+            self.scene = "over"
+
+    def _again(self) -> None:
+        self.scene = "run"
+        self.run_again()
+
+    async def _chosen(self, what: str | None) -> None:
+        if what == "again":
+            self._directs = True
+            self._again()
+        elif what == "jobs":
+            await self.action_go("jobs")
+
+
+class BatchDemoApp(DemoApp):
+    """Shows a recorded batch on its grid: every conversation at once, then which model did best."""
+
+    def __init__(self, services: Services, paths: Sequence[Path], run: ReplayedRun, **options: Any) -> None:
+        super().__init__(services, "runs", run, graded=False, **options)
+        self._paths = paths
+        self._grid: GridScreen | None = None
+
+    def on_mount(self) -> None:
+        """Begin on the grid, over the list of its runs."""
+        super().on_mount()
+        self._show_grid()
+
+    def _show_grid(self) -> None:
+        def opened(glance: Glance) -> None:
+            self.open_conversation(glance, None)
+
+        self.scene, self._grid = "run", GridScreen(self._replayed, opened, batch_id="demo")
+        self.push_screen(self._grid)
+
+    def _replayed(self) -> AsyncIterator[Sequence[Glance]]:
+        return replayed_batch(self._paths, BATCH_S / self._pace, held=lambda: self.held)
+
+    def _has_run(self) -> bool:
+        return self._grid is not None and self._grid.ended
+
+    def _again(self) -> None:
+        self._show_grid()

@@ -1,0 +1,108 @@
+"""What is happening in a run and why it matters, in one sentence at a time: for people who see it for the first time.
+
+Made by rules from the state alone, so that a caption can say nothing that the screen does not show.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bioeval_tui.report import rows
+from bioeval_tui.report.conclusion import conclude
+from bioeval_tui.text import plural, shorten
+from bioeval_tui.tui.shared.cells_view import Cell, score
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.state import ConversationState, RunState
+
+LONGEST_TITLE = 60
+
+
+def introduction() -> list[Cell]:
+    """Return what is shown before the first conversation begins."""
+    return [
+        Cell("Does an agent do better when its user can answer its questions?", "strong"),
+        Cell(""),
+        Cell("A simulated user talks to the same agent twice."),
+        Cell("First the user knows no facts. Then it knows some, and tells them when asked."),
+        Cell(""),
+        Cell("After each turn, assertions are checked against what the agent really did."),
+        Cell("At the end a judge reads both conversations, and each gets a score from 0 to 1."),
+    ]
+
+
+def caption(state: RunState, trial: int) -> str:
+    """Return the caption of this moment; empty before a conversation has begun."""
+    if state.ended is not None:
+        return conclude(state).sentence
+    held = [talk for talk in rows.talks(state, trial).values() if talk is not None]
+    if not held:
+        return ""
+    talk = max(held, key=lambda each: each.started_at.timestamp() if each.started_at else 0.0)
+    number, of = held.index(talk) + 1, len(rows.conditions(state))
+    begins = f"Conversation {number} of {of}"
+    if talk.ended is not None:
+        return _after(talk)
+    if not talk.messages:
+        return f"{begins}: {_knows(state, talk)}."
+    return _moment(state, talk, trial) or f"{begins}: {_knows(state, talk)}."
+
+
+def _knows(state: RunState, talk: ConversationState) -> str:
+    if talk.key.condition == "withheld":
+        return "the user knows no facts, and cannot answer when the agent asks"
+    facts = state.job.get("facts")
+    count = plural(len(facts) if isinstance(facts, list) else 0, "fact")
+    return f"the same user again, who now knows {count} and may tell them when asked"
+
+
+def _moment(state: RunState, talk: ConversationState, trial: int) -> str:
+    """Return what is worth saying of the newest turn; empty when nothing is."""
+    newest = talk.messages[-1]
+    if newest.failures:
+        failed = newest.failures[-1]
+        return f"A request to the {failed.peer} failed ({shorten(failed.error, LONGEST_TITLE)}); what the agent fails is part of its score."
+    turn = [message for message in talk.messages if message.turn == newest.turn]
+    holds = [
+        checks[-1].title
+        for checks in talk.checks.values()
+        if len(checks) > 1
+        and checks[-1].status == "passed"
+        and checks[-2].status == "failed"
+        and checks[-1].after_turn >= newest.turn - 1
+    ]
+    if holds:
+        more = f" and {plural(len(holds) - 1, 'more')}" if len(holds) > 1 else ""
+        return f"Now it holds that {_title(holds[0])}{more.replace('mores', 'more')}: checked against the agent's state, not against its words."
+    facts = [fact for message in turn for fact in message.facts]
+    if facts:
+        why = "the agent asked" if facts[-1].asked else "the user let it slip"
+        return f"Fact {facts[-1].fact} is given away, because {why}."
+    parting = rows.parting(state, trial)
+    if parting is not None and newest.message in (parting, parting + 1):
+        return "Here they part: until now both conversations were the same, word for word."
+    if newest.signs_off:
+        return (
+            "The user signs off. The judge reads the conversation, and every assertion is checked once more."
+        )
+    return ""
+
+
+def _after(talk: ConversationState) -> str:
+    if talk.score is None:
+        return "The conversation has ended. The judge reads it, and every assertion is checked once more."
+    if talk.score.score is None:
+        return f"This conversation could not be scored: {shorten(talk.score.reason, 120)}."
+    failed = [check.title for check in talk.latest_checks() if check.status == "failed"]
+    count = len(talk.final_checks)
+    if failed:
+        found = f"{len(failed)} of {plural(count, 'assertion')} do not hold, such as that {_title(failed[0])}"
+        found = found if len(failed) > 1 else f"it does not hold that {_title(failed[0])}"
+    else:
+        found = f"all {plural(count, 'assertion')} hold" if count else "it had no assertions"
+    where = "Without the facts" if talk.key.condition == "withheld" else "With the facts"
+    return f"{where} the agent scores {score(talk.score.score)}: {found}."
+
+
+def _title(title: str) -> str:
+    return f"“{shorten(title, LONGEST_TITLE)}”"
