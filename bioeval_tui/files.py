@@ -1,15 +1,19 @@
 """Files that appear under their names only when they are whole, and stay there when the power goes.
 
-Every part of the program that writes a file a user keeps goes through `write_whole`.
+Every part of the program that writes a file goes through here, but for those that append to one of their own
+(recordings, journals, logs, databases): `tests/test_house.py` lists them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from bioeval_tui.errors import StorageError
 from bioeval_tui.text import clean_line
@@ -43,23 +47,98 @@ def write_whole(path: Path | str, data: bytes | str, *, mode: int = 0o644, sync:
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
     """
-    folder, name = os.path.split(os.fspath(path))
-    partial = os.path.join(folder, f".{name[:80]}.{uuid.uuid4().hex[:8]}.partial")  # noqa: PTH118 (the hot path)
+    partial = _partial(path)
     try:
-        descriptor = os.open(partial, _NEW, mode)
-        try:
-            write_fully(descriptor, data.encode("utf-8", "replace") if isinstance(data, str) else data)
-            if sync:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _write_partial(partial, data, mode, sync=sync)
         os.replace(partial, path)  # noqa: PTH105 (the hot path of large batches)
         if sync:
-            sync_folder(folder or ".")
+            _sync_above(path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(partial)  # noqa: PTH108
+        _remove(partial)
         raise storage_error(path, error) from None
+
+
+def write_new(path: Path | str, data: bytes | str, *, mode: int = 0o600) -> bool:
+    """Write a file as `write_whole` does, unless there is one of its name; return whether it was written.
+
+    Raises:
+        StorageError: the disk is full, or the folder cannot be written.
+    """
+    partial = _partial(path)
+    try:
+        _write_partial(partial, data, mode, sync=True)
+        try:
+            os.link(partial, path)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links: for a moment the file is there and empty
+            try:
+                os.close(os.open(path, _NEW, mode))
+            except FileExistsError:
+                return False
+            os.replace(partial, path)  # noqa: PTH105
+        _sync_above(path)
+    except OSError as error:
+        raise storage_error(path, error) from None
+    finally:
+        _remove(partial)
+    return True
+
+
+def write_beside(folder: Path, stem: str, ending: str, data: bytes | str) -> Path:
+    """Write a new file for its owner alone as `stem` + `ending`, or with `~2`, `~3` … between; return its path.
+
+    Raises:
+        StorageError: the disk is full, or the folder cannot be written.
+    """
+    names = itertools.chain([stem], (f"{stem}~{number}" for number in itertools.count(2)))
+    paths = (folder / f"{name}{ending}" for name in names)
+    return next(path for path in paths if not path.exists() and write_new(path, data))
+
+
+@contextlib.contextmanager
+def writing_whole(path: Path | str, *, mode: int = 0o644) -> Iterator[BinaryIO]:
+    """Give a file to write in pieces, which stands under its name, on the disk, once the block has ended without an error.
+
+    Raises:
+        StorageError: the disk is full, or the folder cannot be written.
+    """
+    partial = _partial(path)
+    try:
+        with os.fdopen(os.open(partial, _NEW, mode), "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)  # noqa: PTH105
+        _sync_above(path)
+    except OSError as error:
+        raise storage_error(path, error) from None
+    finally:
+        _remove(partial)
+
+
+def _partial(path: Path | str) -> str:
+    folder, name = os.path.split(os.fspath(path))
+    return os.path.join(folder, f".{name[:80]}.{uuid.uuid4().hex[:8]}.partial")  # noqa: PTH118 (the hot path)
+
+
+def _write_partial(partial: str, data: bytes | str, mode: int, *, sync: bool) -> None:
+    descriptor = os.open(partial, _NEW, mode)
+    try:
+        write_fully(descriptor, data.encode("utf-8", "replace") if isinstance(data, str) else data)
+        if sync:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(partial: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(partial)  # noqa: PTH108
+
+
+def _sync_above(path: Path | str) -> None:
+    sync_folder(os.path.dirname(os.fspath(path)) or ".")  # noqa: PTH120 (the hot path)
 
 
 def write_fully(descriptor: int, data: bytes) -> None:

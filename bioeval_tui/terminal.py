@@ -20,7 +20,7 @@ _PLAIN = bytes(range(0x20, 0x7F)) + b"\t\n"
 
 def say(text: str = "", *, err: bool = False) -> None:
     """Print lines of text, cleaned, on stdout or stderr."""
-    click.echo(_cleaned(text), err=err)
+    click.echo(cleaned(text), err=err)
 
 
 def print_json(value: Any, *, indent: int | None = None) -> None:
@@ -42,10 +42,11 @@ def print_document(document: str | bytes) -> None:
     if isinstance(document, bytes):
         sys.stdout.buffer.write(document)
     else:
-        click.echo("\r\n".join(map(_cleaned, document.split("\r\n"))), nl=False)
+        click.echo("\r\n".join(map(cleaned, document.split("\r\n"))), nl=False)
 
 
-def _cleaned(text: str) -> str:
+def cleaned(text: str) -> str:
+    """Return a text of any length as it may be printed."""
     return text if _is_plain(text) else clean(text, len(text))
 
 

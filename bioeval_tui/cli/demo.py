@@ -13,6 +13,7 @@ from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
 from bioeval_tui.settings import Settings
 
 if TYPE_CHECKING:
+    from bioeval_tui.evaluate.engine.attach import FollowedRun
     from bioeval_tui.tui.demo_app import Pace
 
 
@@ -70,9 +71,14 @@ def demo(
         from bioeval_tui.cli.headless import run_headless  # the screen does not wait for it
 
         return run_headless(spec, settings, as_json=as_json)
-    from bioeval_tui.cli.show_demo import show_demo  # see above
+    from bioeval_tui.cli.show_run import show_run  # a run without a screen does not wait for it
 
-    return show_demo(spec, settings, pace=pace, loop=loop)
+    def open_demo(source: FollowedRun) -> None:
+        from bioeval_tui.cli.show_demo import show_demo  # the engine starts while it loads
+
+        show_demo(spec, settings, source, pace=pace, loop=loop)
+
+    return show_run(spec, settings, leave_running=False, show=open_demo)
 
 
 COMMANDS: list[click.Command] = [demo]

@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import httpx2
+
 from bioeval_tui import __version__, installation
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluate.hosts import host_of
@@ -173,8 +175,6 @@ def _embedded_graph(settings: Settings) -> Finding:
 
 
 def _agent(settings: Settings) -> Finding:
-    import httpx2
-
     host = host_of(settings.agent_url)
     try:
         httpx2.get(settings.agent_url, timeout=PROBE_S)
@@ -185,8 +185,6 @@ def _agent(settings: Settings) -> Finding:
 
 
 def _unreachable(error: Exception) -> str:
-    import httpx2
-
     match error:
         case httpx2.TimeoutException():
             return f"does not answer within {PROBE_S:g} s"
@@ -216,8 +214,6 @@ def _role(settings: Settings, role: str, mine: RoleSettings) -> Finding:
 
 
 def _answers(name: str, url: str, key: Secret | None, variables: str) -> Finding:
-    import httpx2
-
     base, headers = url.rstrip("/"), {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
     try:
         answer = httpx2.get(f"{base}/models", headers=headers, timeout=PROBE_S)

@@ -37,7 +37,7 @@ from bioeval_tui.report.result import result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
 from bioeval_tui.settings import Settings
-from bioeval_tui.terminal import print_json_text
+from bioeval_tui.terminal import print_json, print_json_text
 from bioeval_tui.text import clean_line, plural
 
 FRAME_S = 0.05
@@ -112,7 +112,7 @@ def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
     """Print what the batch would take, send nothing, and return the exit code."""
     found = estimate_batch(spec, settings)
     if as_json:
-        print(json.dumps([run.to_dict() for run in found], indent=2, ensure_ascii=False))  # noqa: T201
+        print_json([run.to_dict() for run in found], indent=2)
     else:
         print_estimates(found)
     return ExitCode.OK

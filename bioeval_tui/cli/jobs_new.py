@@ -11,6 +11,7 @@ from bioeval_tui.cli.jobs import schema_text
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluate.job.template import Answers, Script, in_first_person, job_text, script_for
 from bioeval_tui.evaluate.wiring.check_job import check_job
+from bioeval_tui.files import write_whole
 from bioeval_tui.settings import env_file_hint
 from bioeval_tui.terminal import say
 
@@ -27,10 +28,10 @@ def new(job: Path, yes: bool, offline: bool, force: bool) -> int:
     if not job.parent.is_dir():
         raise UsageError(f"{job.parent} is no folder")
     answers = Answers(offline=offline) if yes else _ask(Answers(offline=offline))
-    job.write_text(job_text(answers), encoding="utf-8")
+    write_whole(job, job_text(answers))
     beside = job.parent / "job.schema.json"  # the file's first lines name it
     if not beside.exists():
-        beside.write_text(schema_text(), encoding="utf-8")
+        write_whole(beside, schema_text())
     problems = check_job(job).errors
     for problem in problems:
         say(str(problem), err=True)

@@ -72,7 +72,7 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
     from bioeval_tui.cli.show_run import say_hosts, show_run  # a run without a screen does not wait for it
 
     say_hosts(spec, settings)
-    return show_run(spec, settings, leave_running=True, verbose=options["verbose"])
+    return show_run(spec, settings, leave_running=True)
 
 
 def _is_headless(options: dict[str, Any]) -> bool:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from bioeval_tui.cli.terminal import need_terminal
@@ -20,20 +20,29 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
 
 
-def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbose: bool = False) -> int:
+def show_run(
+    spec: EngineSpec,
+    settings: Settings,
+    *,
+    leave_running: bool,
+    show: Callable[[FollowedRun], None] | None = None,
+) -> int:
     """Start an engine, show its run, say how it ended, and return the exit code.
 
     With `leave_running` the engine survives the screen; otherwise it is cancelled when the screen closes,
-    however it closes.
+    however it closes. `show` opens another screen than the application's own.
     """
     need_terminal("give --headless")
     # The engine first: it starts on the other core while the screen's modules load here.
     view = start_engine(spec, settings)
-    with contextlib.nullcontext() if leave_running else ending_with_terminal(view):
+    with contextlib.nullcontext() if leave_running else _ending_with_terminal(view):
         try:
-            from bioeval_tui.cli.open_screen import show_started  # see above
+            if show is None:
+                from bioeval_tui.cli.open_screen import show_started  # see above
 
-            show_started(spec, settings, view, "ask" if leave_running else "cancel")
+                show_started(spec, settings, view, "ask" if leave_running else "cancel")
+            else:
+                show(view)
         except ScreenCrashError as error:
             if leave_running and view.engine_runs():
                 error.add_note(f"the run continues, see it with `bioeval-tui watch {view.run_id}`")
@@ -47,7 +56,7 @@ def show_run(spec: EngineSpec, settings: Settings, *, leave_running: bool, verbo
 
 
 @contextlib.contextmanager
-def ending_with_terminal(view: FollowedRun) -> Iterator[None]:
+def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
     """Let a closed terminal (SIGHUP) and a SIGTERM end the run as well, which this process otherwise outlives.
 
     A screen without its terminal cannot be relied on to unwind: the run is stopped beside it, then it is left.

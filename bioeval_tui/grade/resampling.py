@@ -175,7 +175,7 @@ def of_row_losses(name: str, losses: Sequence[Floats]) -> Draws:
     """Return the distribution of a metric that is a mean of `losses`, shape (rows,) for each target (`rmse`: its root)."""
     rows = len(losses[0])
     if name in ("accuracy", "f1_micro") and len(losses) == 1:
-        from scipy.stats import binom
+        from scipy.stats import binom  # half of what loading a grader takes; means alone need it
 
         scores = binom.ppf(_PROBABILITIES, rows, losses[0].mean()) / rows
         return Draws(np.asarray(scores, np.float64), "exact percentiles of the bootstrap (binomial)", rows)
@@ -224,7 +224,7 @@ def mean_percentiles(strata: Sequence[Floats]) -> Floats:
     root = np.sign(tilts) * np.sqrt(np.maximum(2 * (tilts * (at - centre) - generating), 1e-300))
     z = root + np.log(tilts * np.sqrt(curvature) / root) / root
     order = np.argsort(at)
-    from scipy.special import ndtri
+    from scipy.special import ndtri  # as above
 
     percentiles: Floats = np.interp(ndtri(_PROBABILITIES), np.maximum.accumulate(z[order]), at[order])
     return percentiles

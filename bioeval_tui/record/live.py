@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bioeval_tui.errors import RecordingError
-from bioeval_tui.files import storage_error
+from bioeval_tui.errors import RecordingError, StorageError
+from bioeval_tui.files import write_whole
 from bioeval_tui.portable import BINARY, is_at, lock
 from bioeval_tui.record.paths import live_path
 
@@ -44,17 +44,11 @@ def write_live(recording: Path, info: LiveInfo) -> None:
     Raises:
         RecordingError: it cannot be written.
     """
-    path = live_path(recording)
-    part = path.with_suffix(".live-part")
     try:
-        with contextlib.suppress(FileNotFoundError):
-            part.unlink()
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(asdict(info), file)
-        part.replace(path)
-    except OSError as error:
-        raise RecordingError(str(storage_error(path, error))) from None
+        # It says nothing any more once the power is back: there is no use in waiting for the disk.
+        write_whole(live_path(recording), json.dumps(asdict(info)), mode=0o600, sync=False)
+    except StorageError as error:
+        raise RecordingError(str(error)) from None
 
 
 def read_live(recording: Path) -> LiveInfo | None:

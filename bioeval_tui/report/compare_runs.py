@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from bioeval_tui.evaluate.prices import Prices
+from bioeval_tui.files import write_beside
 from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
 from bioeval_tui.report.comparison import ConditionComparison, compare
 from bioeval_tui.report.formats.html import html_report
@@ -64,19 +64,9 @@ def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = No
     Without `prices` those that are shipped hold.
 
     Raises:
-        RecordingError, OSError: a recording cannot be read, or the folder cannot be written.
+        RecordingError: a recording cannot be read.
+        StorageError: the disk is full, or the folder cannot be written.
     """
     text = html_report([load_run(path, prices=prices) for path in paths])
     names = paths[0].stem if len(paths) == 1 else f"{paths[0].stem}-and-{len(paths) - 1}-more"
-    number = 1
-    while True:
-        tail = "" if number == 1 else f"~{number}"
-        path = folder / f"bioeval-tui-report-{names}{tail}.html"
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            number += 1
-            continue
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
+    return write_beside(folder, f"bioeval-tui-report-{names}", ".html", text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import bioeval_tui
 from bioeval_tui.errors import UsageError
+from bioeval_tui.files import write_whole
 from bioeval_tui.text import clean_line
 
 DEMO_JOB = "medication_reminder.yml"
@@ -103,7 +103,7 @@ def copy_samples(folder: Path, *, force: bool = False) -> list[Path]:
             )
         for source, target in new:
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target, follow_symlinks=False)
+            write_whole(target, source.read_bytes())
     except OSError as error:
         where = clean_line(str(error.filename or folder), 300)
         raise UsageError(f"{where} cannot be written: {error.strerror}") from None

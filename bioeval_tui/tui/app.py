@@ -17,6 +17,7 @@ from textual.css.query import NoMatches
 from textual.filter import LineFilter
 from textual.worker import WorkerFailed
 
+from bioeval_tui.errors import StorageError
 from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.record.masking.proxy import masked
 from bioeval_tui.text import home_relative
@@ -269,9 +270,8 @@ class BioevalApp(App[None]):
         folder, name = self.folder, self.current_mode
         try:
             path = pictures.save(self.export_screenshot(), folder, name, datetime.now())
-        except OSError as error:
-            sentence = f"The picture could not be saved in {home_relative(folder)}: {error.strerror}"
-            self.notify(sentence, severity="error", markup=False)
+        except StorageError as error:
+            self.notify(f"No picture was saved: {error}", severity="error", markup=False)
             return
         self.notify(f"Saved {home_relative(path)}", markup=False)
 

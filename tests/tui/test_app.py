@@ -96,7 +96,7 @@ async def test_a_picture_is_saved_privately_and_asks_no_host(tmp_path: Path) -> 
 async def test_a_picture_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
     async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path / "missing") as (app, pilot):
         await pilot.press("s")
-        await until(pilot, lambda: "could not be saved" in screen_text(app))
+        await until(pilot, lambda: "No picture was saved" in screen_text(app))
 
 
 @pytest.mark.parametrize("theme", [theme.name for theme in THEMES])

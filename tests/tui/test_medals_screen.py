@@ -188,7 +188,7 @@ async def test_x_says_when_it_cannot_write(tmp_path: Path) -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, services=services, start="medals", pictures=tmp_path / "no") as (app, pilot):
         await pilot.press("x", "m")
-        await until(pilot, lambda: "could not be written" in screen_text(app))
+        await until(pilot, lambda: "No table was written" in screen_text(app))
 
 
 async def test_y_copies_the_row() -> None:

@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.consoles import plain_console
-from bioeval_tui.terminal import print_json, say
+from bioeval_tui.consoles import plain_console, write_lines
+from bioeval_tui.terminal import print_document, print_json, print_json_text, say
 
 LONG = " ".join(f"word{number}" for number in range(200))
 
@@ -44,10 +45,35 @@ def test_nothing_that_is_printed_acts_on_the_terminal(capsys: pytest.CaptureFixt
     console.print(HOSTILE, Text(HOSTILE, style="red"), table)
     say(HOSTILE)
     say(HOSTILE, err=True)
+    write_lines(console, f"{HOSTILE}\n")
+    print_document(f"{HOSTILE}\n")
+    print_json_text(json.dumps([HOSTILE], ensure_ascii=False))
     print_json({"name": HOSTILE, "tag": "\U000e0041"})
     printed = capsys.readouterr()
     assert not set(printed.out + printed.err) & {"\x1b", "\x9b", "\u202e", "\x07", "\U000e0041"}
     assert json.loads(printed.out.splitlines()[-1]) == {"name": HOSTILE, "tag": "\U000e0041"}
+
+
+def test_a_document_is_printed_as_it_would_stand_in_a_file(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    print_document("a,b\r\n" * 300_000)
+    print_document("no newline")
+    assert capfdbinary.readouterr().out == b"a,b\r\n" * 300_000 + b"no newline"
+
+
+def test_a_file_name_in_a_refused_option_or_a_traceback_does_not_act_on_the_terminal(tmp_path: Path) -> None:
+    hostile = tmp_path / "a\x1b[31mb"
+    hostile.mkdir()
+    (tmp_path / "c\x1b[31md.yml").write_text("[")
+    for arguments in (
+        ["runs", "import", str(hostile)],
+        ["grade", "x.jsonl", "--output-dir", str(tmp_path / "c\x1b[31md.yml")],
+        ["--debug", "run", str(tmp_path / "c\x1b[31md.yml"), "--dry-run"],
+        ["check", str(hostile), str(tmp_path / "c\x1b[31md.yml")],
+    ):
+        command = [sys.executable, "-m", "bioeval_tui", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert "\x1b" not in done.stdout + done.stderr
 
 
 def test_json_that_is_printed_is_standard() -> None:

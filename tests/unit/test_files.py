@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 from bioeval_tui import files
 from bioeval_tui.errors import ExitCode, StorageError
-from bioeval_tui.files import write_fully, write_whole
+from bioeval_tui.files import write_beside, write_fully, write_new, write_whole, writing_whole
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
@@ -78,3 +79,37 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="missing/file cannot be written: No such file"):
         write_whole(tmp_path / "missing" / "file", "x")
     assert not files.is_full(OSError(errno.EACCES, "no"))
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_never_takes_the_place_of_another(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:  # as on FAT
+
+        def refuse(*_: object) -> None:
+            raise OSError(errno.EPERM, "Operation not permitted")
+
+        monkeypatch.setattr(files.os, "link", refuse)
+    path = tmp_path / "key"
+    assert write_new(path, b"first")
+    assert not write_new(path, b"second")
+    assert path.read_bytes() == b"first"
+    assert [item.name for item in tmp_path.iterdir()] == ["key"]
+    names = [write_beside(tmp_path, "picture", ".svg", "x").name for _ in range(3)]
+    assert names == ["picture.svg", "picture~2.svg", "picture~3.svg"]
+
+
+def test_a_file_that_is_written_in_pieces_is_there_only_when_all_of_them_are(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_text("old")
+    with contextlib.suppress(KeyError), writing_whole(path) as file:
+        file.write(b"half")
+        raise KeyError
+    assert path.read_text() == "old"
+    with writing_whole(path) as file:
+        file.write(b"new")
+    assert path.read_text() == "new"
+    assert [item.name for item in tmp_path.iterdir()] == ["data"]
+    with pytest.raises(StorageError, match="cannot be written"), writing_whole(tmp_path / "no" / "data"):
+        pass

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from bioeval_tui.files import write_whole
 from bioeval_tui.record.paths import new_run_ids
 
 if TYPE_CHECKING:
@@ -110,11 +110,9 @@ class EngineSpec(RunOptions):
     """Somebody can type: a screen follows the run. `evaluator.kind: human` needs it."""
 
     def write(self, path: Path) -> None:
-        """Write the file for its owner alone."""
+        """Write the file for its owner alone. Raises `StorageError`."""
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(asdict(self), file)
+        write_whole(path, json.dumps(asdict(self)), mode=0o600)
 
     @classmethod
     def read(cls, path: Path) -> EngineSpec:

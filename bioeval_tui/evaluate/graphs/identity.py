@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 
+from bioeval_tui.files import write_new
+
 
 def graph_id(path: Path) -> str:
-    """Return the id of the graph at `path`; the first to ask makes it."""
+    """Return the id of the graph at `path`; the first to ask makes it.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
     file = path.with_suffix(".id")
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return file.read_text("ascii").strip()
-    with os.fdopen(descriptor, "w") as out:
-        made = secrets.token_hex(16)
-        out.write(made)
-    return made
+    if not file.exists():
+        write_new(file, secrets.token_hex(16))
+    return file.read_text("ascii").strip()

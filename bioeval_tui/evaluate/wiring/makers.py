@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui import agent_protocols, plugins
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate import python_code
+from bioeval_tui.evaluate import guards, python_code
 from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.assertions.checker import Checker, GradeMedal, holds_on_nothing
 from bioeval_tui.evaluate.conversation.control import Control
@@ -81,9 +81,6 @@ class Makers:
 
     def parts(self, judge: Judge, graph: KnowledgeGraph | None, why_not: str) -> Parts:
         """Return what the run is given."""
-        # Here and below: each run loads the parts that its job names, and no others.
-        from bioeval_tui.evaluate import guards
-
         return Parts(
             open_agent=self.agent,
             open_evaluator=self.evaluator,
@@ -99,7 +96,7 @@ class Makers:
 
     def _guard(self) -> Guard | None:
         """Return the check of what a model says as the user; None where a person, a script or a plug-in plays."""
-        from bioeval_tui.evaluate import guards
+        # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.evaluate.models.prompting import find_prompt
 
         evaluator = self.job.evaluator

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval_tui.errors import InputError
+from bioeval_tui.files import write_whole
 from bioeval_tui.grade.tasks.task import Task
 from bioeval_tui.installation import GRADING, need
 from bioeval_tui.text import clean_line
@@ -63,7 +64,7 @@ def run_baselines(
         json.dumps({"task_id": item.task_id, "submission_path": item.path.relative_to(output_dir).as_posix()})
         for item in written
     ]
-    listing.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    write_whole(listing, "".join(line + "\n" for line in lines))
     return written, listing
 
 
@@ -88,5 +89,5 @@ def write_baseline(task: Task, kind: str, *, seed: int, path: Path) -> Path:
     else:
         from bioeval_tui.grade.baselines.csv import predict_csv
 
-        predict_csv(task, kind, generator).to_csv(path, index=False, lineterminator="\n")
+        write_whole(path, predict_csv(task, kind, generator).to_csv(index=False, lineterminator="\n"))
     return path

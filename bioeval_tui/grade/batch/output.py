@@ -7,6 +7,7 @@ are complete.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import math
@@ -21,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 
 from bioeval_tui.errors import InputError, NotMeasuredError, StorageError, UsageError
-from bioeval_tui.files import is_full, storage_error, sync_all, sync_folder, write_fully, write_whole
+from bioeval_tui.files import is_full, storage_error, sync_all, write_fully, write_whole, writing_whole
 from bioeval_tui.grade.batch.submissions import Submission, SubmissionList
 from bioeval_tui.grade.outcomes import report_text
 from bioeval_tui.grade.reports import Totals
@@ -160,20 +161,16 @@ class BatchOutput:
             "total_not_graded": len(failed),
             "avg_leaderboard_percentile_with_zeros": zeros,
         }
-        partial = self.report_path.with_suffix(".partial")
         try:
-            with partial.open("w", encoding="utf-8") as file:
-                self._write_report(file, summary, failed, extra)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(self.report_path)
-            sync_folder(self.report_path.parent)
+            with writing_whole(self.report_path) as file:
+                self._write_report(codecs.getwriter("utf-8")(file), summary, failed, extra)
             sync_all()
             if not failed and not self.remaining():
                 self._journal.close()
                 self._journal_path.unlink(missing_ok=True)
+        except StorageError as error:
+            raise self._full(error) from None
         except OSError as error:
-            partial.unlink(missing_ok=True)
             raise self._full(storage_error(self.report_path, error)) from None
         names = tuple(name for name, place in zip(self._names, self._places, strict=True) if place >= 0)
         return BatchResult(
@@ -186,7 +183,7 @@ class BatchOutput:
 
     def _write_report(
         self,
-        file: IO[str],
+        file: codecs.StreamWriter,
         summary: dict[str, Any],
         failed: Sequence[dict[str, Any]],
         extra: dict[str, Any],

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.files import storage_error
+from bioeval_tui.errors import NotMeasuredError, StorageError
+from bioeval_tui.files import storage_error, write_whole
 from bioeval_tui.grade.batch.containment import LINUX, end_below
 from bioeval_tui.grade.batch.limits import megabytes_of_group
 from bioeval_tui.grade.batch.wire import IDLE, PROGRESS, Wire
@@ -77,11 +77,13 @@ class WorkerProcess:
         try:
             self._folder = tempfile.TemporaryDirectory(prefix="bioeval-grading-", ignore_cleanup_errors=True)
             page = Path(self._folder.name) / "progress"
-            page.write_bytes(PROGRESS.pack(IDLE, 0.0))
+            write_whole(page, PROGRESS.pack(IDLE, 0.0), sync=False)
             with page.open("r+b") as file:
                 self._progress = mmap.mmap(file.fileno(), PROGRESS.size)
             scratch = Path(self._folder.name) / "work"
             scratch.mkdir()
+        except StorageError as error:
+            raise NotMeasuredError(str(error)) from None
         except OSError as error:
             raise NotMeasuredError(str(storage_error(tempfile.gettempdir(), error))) from None
         self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()

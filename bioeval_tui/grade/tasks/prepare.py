@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import shutil
 import tempfile
 import zipfile
@@ -15,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bioeval_tui.errors import StorageError
+from bioeval_tui.files import write_whole
 from bioeval_tui.grade.tasks.checksums import file_checksum, mismatches, read_checksums
 from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS
 from bioeval_tui.grade.tasks.preparer import PrepareError, run_here, run_in_child
@@ -80,7 +83,7 @@ def prepare_task(
         _run_preparer(task, draft)
         _add_human_baselines(task, source, draft)
         _verify(task, checksums, draft)
-        (draft / STAMP).write_text(_stamp(task), encoding="utf-8")
+        write_whole(draft / STAMP, _stamp(task))
         _swap(draft, prepared, Path(name) / "old")
     if (reason := task.why_not_prepared()) is not None:
         raise PrepareError(f"the preparer of {task.id} ran, but {reason}")
@@ -100,8 +103,8 @@ def _is_ready(task: Task, checksums: dict[str, object], prepared: Path) -> bool:
         if ours:
             return False  # prepared by an older version of the task: prepare it again
         raise
-    with contextlib.suppress(OSError):  # a read-only folder is only verified again next time
-        stamp.write_text(_stamp(task), encoding="utf-8")
+    with contextlib.suppress(StorageError):  # a read-only folder is only verified again next time
+        write_whole(stamp, _stamp(task))
     return True
 
 
@@ -135,7 +138,7 @@ def _get_raw(
         return  # downloaded before, or put there by hand
     if not isinstance(source, BuiltinSource):
         tell(f"getting the data of {task.id}")
-    marker.touch()
+    write_whole(marker, b"")
     try:
         archive = source.download(task.data_source or {}, raw)
         if archive is not None and archive.suffix == ".zip":
@@ -175,7 +178,7 @@ def _run_preparer(task: Task, draft: Path) -> None:
         run_in_child(task, draft)
     public = draft / "public"
     public.mkdir(parents=True, exist_ok=True)
-    (public / "description.md").write_text(task.description, encoding="utf-8")
+    write_whole(public / "description.md", task.description)
 
 
 def _verify(task: Task, checksums: dict[str, object], prepared: Path) -> None:
@@ -219,7 +222,8 @@ def _add_human_baselines(task: Task, source: DataSource, draft: Path) -> None:
 
 
 def _write_csv(path: Path, header: list[str], rows: list[tuple[str, ...]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(tuple(clean_line(cell) for cell in row) for row in rows)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(tuple(clean_line(cell) for cell in row) for row in rows)
+    write_whole(path, text.getvalue())

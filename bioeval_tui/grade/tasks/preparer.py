@@ -18,6 +18,7 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError
+from bioeval_tui.files import write_whole
 from bioeval_tui.isolation import find_installed, module_command
 from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
@@ -75,9 +76,7 @@ def run_in_child(task: Task, draft: Path) -> None:
     request, outcome = draft.parent / "request.json", draft.parent / "outcome.json"
     paths = {"folder": task.folder, "root": task.root, "raw": task.raw_dir, "draft": draft}
     values = {name: str(path.absolute()) for name, path in paths.items()}
-    request.write_text(
-        json.dumps({"task_id": task.id, "reference": reference(task), **values}), encoding="utf-8"
-    )
+    write_whole(request, json.dumps({"task_id": task.id, "reference": reference(task), **values}), sync=False)
     command = module_command("bioeval_tui.grade.tasks.preparer", str(request), str(outcome))
     # stdout is for data: what a preparer prints goes to stderr.
     done = subprocess.run(  # noqa: S603 (our own interpreter)
@@ -142,7 +141,7 @@ def main() -> None:
     except BioevalError as error:
         problem = error
     said = {"error": None if problem is None else str(problem), "input": isinstance(problem, InputError)}
-    Path(sys.argv[2]).write_text(json.dumps(said), encoding="utf-8")
+    write_whole(sys.argv[2], json.dumps(said), sync=False)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 from collections import Counter
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import InputError, Problem
+from bioeval_tui.files import write_new
 from bioeval_tui.patterns import pattern_problem, search
 from bioeval_tui.record.masking.rules import Literal, PatternRule, Rules
 from bioeval_tui.settings import private_dir
@@ -52,13 +52,8 @@ def _read(path: Path, shown: str) -> str:
 
 def _key(data_dir: Path) -> bytes:
     path = private_dir(data_dir) / KEY_FILE
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        pass
-    else:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(32))
+    if not path.exists():
+        write_new(path, secrets.token_bytes(32))
     key = path.read_bytes()
     if len(key) < 32:
         raise InputError(

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui import score as composite
+from bioeval_tui.consoles import write_lines
 from bioeval_tui.evaluate.prices import Prices
 from bioeval_tui.record import events
 from bioeval_tui.record.state import Change, ConversationState, RunState
@@ -25,11 +26,8 @@ STATUS_SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "not_measured": 
 
 
 def say(console: Console, line: str) -> None:
-    """Write one cleaned line to the console's file. Rich would take fifty times as long to find that it has no style."""
-    try:
-        console.file.write(clean(line).replace("\n", " ") + "\n")
-    except BrokenPipeError:
-        console.on_broken_pipe()
+    """Write one line, cleaned."""
+    write_lines(console, clean(line).replace("\n", " ") + "\n")
 
 
 class Progress:

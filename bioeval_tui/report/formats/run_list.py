@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from bioeval_tui.consoles import plain_console
+from bioeval_tui.consoles import plain_console, write_lines
 from bioeval_tui.record.catalogue import CataloguedRun
 from bioeval_tui.report.numbers import number
 from bioeval_tui.text import clean_line, shorten
@@ -59,7 +59,7 @@ def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) ->
     padded = map(_padded, cells, widths, (column.right for column in columns))
     lines = [" ".join(row).rstrip() for row in zip(*padded, strict=True)]
     console.print(Text(lines[0], style="bold"), soft_wrap=True)
-    console.file.write("\n".join([*lines[1:], ""]))
+    write_lines(console, "\n".join([*lines[1:], ""]))
 
 
 def _columns(runs: Sequence[CataloguedRun], width: int) -> list[Column]:

@@ -7,6 +7,8 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bioeval_tui.files import write_whole
+
 
 def stable_order(count: int, seed: str) -> list[int]:
     """Return 0 … count-1 shuffled by SHA-256 of seed and index.
@@ -53,7 +55,7 @@ def _split_groups(order: list[int], groups: Sequence[Hashable], wanted: int) -> 
 
 def write_csv(frame: Any, path: Path) -> None:
     """Write a pandas DataFrame the same way on every platform: UTF-8, LF, shortest exact numbers."""
-    frame.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
+    write_whole(path, frame.to_csv(index=False, lineterminator="\n"))
 
 
 def publish_csv_task(

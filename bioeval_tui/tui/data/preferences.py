@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import threading
 from pathlib import Path
 from typing import Any
 
+from bioeval_tui.errors import StorageError
+from bioeval_tui.files import write_whole
 from bioeval_tui.settings import private_dir
 
 FILE = "preferences.json"
@@ -31,7 +32,7 @@ class Preferences:
                 values.pop(name, None)
                 if value is not None:
                     values[name] = value
-            with contextlib.suppress(OSError, TypeError, ValueError):
+            with contextlib.suppress(OSError, StorageError, TypeError, ValueError):
                 self._write(known)
 
     def _read(self) -> dict[str, Any]:
@@ -46,8 +47,4 @@ class Preferences:
     def _write(self, values: dict[str, Any]) -> None:
         text = json.dumps(values, ensure_ascii=False, indent=1)
         private_dir(self._path.parent)
-        part = self._path.with_suffix(f".part-{os.getpid()}")
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        part.replace(self._path)
+        write_whole(self._path, text, mode=0o600)

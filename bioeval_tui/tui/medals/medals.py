@@ -18,7 +18,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.errors import BioevalError, StorageError
 from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.text import home_relative, plural
@@ -520,10 +520,8 @@ class MedalsScreen(BaseScreen):
         try:
             text = str(chosen.write("table", medals_view.EXPORTED, values))
             path = export_view.save(text, folder, "bioeval-tui-medals", chosen.endings[0], datetime.now())
-        except OSError as error:
-            self.tell(
-                f"The table could not be written to {home_relative(folder)}: {error.strerror}", bad=True
-            )
+        except StorageError as error:
+            self.tell(f"No table was written: {error}", bad=True)
             return
         self.tell(f"Saved {plural(len(self.table.visible), 'row')} in {home_relative(path)}")
 

@@ -6,6 +6,8 @@ import re
 from datetime import datetime
 from pathlib import Path
 
+from bioeval_tui.files import write_beside
+
 _FONT_FACE = re.compile(r"@font-face\s*\{[^}]*\}\s*")
 _COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 _FONT = re.compile(r"font-family:\s*Fira Code[^;]*;")
@@ -21,13 +23,6 @@ def save(svg: str, folder: Path, name: str, at: datetime) -> Path:
     """Write a picture that only its owner may read, under a name that is free; return its path.
 
     Raises:
-        OSError: the folder cannot be written.
+        StorageError: the disk is full, or the folder cannot be written.
     """
-    path = folder / f"bioeval-tui-{name}-{at:%Y-%m-%d-%H%M%S}.svg"
-    number = 1
-    while path.exists():
-        number += 1
-        path = path.with_stem(f"{path.stem.split('~')[0]}~{number}")
-    path.touch(mode=0o600)
-    path.write_text(without_hosts(svg), encoding="utf-8")
-    return path
+    return write_beside(folder, f"bioeval-tui-{name}-{at:%Y-%m-%d-%H%M%S}", ".svg", without_hosts(svg))

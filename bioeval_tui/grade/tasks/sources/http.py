@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx2
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
+from bioeval_tui.files import writing_whole
 from bioeval_tui.grade.tasks.sources.base import SourceError
 from bioeval_tui.text import clean_line
 
@@ -22,19 +23,15 @@ def download(url: str, target: Path, hint: str) -> Path:
 
     Raises:
         SourceError: the host cannot be reached or refuses.
+        StorageError: the disk is full, or the folder cannot be written.
     """
-    partial = target.with_name(target.name + ".part")
 
     def save(response: httpx2.Response) -> None:
-        with partial.open("wb") as file:
+        with writing_whole(target) as file:
             for chunk in response.iter_bytes(1 << 16):
                 file.write(chunk)
 
-    try:
-        _get(url, hint, save)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    _get(url, hint, save)
     return target
 
 

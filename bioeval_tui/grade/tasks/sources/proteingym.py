@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bioeval_tui.errors import InputError
+from bioeval_tui.files import writing_whole
 from bioeval_tui.grade.tasks.sources.base import BoardRow, HumanRow, SourceError, required
 from bioeval_tui.grade.tasks.sources.http import download, fetch_text
 from bioeval_tui.text import clean_line
@@ -103,7 +104,7 @@ def _extract(archive: Path, assay: str, target: Path) -> bool:
             )
             if member is None:
                 return False
-            with file.open(member) as source, target.open("wb") as out:
+            with file.open(member) as source, writing_whole(target) as out:
                 shutil.copyfileobj(source, out)
     except zipfile.BadZipFile:
         raise SourceError(f"{archive} is not a whole zip file; delete it and prepare again") from None

@@ -1,0 +1,170 @@
+"""Nothing goes around the modules that print and that write files: `terminal` and `consoles`, and `files`.
+
+What they promise (cleaned text; whole files, synced, a full disk said to be one) holds for what goes through them.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "bioeval_tui"
+
+PRINTERS = {"terminal.py", "consoles.py"}
+WRITERS = {"files.py"}
+
+MAY_PRINT = {
+    "evaluate/models/templates.py": "the child that renders templates answers its parent through a pipe",
+}
+MAY_WRITE = {
+    "cli/doctor_checks.py": "tries whether a file can be made, and removes it",
+    "cli/main.py": "appends to a log; /dev/null takes the place of a pipe whose reader is gone",
+    "consoles.py": "/dev/null takes the place of a pipe whose reader is gone",
+    "evaluate/engine/processes.py": "an engine appends to its log",
+    "evaluate/graphs/embedded_file.py": "makes a database for its owner alone; SQLite writes it",
+    "grade/batch/containment.py": "/dev/null in place of what a grader could read",
+    "grade/batch/output.py": "appends to the journal of a batch, which is locked, and truncated to whole lines",
+    "grade/batch/worker.py": "a page of memory that a worker shares with its program; /dev/null",
+    "grade/batch/worker_process.py": "the same page",
+    "grade/biomlbench/standin_utils.py": "unpacks for a published preparer, into its own folder",
+    "grade/files/h5ad_writing.py": "anndata writes by path, into a draft, which is moved into place when it is whole",
+    "grade/tasks/prepare.py": "unpacks an archive into a draft, which is moved into place when it is whole",
+    "grade/tasks/sources/scripts/polaris_download.py": "runs in another Python, without this package",
+    "record/catalogue.py": "makes a database for its owner alone; SQLite writes it",
+    "record/moving.py": "copies a recording that is being written, locked",
+    "record/overlay.py": "appends to an overlay, locked, and truncated to whole lines",
+    "record/recorder.py": "appends to a recording, locked",
+    "record/transfer.py": "copies a recording of any size in pieces; put in place when it is whole",
+    "report/formats/inspect_log.py": "a zip file in memory",
+}
+
+_PRINTING_NAMES = {"print", "pprint"}
+_PRINTING = {("click", "echo"), ("click", "secho"), ("rich", "print"), ("rich", "print_json")}
+_STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
+_METHODS = {
+    "write_text", "write_bytes", "touch", "to_parquet", "to_pickle", "to_excel", "write_h5ad", "savefig",
+    "extractall", "extract", "symlink_to", "hardlink_to",
+}  # fmt: skip
+_COPIES = {"copy", "copy2", "copyfile", "copytree", "move"}
+
+
+@functools.cache
+def package() -> dict[str, list[ast.AST]]:
+    """Return everything that stands in each file of the package."""
+    return {
+        path.relative_to(PACKAGE).as_posix(): list(nodes(path.read_text(encoding="utf-8")))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+def nodes(source: str) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(source))
+
+
+def prints(node: ast.AST) -> bool:
+    """Say whether it prints: `print`, `click.echo`, or what writes to a standard stream."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _PRINTING_NAMES
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)):
+            return (owner, name) in _PRINTING
+        case ast.Attribute(value=ast.Attribute(attr=stream), attr="write" | "writelines" | "buffer"):
+            return stream in _STREAMS or stream == "file"  # `console.file.write` goes around its cleaning
+    return False
+
+
+def _mode(call: ast.Call, place: int) -> str:
+    given = [*call.args[place : place + 1], *(word.value for word in call.keywords if word.arg == "mode")]
+    return str(given[0].value) if given and isinstance(given[0], ast.Constant) else "r"
+
+
+def writes(call: ast.AST) -> bool:
+    """Say whether a call makes or changes a file by its path, in any way but those of `files`."""
+    if not isinstance(call, ast.Call):
+        return False
+    changes = set("wax+").intersection
+    match call.func:
+        case ast.Name(id="open"):
+            return bool(changes(_mode(call, 1)))
+        case (
+            ast.Name(id="ZipFile")
+            | ast.Attribute(attr="ZipFile" | "File", value=ast.Name(id="zipfile" | "h5py"))
+        ):
+            return bool(changes(_mode(call, 1)))
+        case ast.Attribute(value=ast.Name(id="os"), attr="open"):
+            return "O_RDONLY" not in ast.unparse(call) and "O_PATH" not in ast.unparse(call)
+        case ast.Attribute(value=ast.Name(id="os"), attr="fdopen" | "truncate" | "ftruncate"):
+            return call.func.attr != "fdopen" or bool(changes(_mode(call, 1)))  # type: ignore[union-attr]
+        case ast.Attribute(value=ast.Name(id="shutil"), attr=name):
+            return name in _COPIES
+        case ast.Attribute(value=ast.Name(id="io" | "codecs"), attr="open"):
+            return bool(changes(_mode(call, 1)))
+        case ast.Attribute(value=ast.Name(id="tempfile"), attr="NamedTemporaryFile" | "mkstemp"):
+            return True
+        case ast.Attribute(attr="open"):
+            return bool(changes(_mode(call, 0)))
+        case ast.Attribute(attr="to_csv"):
+            return bool(call.args)  # without a path they return the text
+        case ast.Attribute(attr=name):
+            return name in _METHODS
+    return False
+
+
+def found(is_one: Callable[[ast.AST], bool], inside: set[str]) -> dict[str, list[int]]:
+    """Return for each file of the package, but those, the lines of what does so."""
+    places = {
+        name: [getattr(node, "lineno", 0) for node in filter(is_one, here)]
+        for name, here in package().items()
+        if name not in inside
+    }
+    return {name: lines for name, lines in places.items() if lines}
+
+
+def test_only_two_modules_print() -> None:
+    places = found(prints, PRINTERS)
+    assert {name: lines for name, lines in places.items() if name not in MAY_PRINT} == {}
+
+
+def test_only_one_module_writes_files() -> None:
+    places = found(writes, WRITERS)
+    assert {name: lines for name, lines in places.items() if name not in MAY_WRITE} == {}
+
+
+def test_every_exception_is_still_needed() -> None:
+    assert sorted(found(prints, PRINTERS)) == sorted(MAY_PRINT)
+    assert sorted(found(writes, WRITERS)) == sorted(MAY_WRITE)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print('x')", "click.echo('x', err=True)", "sys.stdout.write('x')", "sys.stderr.writelines(['x'])",
+        "sys.stdout.buffer.write(b'x')", "console.file.write('x')",
+    ],
+)  # fmt: skip
+def test_every_way_to_print_is_seen(code: str) -> None:
+    assert any(map(prints, nodes(code)))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open(p, 'w')", "open(p, mode='ab')", "path.open('r+b')", "path.open(mode='x')", "path.write_text('x')",
+        "path.write_bytes(b'x')", "frame.to_csv(path)", "shutil.copyfile(a, b)", "os.open(p, os.O_WRONLY)",
+        "os.fdopen(d, 'w')", "zipfile.ZipFile(p, 'w')", "h5py.File(p, 'w')", "tempfile.mkstemp()",
+        "archive.extractall(p)", "io.open(p, 'a')", "path.touch()",
+    ],
+)  # fmt: skip
+def test_every_way_to_write_is_seen(code: str) -> None:
+    assert any(map(writes, nodes(code)))
+
+
+@pytest.mark.parametrize(
+    "code", ["open(p)", "path.open('rb')", "frame.to_csv()", "os.open(p, os.O_RDONLY)", "zipfile.ZipFile(p)"]
+)
+def test_what_only_reads_is_left_alone(code: str) -> None:
+    assert not any(map(writes, nodes(code)))
