@@ -30,7 +30,7 @@ def most_connections() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class AdmissionLimits:
     """What a connection may take before its first words are whole, and how many may be open that nobody vouches for."""
 
     seconds: float = 10.0
@@ -50,11 +50,11 @@ class Admission:
     """
 
     def __init__(
-        self, make: Callable[[], asyncio.Protocol], until: bytes, limits: Limits | None = None
+        self, make: Callable[[], asyncio.Protocol], until: bytes, limits: AdmissionLimits | None = None
     ) -> None:
         self._make = make
         self.until = until
-        self._limits = limits or Limits()
+        self._limits = limits or AdmissionLimits()
         self._waiting: dict[asyncio.Transport, asyncio.TimerHandle] = {}
         self._admitted: dict[asyncio.Transport, None] = {}
         self._kept: set[asyncio.Transport] = set()

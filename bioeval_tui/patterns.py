@@ -26,7 +26,7 @@ SEARCH_LIMIT_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PatternMatch:
     """Where a pattern was found: character positions, `end` exclusive."""
 
     start: int
@@ -35,7 +35,7 @@ class Found:
     """Whether the text ended in the middle of a match."""
 
 
-def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> Found | None:
+def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> PatternMatch | None:
     """Return the first place where `pattern` is found in `text`, whatever the case; None if nowhere.
 
     Raises `InputError` when the pattern cannot be read and `NotMeasuredError` when the search takes
@@ -43,19 +43,19 @@ def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> Found
     """
     with _bounded(pattern, limit_s):
         match = _compiled(pattern).search(text, timeout=limit_s)
-    return Found(match.start(), match.end()) if match else None
+    return PatternMatch(match.start(), match.end()) if match else None
 
 
 def find_all(
     pattern: str, text: str, *, partial: bool = False, limit_s: float = SEARCH_LIMIT_S
-) -> list[Found]:
+) -> list[PatternMatch]:
     """Return every place where `pattern` is found in `text`, in order; with `partial` also where a match has begun.
 
     Raises as `search` does; `limit_s` holds for all of them together.
     """
     with _bounded(pattern, limit_s):
         found = _compiled(pattern).finditer(text, partial=partial, timeout=limit_s)
-        return [Found(match.start(), match.end(), match.partial) for match in found]
+        return [PatternMatch(match.start(), match.end(), match.partial) for match in found]
 
 
 @contextmanager

@@ -40,7 +40,7 @@ class Place:
 
 
 @dataclass
-class Document:
+class YamlDocument:
     """The values of a file, with the place of each key and value by path."""
 
     value: Any
@@ -59,9 +59,9 @@ class Document:
         return self.values.get((), Place(0, 0))
 
 
-def read_yaml(text: str, file: str) -> Document:
+def read_yaml(text: str, file: str) -> YamlDocument:
     """Parse `text`. Syntax errors, duplicate keys and unsupported tags are problems, never exceptions."""
-    document = Document(None)
+    document = YamlDocument(None)
     try:
         _refuse_depth(text)
         node = yaml.compose(text, Loader=_LOADER)
@@ -98,7 +98,7 @@ def _refuse_depth(text: str) -> None:
 
 
 class _Builder:
-    def __init__(self, document: Document, file: str) -> None:
+    def __init__(self, document: YamlDocument, file: str) -> None:
         self.document = document
         self.file = file
         self.nodes = 0

@@ -7,7 +7,7 @@ from rich.console import Console
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.state import Change, RunState
-from bioeval_tui.report.formats.console import Progress, say
+from bioeval_tui.report.formats.console import ProgressLines, say
 from bioeval_tui.text import clean_line, compact_json, shorten
 
 
@@ -26,7 +26,7 @@ class BatchProgress:
         self._several = several
         self._verbose = verbose
         self._done = 0
-        self._whole = Progress(console)
+        self._whole = ProgressLines(console)
 
     def show(self, state: RunState, event: RunEvent, change: Change) -> None:
         """Print one event, if it is worth a line."""

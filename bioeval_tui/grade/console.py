@@ -26,7 +26,7 @@ from rich.text import Text
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.grade.paths import extract_agent_from_submission_path
-from bioeval_tui.grade.published.boards import PublishedBoard, Source
+from bioeval_tui.grade.published.boards import BoardSource, PublishedBoard
 from bioeval_tui.grade.reports import load_reports
 from bioeval_tui.text import clean, clean_line, plural, shorten
 
@@ -67,12 +67,12 @@ def long_work(what: str, total: int | None) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def batch_progress() -> Iterator[Callable[[run.Progress], None]]:
+def batch_progress() -> Iterator[Callable[[run.GradingProgress], None]]:
     """Show how far a batch is on stderr; yields what `run_batch` reports to."""
     with _bar() as bar:
         row = bar.add_task("grading", total=None)
 
-        def show(progress: run.Progress) -> None:
+        def show(progress: run.GradingProgress) -> None:
             notes = [f"{progress.invalid:,} invalid"] if progress.invalid else []
             notes += [f"{progress.not_graded:,} not graded"] if progress.not_graded else []
             notes += [f"{progress.resumed:,} from before"] if progress.resumed else []
@@ -330,7 +330,7 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
     for name in ("task", "domain", "type", "difficulty", "source", "prepared", "leaderboard"):
         table.add_column(name, overflow="fold")
     broken = [entry for entry in entries if entry.problem is not None]
-    sources: dict[str, Source] = {}
+    sources: dict[str, BoardSource] = {}
     for entry in entries:
         row = task_row(entry)
         if "broken" in row:

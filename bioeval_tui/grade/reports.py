@@ -14,7 +14,7 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.text import clean_line, clean_value
 
 
-class Totals:
+class ReportTotals:
     """The published aggregate. Counts can be added in any order; percentiles must come in the reports' order."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ _COUNTS = (
 
 def aggregate_reports(task_reports: Iterable[TaskReport]) -> dict[str, Any]:
     """Return the published summary of reports: counts, percentiles, and the reports themselves."""
-    totals = Totals()
+    totals = ReportTotals()
     listed, percentiles = [], []
     for report in task_reports:
         values = report.to_dict()

@@ -83,7 +83,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RatedPair:
     """Two raters, how far they agree, and every task on which they differ, the widest gap first."""
 
     a: str
@@ -97,8 +97,8 @@ class Pair:
 class AgreementReport:
     """Every judge against the people, every two people against each other, and all people together."""
 
-    judges: tuple[Pair, ...]
-    people: tuple[Pair, ...]
+    judges: tuple[RatedPair, ...]
+    people: tuple[RatedPair, ...]
     people_alpha: float | None
     items: tuple[RatedTask, ...]
     reviewers: tuple[str, ...] = ()
@@ -173,7 +173,7 @@ def agreement_report(
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AgreementChange:
     """The recorded verdicts and the latest ones against the people, over tasks that have both.
 
     `closer` is the paired difference of the absolute errors, new − old: below 0, the new ones are nearer.
@@ -184,7 +184,7 @@ class Change:
     closer: Difference
 
 
-def change(items: Sequence[RatedTask]) -> Change | None:
+def change(items: Sequence[RatedTask]) -> AgreementChange | None:
     """Say whether judging again agrees better with the people; None when no such task was judged again."""
     found = [
         (item, item.recorded, item.latest)
@@ -199,7 +199,7 @@ def change(items: Sequence[RatedTask]) -> Change | None:
         (Sample(i.job, abs(a - i.people_score)), Sample(i.job, abs(b - i.people_score)))
         for i, a, b in zip(both, old, new, strict=True)
     ]
-    return Change(
+    return AgreementChange(
         before=agreement([(s, i.passed(s)) for s, i in zip(old, both, strict=True)], people),
         after=agreement([(s, i.passed(s)) for s, i in zip(new, both, strict=True)], people),
         closer=difference(differences(errors), higher_is_better=False),
@@ -273,12 +273,12 @@ def _title(state: RunState, talk: ConversationState, task: int) -> str:
     return clean_line(str(item.get("task", "") if isinstance(item, dict) else item))
 
 
-def _judge_pair(name: JudgeId, items: Sequence[RatedTask]) -> Pair:
+def _judge_pair(name: JudgeId, items: Sequence[RatedTask]) -> RatedPair:
     scored = [(item, item.judges[name], item.people_score) for item in items if name in item.judges]
     return _pair(name.judge, "people", name.prompt, scored)
 
 
-def _people_pair(a: str, b: str, items: Sequence[RatedTask]) -> Pair | None:
+def _people_pair(a: str, b: str, items: Sequence[RatedTask]) -> RatedPair | None:
     both = [
         (item, item.people[a].after or 0.0, item.people[b].after or 0.0)
         for item in items
@@ -287,7 +287,7 @@ def _people_pair(a: str, b: str, items: Sequence[RatedTask]) -> Pair | None:
     return _pair(a, b, "", both) if both else None
 
 
-def _pair(a: str, b: str, prompt: str, scored: Sequence[tuple[RatedTask, float, float]]) -> Pair:
+def _pair(a: str, b: str, prompt: str, scored: Sequence[tuple[RatedTask, float, float]]) -> RatedPair:
     found = agreement(
         [(x, item.passed(x)) for item, x, _ in scored], [(y, item.passed(y)) for item, _, y in scored]
     )
@@ -295,4 +295,4 @@ def _pair(a: str, b: str, prompt: str, scored: Sequence[tuple[RatedTask, float, 
         (Gap(item, x, y) for item, x, y in scored if abs(x - y) > 1e-9),
         key=lambda gap: (-abs(gap.difference), gap.item.run_id, gap.item.key, gap.item.task),
     )
-    return Pair(a, b, prompt, found, tuple(gaps))
+    return RatedPair(a, b, prompt, found, tuple(gaps))

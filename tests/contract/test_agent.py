@@ -192,7 +192,7 @@ async def test_an_answer_that_was_lost_is_given_again_and_acted_on_once(
     from bioeval_tui.sample.agent.chaos import Trouble
 
     troubles = iter([Trouble("reset"), Trouble(), Trouble()])
-    monkeypatch.setattr(sessions.Session, "trouble", lambda _: next(troubles))
+    monkeypatch.setattr(sessions.ChatSession, "trouble", lambda _: next(troubles))
     async with run_sample_agent(tokens_per_second=0, clock=lambda: NOW) as running:
         agent = connect(running)
         await agent.open()

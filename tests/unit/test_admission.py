@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bioeval_tui.admission import Admission, Limits
+from bioeval_tui.admission import Admission, AdmissionLimits
 
 
 class Echo(asyncio.Protocol):
@@ -24,7 +24,7 @@ class Echo(asyncio.Protocol):
 
 
 @asynccontextmanager
-async def served(limits: Limits) -> AsyncIterator[tuple[Admission, int]]:
+async def served(limits: AdmissionLimits) -> AsyncIterator[tuple[Admission, int]]:
     admission = Admission(Echo, b"\n", limits)
     listener = socket.create_server(("127.0.0.1", 0))
     server = await admission.listen(listener)
@@ -43,7 +43,7 @@ async def closed(reader: asyncio.StreamReader) -> bool:
 
 
 async def test_what_is_said_arrives_whole_however_it_was_cut() -> None:
-    async with served(Limits()) as (_, port):
+    async with served(AdmissionLimits()) as (_, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for piece in (b"he", b"llo", b"\nand ", b"more"):
             writer.write(piece)
@@ -52,8 +52,10 @@ async def test_what_is_said_arrives_whole_however_it_was_cut() -> None:
         writer.close()
 
 
-@pytest.mark.parametrize(("limits", "said"), [(Limits(seconds=0.01), b"hel"), (Limits(size=10), b"x" * 1000)])
-async def test_who_says_nothing_whole_is_closed(limits: Limits, said: bytes) -> None:
+@pytest.mark.parametrize(
+    ("limits", "said"), [(AdmissionLimits(seconds=0.01), b"hel"), (AdmissionLimits(size=10), b"x" * 1000)]
+)
+async def test_who_says_nothing_whole_is_closed(limits: AdmissionLimits, said: bytes) -> None:
     async with served(limits) as (_, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(said)
@@ -62,7 +64,7 @@ async def test_who_says_nothing_whole_is_closed(limits: Limits, said: bytes) -> 
 
 
 async def test_the_one_that_waited_longest_makes_room_and_who_was_vouched_for_stays() -> None:
-    async with served(Limits(waiting=2, admitted=2)) as (admission, port):
+    async with served(AdmissionLimits(waiting=2, admitted=2)) as (admission, port):
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
         assert await closed(silent[0][0])
         kept = await asyncio.open_connection("127.0.0.1", port)
@@ -84,7 +86,7 @@ async def test_the_one_that_waited_longest_makes_room_and_who_was_vouched_for_st
 
 
 async def test_who_says_half_of_something_makes_room_for_who_comes_and_not_who_was_vouched_for() -> None:
-    async with served(Limits(open=3)) as (admission, port):
+    async with served(AdmissionLimits(open=3)) as (admission, port):
         opened = []
         for vouched in (True, False, False, False):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -101,7 +103,7 @@ async def test_who_says_half_of_something_makes_room_for_who_comes_and_not_who_w
 
 
 async def test_nobody_gets_in_once_every_place_is_vouched_for() -> None:
-    async with served(Limits(open=1)) as (admission, port):
+    async with served(AdmissionLimits(open=1)) as (admission, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"a\n")
         assert await reader.readexactly(2) == b"a\n"

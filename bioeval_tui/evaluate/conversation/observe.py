@@ -12,7 +12,7 @@ from typing import Any
 
 from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
-from bioeval_tui.evaluate.conversation.plan import Limits, Parts
+from bioeval_tui.evaluate.conversation.plan import Parts, RunLimits
 from bioeval_tui.evaluate.conversation.retry import with_retries
 from bioeval_tui.evaluate.conversation.transcript import Transcript
 from bioeval_tui.evaluate.job.models import Assertion, ExpressionAssertion, MedalAssertion
@@ -92,7 +92,7 @@ class Observer:
     large states are cleaned and checked in threads.
     """
 
-    def __init__(self, agent: Agent, parts: Parts, emitter: ConversationEmitter, limits: Limits) -> None:
+    def __init__(self, agent: Agent, parts: Parts, emitter: ConversationEmitter, limits: RunLimits) -> None:
         self._agent = agent
         self._parts = parts
         self._emitter = emitter

@@ -31,7 +31,7 @@ AskedFor = Callable[[str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """Bounds of a conversation. Times are in seconds."""
 
     agent_retries: RetryRule = AGENT_RULE
@@ -72,7 +72,7 @@ class RunPlan:
     git_revision: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
     """How the run was asked for, kept in `RunStarted` so that it can be resumed."""
-    limits: Limits = Limits()
+    limits: RunLimits = RunLimits()
 
     def greeting(self, trial: int) -> str:
         """Return the trial's greeting: drawn with the seed, the same for both conditions."""

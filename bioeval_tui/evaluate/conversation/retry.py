@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
-from bioeval_tui.evaluate.conversation.plan import Limits
+from bioeval_tui.evaluate.conversation.plan import RunLimits
 from bioeval_tui.evaluate.retry import RetryRule, send
 from bioeval_tui.evaluate.seams import Delta, Generation, Peer, PeerError, Reply, Utterance
 from bioeval_tui.record import events
@@ -105,7 +105,7 @@ async def stream_whole(
 async def with_retries(
     attempt: Callable[[], Awaitable[Answer]],
     emitter: ConversationEmitter,
-    limits: Limits,
+    limits: RunLimits,
     rule: RetryRule,
     *,
     message: int | None = None,

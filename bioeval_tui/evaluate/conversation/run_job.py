@@ -20,7 +20,7 @@ from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups, preflight, require_graph
 from bioeval_tui.evaluate.conversation.retry import with_retries
 from bioeval_tui.evaluate.conversation.transcript import Transcript, for_judge
-from bioeval_tui.evaluate.conversation.turns import Outcome, Talk
+from bioeval_tui.evaluate.conversation.turns import HeldConversation, Outcome
 from bioeval_tui.evaluate.job.loading import job_snapshot
 from bioeval_tui.evaluate.seams import Condition, PeerError
 from bioeval_tui.record import events
@@ -279,9 +279,9 @@ class _Conversation:
         self.held = held
         self.transcript = transcript
         self._closing = closing
-        self._talk: Talk | None = None
+        self._talk: HeldConversation | None = None
 
-    def _open(self) -> Talk:
+    def _open(self) -> HeldConversation:
         """Make agent and evaluator; both are closed at the end, each whatever becomes of the other."""
         condition, trial = self.transcript.condition, self.transcript.trial
         agent = self.parts.open_agent(condition, trial)
@@ -289,7 +289,9 @@ class _Conversation:
         evaluator = self.parts.open_evaluator(condition, trial)
         self._closing.push_async_callback(_close, evaluator.aclose)
         control = self.run.control.of(condition)
-        return Talk(self.plan, self.parts, self.emitter, control, agent, evaluator, self.transcript)
+        return HeldConversation(
+            self.plan, self.parts, self.emitter, control, agent, evaluator, self.transcript
+        )
 
     async def prepare_and_talk(self) -> Outcome:
         """Set up, open the session, seed, observe the start, and talk; return why it ended."""

@@ -43,7 +43,7 @@ class _EvaluatorSpoilt(Exception):
     """The evaluator misbehaved twice in a row."""
 
 
-class Talk:
+class HeldConversation:
     """One conversation under one condition."""
 
     def __init__(

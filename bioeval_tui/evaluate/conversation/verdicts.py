@@ -29,7 +29,7 @@ from bioeval_tui.text import clean, clean_line, shorten
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedTranscript:
     """What came of asking a judge: the fields of `TranscriptScored`, the tasks' scores, and what to warn of.
 
     `tasks` is None where there is no verdict; `error` and `fault` say why. `warnings` are codes with a sentence.
@@ -42,7 +42,7 @@ class Judged:
     warnings: tuple[tuple[str, str], ...] = ()
 
 
-async def judge_transcript(judge: Judge, view: JudgeView, limit_s: float) -> Judged:
+async def judge_transcript(judge: Judge, view: JudgeView, limit_s: float) -> JudgedTranscript:
     """Ask the judge within `limit_s` seconds, and check its verdicts and their evidence."""
     job = view.job
     try:
@@ -77,13 +77,13 @@ async def judge_transcript(judge: Judge, view: JudgeView, limit_s: float) -> Jud
     if unproved and job.scorer.evidence == "require":
         why = f"{'; '.join(unproved)} (scorer.evidence: require)"
         refused = {**fields, "tone": None, "tasks": (), "error": why}
-        return Judged(refused, None, why, "judge", tuple(warnings))
+        return JudgedTranscript(refused, None, why, "judge", tuple(warnings))
     warnings += [("unproved", message) for message in unproved]
-    return Judged(fields, tasks, warnings=tuple(warnings))
+    return JudgedTranscript(fields, tasks, warnings=tuple(warnings))
 
 
-def _not_judged(judge: Judge, reason: str, fault: Fault) -> Judged:
-    return Judged({"judge": judge.identity, "error": reason}, None, reason, fault)
+def _not_judged(judge: Judge, reason: str, fault: Fault) -> JudgedTranscript:
+    return JudgedTranscript({"judge": judge.identity, "error": reason}, None, reason, fault)
 
 
 def given(verdicts: Sequence[Verdict]) -> list[Verdict]:

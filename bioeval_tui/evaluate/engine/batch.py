@@ -21,7 +21,7 @@ from bioeval_tui.evaluate.conversation.emitter import Emitter
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluate.conversation.run_job import end_run, run_job, started_fields
 from bioeval_tui.evaluate.conversation.standstill import Standstill
-from bioeval_tui.evaluate.engine.budget import Budget, Rates
+from bioeval_tui.evaluate.engine.budget import CallBudget, Rates
 from bioeval_tui.evaluate.engine.intents import listen, what_helps
 from bioeval_tui.evaluate.engine.limited import LimitedAgent, LimitedEvaluator, LimitedJudge
 from bioeval_tui.evaluate.engine.pace import LONGEST_PAUSE_S, Cut, Pace
@@ -83,7 +83,7 @@ class _Batch:
     terms: BatchTerms
     runs_dir: Path
     stop: asyncio.Event
-    budget: Budget
+    budget: CallBudget
     open_runs: asyncio.Semaphore
     talks: asyncio.Semaphore
     graph: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -118,7 +118,7 @@ async def run_batch(
         terms,
         runs_dir,
         stop or asyncio.Event(),
-        Budget(terms.max_calls, terms.max_cost),
+        CallBudget(terms.max_calls, terms.max_cost),
         asyncio.Semaphore(terms.at_once),
         asyncio.Semaphore(terms.at_once),
     )

@@ -30,7 +30,7 @@ class Rates:
 
 
 @dataclass
-class Budget:
+class CallBudget:
     """Calls and cost of a whole batch. The agent's calls count like the models'."""
 
     max_calls: int | None = None

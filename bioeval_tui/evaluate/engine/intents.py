@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from bioeval_tui.admission import BACKLOG, Admission, Limits
+from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.seams import Condition
@@ -35,7 +35,7 @@ def what_helps(run_id: str) -> str:
     return f"the run waits. Make room, or give it another folder: bioeval-tui runs record-to {run_id} FOLDER"
 
 
-class Recording(Protocol):
+class RecorderControl(Protocol):
     """What intents can ask of a recorder."""
 
     trouble: str | None
@@ -44,7 +44,9 @@ class Recording(Protocol):
 
 
 @contextlib.asynccontextmanager
-async def listen(control: Control, recording: Recording | None = None) -> AsyncIterator[tuple[int, str]]:
+async def listen(
+    control: Control, recording: RecorderControl | None = None
+) -> AsyncIterator[tuple[int, str]]:
     """Serve a run's intents until the context ends; gives the port and the token."""
     token = secrets.token_urlsafe(24)
 
@@ -67,7 +69,7 @@ async def listen(control: Control, recording: Recording | None = None) -> AsyncI
         return asyncio.StreamReaderProtocol(asyncio.StreamReader(limit=MAX_LINE), serve)
 
     listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
-    admission = Admission(talk, b"\n", Limits(ANSWER_S, MAX_HELLO))
+    admission = Admission(talk, b"\n", AdmissionLimits(ANSWER_S, MAX_HELLO))
     server = await admission.listen(listener)
     try:
         yield listener.getsockname()[1], token
@@ -85,7 +87,7 @@ async def _serve(
     writer: asyncio.StreamWriter,
     control: Control,
     token: str,
-    recording: Recording | None,
+    recording: RecorderControl | None,
     vouch: Callable[[], None],
 ) -> None:
     hello = _parse(await asyncio.wait_for(reader.readline(), ANSWER_S))
@@ -104,7 +106,7 @@ async def _serve(
 
 
 async def _about_recording(
-    recording: Recording, control: Control, intent: dict[str, Any], sender: str
+    recording: RecorderControl, control: Control, intent: dict[str, Any], sender: str
 ) -> str | None:
     """Say what troubles the recording, or let it go on in another folder."""
     if intent["kind"] == HOW_IS_IT:

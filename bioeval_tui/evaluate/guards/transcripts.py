@@ -34,7 +34,7 @@ class Hit:
 
 
 @dataclass(slots=True)
-class Totals:
+class GuardTotals:
     """What was read and found. A message that is void counts there and not as marked."""
 
     conversations: int = 0
@@ -45,12 +45,12 @@ class Totals:
     by_rule: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RULES, 0))
 
 
-def check_transcripts(lines: BinaryIO, name: str) -> Iterator[Hit | InputError | Totals]:
+def check_transcripts(lines: BinaryIO, name: str) -> Iterator[Hit | InputError | GuardTotals]:
     """Yield every finding in the order of the file, an error for each line that cannot be read, and the totals last.
 
     Only one line is in memory at a time.
     """
-    totals = Totals()
+    totals = GuardTotals()
     number = 0
     while line := lines.readline(MAX_LINE + 1):
         number += 1
@@ -67,7 +67,7 @@ def check_transcripts(lines: BinaryIO, name: str) -> Iterator[Hit | InputError |
     yield totals
 
 
-def _hits(line: bytes, number: int, totals: Totals) -> Iterator[Hit]:
+def _hits(line: bytes, number: int, totals: GuardTotals) -> Iterator[Hit]:
     data = _parse(line)
     messages = _messages(data)
     job, condition = _job(data), _condition(data)

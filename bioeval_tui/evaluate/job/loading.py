@@ -17,8 +17,8 @@ from bioeval_tui.errors import JobError, Problem
 from bioeval_tui.evaluate.job import models
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.text import clean_line, clean_value
-from bioeval_tui.yaml_positions import Document, Place, read_yaml, show_path
 from bioeval_tui.yaml_positions import Path as FieldPath
+from bioeval_tui.yaml_positions import Place, YamlDocument, read_yaml, show_path
 
 MAX_BYTES = 2_000_000
 MAX_PROBLEMS = 500
@@ -32,7 +32,7 @@ class LoadedJob:
     job: EvaluationJob
     path: Path
     sha256: str
-    document: Document
+    document: YamlDocument
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -122,7 +122,7 @@ def bare_url(url: str) -> str:
         return url.rpartition("@")[2]
 
 
-def _warnings(job: EvaluationJob, document: Document, file: str) -> list[Problem]:
+def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> list[Problem]:
     found = []
     if not job.tasks:
         place = document.place(("tasks",))
@@ -147,7 +147,7 @@ def _warnings(job: EvaluationJob, document: Document, file: str) -> list[Problem
     return found
 
 
-def _problems_of(error: ValidationError, document: Document, file: str) -> list[Problem]:
+def _problems_of(error: ValidationError, document: YamlDocument, file: str) -> list[Problem]:
     problems: dict[FieldPath, Problem] = {}
     for detail in error.errors(include_url=False):
         path = _path_of(detail, document)
@@ -162,7 +162,7 @@ def _problems_of(error: ValidationError, document: Document, file: str) -> list[
     return list(problems.values())
 
 
-def _path_of(detail: ErrorDetails, document: Document) -> FieldPath:
+def _path_of(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
     path: FieldPath = tuple(detail["loc"])
     if len(path) > 2 and path[0] in ("seeds", "assertions"):
         path = (*path[:2], *path[3:])  # pydantic names the kind of a union's member after the index

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bioeval_tui.errors import InputError, NotMeasuredError
 from bioeval_tui.evaluate.job.models import JobTask, RuleConfig
 from bioeval_tui.evaluate.seams import Evidence, JudgeView, TaskVerdict, TranscriptMessage, Verdict
-from bioeval_tui.patterns import Found, search
+from bioeval_tui.patterns import PatternMatch, search
 from bioeval_tui.text import clean_line, shorten
 
 QUOTE_WIDTH = 240
@@ -61,7 +61,7 @@ def _judge_task(number: int, task: JobTask, transcript: Sequence[TranscriptMessa
 
 def _find(
     rule: RuleConfig, transcript: Sequence[TranscriptMessage]
-) -> tuple[TranscriptMessage, Found] | None:
+) -> tuple[TranscriptMessage, PatternMatch] | None:
     role = "assistant" if rule.who == "agent" else "user"
     for message in transcript:
         if message.role == role and (found := search(rule.pattern, message.content)):
@@ -87,7 +87,7 @@ def _reason(held: Sequence[str], missed: Sequence[str]) -> str:
     return sentence + "."
 
 
-def _quote(message: TranscriptMessage, found: Found) -> Evidence:
+def _quote(message: TranscriptMessage, found: PatternMatch) -> Evidence:
     """Quote the sentence around what was found; a long one is cut around the find itself."""
     text = message.content
     start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, found.start)), default=0)

@@ -7,14 +7,14 @@ from typing import Any
 
 from bioeval_tui.errors import Problem
 from bioeval_tui.text import clean_line, clean_value
-from bioeval_tui.yaml_positions import Document, show_path
 from bioeval_tui.yaml_positions import Path as FieldPath
+from bioeval_tui.yaml_positions import YamlDocument, show_path
 
 
 class JobSource:
     """What stands in a job file, whether or not it makes a job. What is of the wrong kind reads as absent."""
 
-    def __init__(self, path: Path, document: Document) -> None:
+    def __init__(self, path: Path, document: YamlDocument) -> None:
         self.path = path
         self.document = document
         value = clean_value(document.value)

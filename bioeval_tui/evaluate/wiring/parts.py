@@ -13,7 +13,7 @@ from typing import Any
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.conversation.control import Control
-from bioeval_tui.evaluate.conversation.plan import Identities, Limits, Parts, RunPlan
+from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunLimits, RunPlan
 from bioeval_tui.evaluate.engine.batch import BatchTerms, PreparedRun
 from bioeval_tui.evaluate.engine.processes import sample_agent
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
@@ -174,12 +174,12 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     }
 
 
-def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> Limits:
+def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> RunLimits:
     """Return the usual limits, wider where a person types or requests wait for their turn."""
     # A moment longer than the model's own limit, whose sentence names the host.
     answer_s = settings.model_timeout_s + 1.0
     longest_s = settings.longest_wait_s
-    usual = Limits(
+    usual = RunLimits(
         evaluator_s=answer_s,
         agent_retries=replace(AGENT_RULE, longest_wait_s=longest_s),
         model_retries=replace(MODEL_RULE, longest_wait_s=longest_s),

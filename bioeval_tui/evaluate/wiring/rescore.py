@@ -11,7 +11,7 @@ from typing import Any
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import RecordingError, UsageError
-from bioeval_tui.evaluate.conversation.plan import Limits
+from bioeval_tui.evaluate.conversation.plan import RunLimits
 from bioeval_tui.evaluate.conversation.transcript import for_judge, sent_messages
 from bioeval_tui.evaluate.conversation.verdicts import judge_transcript
 from bioeval_tui.evaluate.engine.resume import is_finished
@@ -35,7 +35,7 @@ AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedAgain:
+class Rescored:
     """One conversation: the new verdict and score, or why there is none."""
 
     key: ConversationKey
@@ -84,7 +84,7 @@ class Rescorer:
                 "only loopback is allowed"
             )
 
-    async def judge_again(self, author: str) -> list[JudgedAgain]:
+    async def judge_again(self, author: str) -> list[Rescored]:
         """Judge every conversation that counts as a result, and append what came out to the overlay.
 
         No other process writes the recording meanwhile: it is read again once that is certain.
@@ -96,12 +96,12 @@ class Rescorer:
         with only_here(self.path):
             return await self._judge_all(author)
 
-    async def _judge_all(self, author: str) -> list[JudgedAgain]:
+    async def _judge_all(self, author: str) -> list[Rescored]:
         state = _folded(self.path)[0]
         judge = self._makers.judge()
         slots = asyncio.Semaphore(AT_ONCE)
 
-        async def one(talk: ConversationState) -> JudgedAgain:
+        async def one(talk: ConversationState) -> Rescored:
             async with slots:
                 return await self._judge(judge, talk, author)
 
@@ -115,17 +115,17 @@ class Rescorer:
             append_numbered(self.path, new, after=state.last_seq)
         return found
 
-    async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> JudgedAgain:
+    async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> Rescored:
         messages = sent_messages(talk, self.job.evaluator.signoff)
         before = next((seen.object_context for seen in talk.observations if seen.after_turn == 0), None)
         after = talk.observations[-1].object_context if talk.observations else None
         view = for_judge(self.job, talk.key.condition, messages, before, after)
-        found = await judge_transcript(judge, view, Limits().judge_s)
+        found = await judge_transcript(judge, view, RunLimits().judge_s)
         warnings = tuple(message for _, message in found.warnings)
         if found.tasks is None:
-            return JudgedAgain(talk.key, error=found.error, warnings=warnings)
+            return Rescored(talk.key, error=found.error, warnings=warnings)
         verdict = events.TranscriptScored(**self._where(talk, author), **found.fields, prompts=self._prompt())
-        return JudgedAgain(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
+        return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
 
     def _prompt(self) -> dict[str, str]:
         """Return the hash of the judge's prompt, by name; none where rules judge."""

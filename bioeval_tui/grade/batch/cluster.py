@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from bioeval_tui.errors import NotMeasuredError, UnavailableError
-from bioeval_tui.grade.batch.feeding import Item, Result, not_graded_text
+from bioeval_tui.grade.batch.feeding import BatchItem, Result, not_graded_text
 from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.batch.wire import Wire
 from bioeval_tui.grade.tasks.registry import Registry
@@ -68,18 +68,18 @@ class ClusterBackend:
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
-    def stream(self, items: Sequence[Item]) -> Iterator[Result]:
+    def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and outcome text exactly once, as they finish.
 
         A chunk that the cluster gave up on is sent again, one submission at a time; what is given up on
         then is not graded.
         """
         chunks = _chunks(items)
-        pending: dict[Any, list[Item]] = {}
+        pending: dict[Any, list[BatchItem]] = {}
         left = {item.number for item in items}
         running = self._distributed.as_completed(loop=self._client.loop)
 
-        def send(chunk: list[Item]) -> None:
+        def send(chunk: list[BatchItem]) -> None:
             wires = [item.wire() for item in chunk]
             future = self._client.submit(_grade_chunk, self._setup, wires, pure=False, retries=_RETRIES)
             pending[future.key] = chunk
@@ -107,13 +107,13 @@ class ClusterBackend:
                 send(chunk)
 
 
-def _chunks(items: Sequence[Item]) -> Iterator[list[Item]]:
+def _chunks(items: Sequence[BatchItem]) -> Iterator[list[BatchItem]]:
     ordered = sorted(items, key=lambda item: (item.task_id, item.number))
     for start in range(0, len(ordered), _CHUNK):
         yield list(ordered[start : start + _CHUNK])
 
 
-def _some(chunks: Iterator[list[Item]], count: int) -> Iterator[list[Item]]:
+def _some(chunks: Iterator[list[BatchItem]], count: int) -> Iterator[list[BatchItem]]:
     for _, chunk in zip(range(count), chunks, strict=False):
         yield chunk
 
@@ -122,7 +122,7 @@ def _grade_chunk(setup: tuple[Any, ...], wires: list[Wire]) -> list[Result]:
     """Runs in a Dask worker: grade a chunk in that worker's own pool."""
     pool = _pool(setup)
     items = [
-        Item(number, task_id, absolute, kind, shown, agent)
+        BatchItem(number, task_id, absolute, kind, shown, agent)
         for number, task_id, shown, absolute, kind, agent in wires
     ]
     return list(pool.stream(items, workers=1))

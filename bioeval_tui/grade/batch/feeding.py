@@ -22,7 +22,7 @@ _MOST_IN_CHUNK = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BatchItem:
     """One submission to grade; `path` None means that nothing was handed in.
 
     Reports name the file as it was given (`shown`, else `path`); workers, which have a folder of their
@@ -49,14 +49,14 @@ Result = tuple[int, str]
 """A submission's number and its outcome as JSON text."""
 
 
-def not_graded_text(item: Item, reason: str, attempts: int = 1) -> str:
+def not_graded_text(item: BatchItem, reason: str, attempts: int = 1) -> str:
     """Return the JSON text of a NotGraded."""
     value = NotGraded(item.task_id, item.shown or item.path or "", reason, attempts, agent=item.agent)
     return to_text(outcome_to_dict(value))
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class GradingLimits:
     """What one submission may take: wall-clock seconds, and megabytes (None: any)."""
 
     time_s: float
@@ -64,19 +64,19 @@ class Limits:
 
 
 @dataclass
-class Batch:
+class GradingBatch:
     """What the threads of one batch share: chunks are taken from the front, given back to the front."""
 
-    waiting: list[Item]
+    waiting: list[BatchItem]
     results: queue.Queue[list[Result] | BaseException | None]
     seconds_each: dict[str, float] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     cancelled: threading.Event = field(default_factory=threading.Event)
-    failed: list[tuple[Item, str]] = field(default_factory=list)
-    moved: list[Item] | None = None
+    failed: list[tuple[BatchItem, str]] = field(default_factory=list)
+    moved: list[BatchItem] | None = None
     """What needs another Python; None if there is none."""
 
-    def take(self, workers: int) -> list[Item]:
+    def take(self, workers: int) -> list[BatchItem]:
         """Return the next submissions of one task, as many as should take `_CHUNK_TARGET_S`."""
         with self.lock:
             if not self.waiting or self.cancelled.is_set():
@@ -85,12 +85,12 @@ class Batch:
             each = self.seconds_each.get(task_id)
             size = 2 if each is None else max(1, min(_MOST_IN_CHUNK, int(_CHUNK_TARGET_S / max(each, 1e-6))))
             size = max(1, min(size, len(self.waiting) // (2 * workers)))
-            chunk: list[Item] = []
+            chunk: list[BatchItem] = []
             while self.waiting and len(chunk) < size and self.waiting[-1].task_id == task_id:
                 chunk.append(self.waiting.pop())
             return chunk
 
-    def give_back(self, items: Sequence[Item]) -> None:
+    def give_back(self, items: Sequence[BatchItem]) -> None:
         """Put submissions back that a dead worker had not begun."""
         with self.lock:
             self.waiting.extend(reversed(items))
@@ -102,19 +102,19 @@ class Batch:
             self.seconds_each[task_id] = (old + seconds / count) / 2
 
 
-class Feed:
+class SubmissionFeed:
     """Keeps one worker busy with two chunks at a time and takes in what it answers."""
 
-    def __init__(self, worker: WorkerProcess, batch: Batch, count: int, limits: Limits) -> None:
+    def __init__(self, worker: WorkerProcess, batch: GradingBatch, count: int, limits: GradingLimits) -> None:
         self._worker, self._batch, self._count, self._limits = worker, batch, count, limits
-        self._outstanding: dict[int, Item] = {}
+        self._outstanding: dict[int, BatchItem] = {}
         # Task, submissions left, submissions sent, when.
         self._chunks: list[tuple[str, int, int, float]] = []
         self._last_done = self._looked = 0.0
         self._received = b""
         self._cause = ""
 
-    def run(self, first: list[Item]) -> None:
+    def run(self, first: list[BatchItem]) -> None:
         """Send chunks and read answers until nothing is left. Raises WorkerDied."""
         self._send(first)
         self._send(self._batch.take(self._count))
@@ -127,7 +127,7 @@ class Feed:
                 self._worker.kill()
                 raise WorkerDied("cancelled")
 
-    def _send(self, chunk: list[Item]) -> None:
+    def _send(self, chunk: list[BatchItem]) -> None:
         if not chunk:
             return
         self._outstanding.update((item.number, item) for item in chunk)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bioeval_tui.files import write_whole
-from bioeval_tui.grade.batch.feeding import Item, Result
+from bioeval_tui.grade.batch.feeding import BatchItem, Result
 from bioeval_tui.grade.batch.output import BatchResult
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.uncertainty import Uncertainty
@@ -17,7 +17,7 @@ from bioeval_tui.grade.uncertainty import Uncertainty
 class Backend(Protocol):
     """Where scores are resampled."""
 
-    def stream(self, items: Sequence[Item]) -> Iterator[Result]:
+    def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and answer exactly once, in any order."""
         ...
 
@@ -34,7 +34,7 @@ def uncertainties(
     """
     kind = "interval-code" if call_code else "interval"
     items = [
-        Item(number, report.task_id, report.submission_path, kind)
+        BatchItem(number, report.task_id, report.submission_path, kind)
         for number, report in enumerate(reports)
         if report.valid_submission and report.submission_path
     ]

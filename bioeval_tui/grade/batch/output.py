@@ -25,7 +25,7 @@ from bioeval_tui.errors import InputError, NotMeasuredError, StorageError, Usage
 from bioeval_tui.files import is_full, storage_error, sync_all, write_fully, write_whole, writing_whole
 from bioeval_tui.grade.batch.submissions import Submission, SubmissionList
 from bioeval_tui.grade.outcomes import report_text
-from bioeval_tui.grade.reports import Totals
+from bioeval_tui.grade.reports import ReportTotals
 from bioeval_tui.grade.rounding import numpy_round
 from bioeval_tui.portable import lock
 from bioeval_tui.text import plural
@@ -71,7 +71,7 @@ class BatchOutput:
         self._names = _file_names(listed.submissions)
         self._places = array("q", [-1]) * len(listed.submissions)
         self._percentiles = array("d", [math.nan]) * len(listed.submissions)
-        self._totals = Totals()
+        self._totals = ReportTotals()
         self._failed: dict[int, dict[str, Any]] = {}
         try:
             folder.mkdir(parents=True, exist_ok=True)

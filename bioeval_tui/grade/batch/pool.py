@@ -20,7 +20,14 @@ from typing import Self
 
 from bioeval_tui.errors import NotMeasuredError, Problem
 from bioeval_tui.grade.batch.containment import hide_process
-from bioeval_tui.grade.batch.feeding import Batch, Feed, Item, Limits, Result, not_graded_text
+from bioeval_tui.grade.batch.feeding import (
+    BatchItem,
+    GradingBatch,
+    GradingLimits,
+    Result,
+    SubmissionFeed,
+    not_graded_text,
+)
 from bioeval_tui.grade.batch.wire import WORKER_PYTHON
 from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
 from bioeval_tui.grade.outcomes import (
@@ -91,7 +98,7 @@ class GraderPool:
         self._other_python = os.environ.get(WORKER_PYTHON) if python is None else None
         self._other: GraderPool | None = None
         self._moved: set[str] = set()
-        self._limits = Limits(time_limit_s, memory_limit_mb)
+        self._limits = GradingLimits(time_limit_s, memory_limit_mb)
         self._lock = threading.Lock()
         self._free = threading.BoundedSemaphore(self.workers)
         self._idle: list[WorkerProcess] = []
@@ -130,7 +137,7 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
-        item = Item(0, task_id, None if path is None else str(path))
+        item = BatchItem(0, task_id, None if path is None else str(path))
         if task_id in self._moved:
             return self._elsewhere().grade(path, task_id)
         with self._free:
@@ -148,7 +155,7 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
-        item = Item(0, task_id, str(path), "examine")
+        item = BatchItem(0, task_id, str(path), "examine")
         with self._free:
             data = json.loads(self._alone(item, fresh=False))
             outcome = outcome_from_dict(data)
@@ -163,7 +170,7 @@ class GraderPool:
 
     def check(self, task_ids: Sequence[str]) -> Iterator[Checked]:
         """Load the config and the grader of each task, and grade a file of the task's own where it is prepared."""
-        items = [Item(number, task_id, None, "check") for number, task_id in enumerate(task_ids)]
+        items = [BatchItem(number, task_id, None, "check") for number, task_id in enumerate(task_ids)]
         moved = []
         for number, text in self.stream(items):
             data = json.loads(text)
@@ -182,13 +189,13 @@ class GraderPool:
     ) -> Iterator[tuple[int, Outcome]]:
         """Grade `(task id, path)` pairs and yield `(position, outcome)` as they finish, in any order."""
         items = [
-            Item(number, task_id, None if path is None else str(path))
+            BatchItem(number, task_id, None if path is None else str(path))
             for number, (task_id, path) in enumerate(submissions)
         ]
         for number, text in self.stream(items):
             yield number, outcome_from_dict(json.loads(text))
 
-    def stream(self, items: Sequence[Item], workers: int | None = None) -> Iterator[Result]:
+    def stream(self, items: Sequence[BatchItem], workers: int | None = None) -> Iterator[Result]:
         """Grade items and yield each one's number and outcome text exactly once, as they finish.
 
         At most `workers` of the pool's processes are used. Submissions that were not graded are tried once more, one by
@@ -199,7 +206,9 @@ class GraderPool:
         """
         # Taken from the end, task by task, so that each worker keeps few tasks ready.
         waiting = sorted(items, key=lambda item: (item.task_id, item.number), reverse=True)
-        batch = Batch([item for item in waiting if item.task_id not in self._moved], queue.Queue(maxsize=64))
+        batch = GradingBatch(
+            [item for item in waiting if item.task_id not in self._moved], queue.Queue(maxsize=64)
+        )
         batch.moved = (
             [item for item in waiting if item.task_id in self._moved] if self._other_python else None
         )
@@ -229,13 +238,13 @@ class GraderPool:
                 for thread in threads:
                     thread.join(timeout=0.05)
 
-    def _second_tries(self, failed: list[tuple[Item, str]]) -> Iterator[Result]:
+    def _second_tries(self, failed: list[tuple[BatchItem, str]]) -> Iterator[Result]:
         for position, (item, _) in enumerate(sorted(failed, key=lambda pair: pair[0].number)):
             with self._free:
                 text = self._again(item, fresh=position == 0)
             yield item.number, text
 
-    def _again(self, item: Item, *, fresh: bool) -> str:
+    def _again(self, item: BatchItem, *, fresh: bool) -> str:
         """Grade one item a second time. What ends the process again is the file's fault if the doctor finds one in it."""
         text = self._alone(item, fresh=fresh, attempts=2)
         if not is_not_graded(text) or item.path is None:
@@ -243,7 +252,7 @@ class GraderPool:
         found = self._alone(replace(item, kind="diagnose"), fresh=False, attempts=2)
         return text if is_not_graded(found) else found
 
-    def _moved_ones(self, items: list[Item], workers: int | None) -> Iterator[Result]:
+    def _moved_ones(self, items: list[BatchItem], workers: int | None) -> Iterator[Result]:
         if not items:
             return
         self._moved |= {item.task_id for item in items}
@@ -269,7 +278,7 @@ class GraderPool:
                 )
             return self._other
 
-    def _work(self, batch: Batch, count: int) -> None:
+    def _work(self, batch: GradingBatch, count: int) -> None:
         try:
             with self._free:
                 while not batch.cancelled.is_set() and (first := batch.take(count)):
@@ -279,14 +288,14 @@ class GraderPool:
         else:
             batch.results.put(None)
 
-    def _with_one_worker(self, batch: Batch, first: list[Item], count: int) -> None:
+    def _with_one_worker(self, batch: GradingBatch, first: list[BatchItem], count: int) -> None:
         """Feed one worker until the batch is empty or the worker dies."""
         try:
             worker = self._take()
         except NotMeasuredError:
             batch.give_back(first)
             raise
-        feed = Feed(worker, batch, count, self._limits)
+        feed = SubmissionFeed(worker, batch, count, self._limits)
         try:
             feed.run(first)
         except WorkerDied as died:
@@ -297,11 +306,11 @@ class GraderPool:
         else:
             self._put_back(worker) if not batch.cancelled.is_set() else self._drop(worker)
 
-    def _alone(self, item: Item, *, fresh: bool, attempts: int = 1) -> str:
+    def _alone(self, item: BatchItem, *, fresh: bool, attempts: int = 1) -> str:
         """Grade one item with a worker to itself and return its outcome's JSON text."""
         worker = self._take(fresh=fresh)
-        batch = Batch([], queue.Queue())
-        feed = Feed(worker, batch, 1, self._limits)
+        batch = GradingBatch([], queue.Queue())
+        feed = SubmissionFeed(worker, batch, 1, self._limits)
         try:
             feed.run([item])
         except WorkerDied as died:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.batch.feeding import Item, Result
+from bioeval_tui.grade.batch.feeding import BatchItem, Result
 from bioeval_tui.grade.batch.output import BatchOutput, BatchResult
 from bioeval_tui.grade.batch.submissions import read_submissions
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, to_text
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Progress:
+class GradingProgress:
     """How far a batch is. `resumed` of the `done` were graded in an earlier go."""
 
     total: int
@@ -33,7 +33,7 @@ class Progress:
 class Backend(Protocol):
     """Where submissions are graded."""
 
-    def stream(self, items: Sequence[Item]) -> Iterator[Result]:
+    def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and outcome text exactly once, in any order."""
         ...
 
@@ -44,7 +44,7 @@ def run_batch(
     backend: Backend,
     *,
     resume: bool = False,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[GradingProgress], None] = lambda progress: None,
 ) -> BatchResult:
     """Grade a submissions JSONL and write its reports to `output_dir`.
 
@@ -58,9 +58,11 @@ def run_batch(
     listed = read_submissions(submissions)
     with BatchOutput(output_dir, listed, resume=resume) as output:
         done = output.finished
-        progress = Progress(len(listed.submissions), done, done)
+        progress = GradingProgress(len(listed.submissions), done, done)
         on_progress(progress)
-        items = [Item(item.number, item.task_id, item.path, agent=item.agent) for item in output.remaining()]
+        items = [
+            BatchItem(item.number, item.task_id, item.path, agent=item.agent) for item in output.remaining()
+        ]
         for number, text in backend.stream(items) if items else ():
             kind = output.add(number, text)
             progress.done += 1
@@ -77,7 +79,7 @@ class InProcess:
         self._registry = registry
         self._ready: dict[str, TaskGrading] = {}
 
-    def stream(self, items: Sequence[Item]) -> Iterator[Result]:
+    def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Grade in order; what was not graded is tried once more at the end."""
         again = []
         for item in items:
@@ -93,7 +95,7 @@ class InProcess:
                 outcome = replace(outcome, attempts=2)
             yield item.number, to_text(outcome_to_dict(outcome))
 
-    def _grade(self, item: Item) -> Outcome:
+    def _grade(self, item: BatchItem) -> Outcome:
         try:
             ready = self._ready.get(item.task_id)
             if ready is None:

@@ -20,7 +20,7 @@ _PROTEINGYM_GRADERS = ("proteingym-metric", "spearman")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class BoardSource:
     """Where a board comes from; `date` is the commit's."""
 
     title: str
@@ -31,7 +31,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BoardEntry:
     """A method's result, as published: `score` is the source's text, `date` empty where the source has none."""
 
     team: str
@@ -46,11 +46,11 @@ class PublishedBoard:
     `graders` are the names of graders and metrics that compute the board's metric.
     """
 
-    source: Source
+    source: BoardSource
     metric: str
     is_lower_better: bool
     graders: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[BoardEntry, ...]
 
     @property
     def origin(self) -> str:
@@ -89,9 +89,9 @@ def published_board(task_id: str, data_source: Mapping[str, Any]) -> PublishedBo
 
 
 @cache
-def _sources() -> dict[str, Source]:
+def _sources() -> dict[str, BoardSource]:
     text = (HERE / "sources.json").read_text(encoding="utf-8")
-    return {name: Source(**values) for name, values in json.loads(text).items()}
+    return {name: BoardSource(**values) for name, values in json.loads(text).items()}
 
 
 def _rows(name: str) -> Iterator[dict[str, str]]:
@@ -105,7 +105,7 @@ def _proteingym() -> dict[str, PublishedBoard]:
     for name in ("proteingym_substitutions.csv", "proteingym_indels.csv"):
         for row in _rows(name):
             assay = row.pop("DMS_id")
-            entries = [Entry(team, score) for team, score in row.items() if score]
+            entries = [BoardEntry(team, score) for team, score in row.items() if score]
             boards[assay] = PublishedBoard(
                 _sources()["proteingym"], "Spearman", False, _PROTEINGYM_GRADERS, _best_first(entries, False)
             )
@@ -121,7 +121,7 @@ def _open_problems() -> dict[str, PublishedBoard]:
     for task, of_task in rows.items():
         first = of_task[0]
         lower = first["lower_is_better"] == "true"
-        entries = [Entry(row["team"], row["score"], row["date"]) for row in of_task]
+        entries = [BoardEntry(row["team"], row["score"], row["date"]) for row in of_task]
         boards[task] = PublishedBoard(
             _sources()["openproblems"],
             f"{first['metric']} on {first['dataset']}",
@@ -132,5 +132,5 @@ def _open_problems() -> dict[str, PublishedBoard]:
     return boards
 
 
-def _best_first(entries: list[Entry], is_lower_better: bool) -> tuple[Entry, ...]:
+def _best_first(entries: list[BoardEntry], is_lower_better: bool) -> tuple[BoardEntry, ...]:
     return tuple(sorted(entries, key=lambda entry: float(entry.score), reverse=not is_lower_better))

@@ -15,7 +15,7 @@ import yaml
 
 from bioeval_tui.errors import InputError, Problem
 from bioeval_tui.grade.grader import grader_from_config
-from bioeval_tui.grade.published.boards import Entry, PublishedBoard, published_board
+from bioeval_tui.grade.published.boards import BoardEntry, PublishedBoard, published_board
 from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS, default_data_dir, default_tasks_dirs, tasks_root
 from bioeval_tui.grade.tasks.task_code import load_function
 from bioeval_tui.text import clean, clean_line, clean_value, plural
@@ -147,7 +147,7 @@ class Task:
             raise InputError(f"the published leaderboard does not fit {self.id}: {clean_line(reason, 300)}")
         return published
 
-    def board_entries(self) -> list[Entry]:
+    def board_entries(self) -> list[BoardEntry]:
         """Return the entries of the leaderboard in use: as in the task's file, or the published ones, best first.
 
         Raises:
@@ -212,11 +212,11 @@ class TaskEntry:
         raise self._loaded
 
 
-def _read_entries(path: Path) -> list[Entry]:
+def _read_entries(path: Path) -> list[BoardEntry]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return [
-                Entry(
+                BoardEntry(
                     clean_line(row.get("teamName") or "", 200),
                     clean_line(row.get("score") or "", 60),
                     clean_line(row.get("submissionDate") or "", 60),

@@ -38,7 +38,7 @@ MOST_SLOW = 5
 """After so many texts that took too long, every text is hidden at once."""
 
 
-class Span(NamedTuple):
+class MaskedSpan(NamedTuple):
     """A stretch of a text, `end` exclusive, and what stands there instead."""
 
     start: int
@@ -47,7 +47,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class LiteralRule:
     """A name or identifier by its letters; `joints` are where one of its words ends and the next begins.
 
     `comma_at` is the joint where a comma must stand, for a name written with its last word first.
@@ -60,18 +60,18 @@ class Literal:
     comma_at: int = 0
 
     @classmethod
-    def of(cls, text: str, instead: str, *, is_name: bool) -> Literal:
+    def of(cls, text: str, instead: str, *, is_name: bool) -> LiteralRule:
         """Return the literal for a text; its letters are empty when it has none."""
         return cls._of_words(_words(text), instead, is_name)
 
     @classmethod
-    def _of_words(cls, words: Sequence[str], instead: str, is_name: bool) -> Literal:
+    def _of_words(cls, words: Sequence[str], instead: str, is_name: bool) -> LiteralRule:
         folded = [fold(word).letters for word in words]
         ends = accumulate(map(len, folded))
         return cls("".join(folded), instead, is_name, frozenset(ends))
 
     @classmethod
-    def last_name_first(cls, text: str, instead: str) -> Literal | None:
+    def last_name_first(cls, text: str, instead: str) -> LiteralRule | None:
         """Return the literal for `Lovelace, Ada` where `text` is `Ada Lovelace`; None for a single word."""
         words = _words(text)
         if len(words) < 2:
@@ -101,7 +101,7 @@ class Rules:
     """
 
     def __init__(
-        self, literals: Sequence[Literal], patterns: Sequence[PatternRule] = (), key: bytes = b""
+        self, literals: Sequence[LiteralRule], patterns: Sequence[PatternRule] = (), key: bytes = b""
     ) -> None:
         self._literals = {literal.letters: literal for literal in literals if not literal.comma_at}
         self._turned = {literal.letters: literal for literal in literals if literal.comma_at}
@@ -129,16 +129,16 @@ class Rules:
         spans = self.spans(text)
         return text if not spans else replaced(text, spans)
 
-    def spans(self, text: str) -> list[Span]:
+    def spans(self, text: str) -> list[MaskedSpan]:
         """Return what the rules find: in order, apart from each other."""
         if self._slow >= MOST_SLOW:
-            return [Span(0, len(text), HIDDEN)] if text else []
+            return [MaskedSpan(0, len(text), HIDDEN)] if text else []
         found = self._find_literals(fold(text), text) + self._find_cut(text)
         try:
             found += self._find_patterns(text)
         except NotMeasuredError:
             self._slow += 1
-            return [Span(0, len(text), HIDDEN)]
+            return [MaskedSpan(0, len(text), HIDDEN)]
         if not found:
             return []
         kept = [(match.start(), match.end()) for match in self._replaced.finditer(text)]
@@ -167,12 +167,12 @@ class Rules:
                 end = span.start
         return max(0, end)
 
-    def _find_literals(self, folded: Folded, text: str) -> list[Span]:
+    def _find_literals(self, folded: Folded, text: str) -> list[MaskedSpan]:
         found = self._find(self._literals, folded, text)
         turned = self._find(self._turned, folded, text) if "," in text else []
         return found + [t for t in turned if not any(f.start < t.end and t.start < f.end for f in found)]
 
-    def _find(self, literals: Mapping[str, Literal], folded: Folded, text: str) -> list[Span]:
+    def _find(self, literals: Mapping[str, LiteralRule], folded: Folded, text: str) -> list[MaskedSpan]:
         found = []
         for letters, literal in literals.items():
             at = folded.letters.find(letters)
@@ -182,11 +182,11 @@ class Rules:
                     end = places[-1] + 1
                     while end < len(text) and unicodedata.combining(text[end]):
                         end += 1
-                    found.append(Span(places[0], end, literal.instead))
+                    found.append(MaskedSpan(places[0], end, literal.instead))
                 at = folded.letters.find(letters, at + 1)
         return found
 
-    def _find_cut(self, text: str) -> list[Span]:
+    def _find_cut(self, text: str) -> list[MaskedSpan]:
         """Find what is left of a name where a text was cut, on either side of an ellipsis."""
         found = []
         at = text.find(ELLIPSIS) if self._cut else -1
@@ -197,19 +197,19 @@ class Rules:
             for n in range(min(self._longest, len(before.letters)), SHORTEST_PART - 1, -1):
                 first = start + before.at[-n]
                 if (instead := self._cut.get(before.letters[-n:])) and not text[first - 1 : first].isalpha():
-                    found.append(Span(first, at, instead))
+                    found.append(MaskedSpan(first, at, instead))
                     break
             for n in range(min(self._longest, len(after.letters)), SHORTEST_PART - 1, -1):
                 last = at + 1 + after.at[n - 1]
                 if (instead := self._cut.get(after.letters[:n])) and not text[last + 1 : last + 2].isalpha():
-                    found.append(Span(at + 1, last + 1, instead))
+                    found.append(MaskedSpan(at + 1, last + 1, instead))
                     break
             at = text.find(ELLIPSIS, at + 1)
         return found
 
-    def _find_patterns(self, text: str) -> list[Span]:
+    def _find_patterns(self, text: str) -> list[MaskedSpan]:
         return [
-            Span(
+            MaskedSpan(
                 found.start,
                 found.end,
                 f"[{rule.label}-{self._tag(rule.label, text[found.start : found.end])}]",
@@ -224,7 +224,7 @@ class Rules:
         return base64.b32encode(hmac.digest(self._key, message, hashlib.sha256))[:5].decode()
 
 
-def _stands_alone(literal: Literal, places: list[int], text: str) -> bool:
+def _stands_alone(literal: LiteralRule, places: list[int], text: str) -> bool:
     """Say whether letters that were found are the name or identifier, and not part of other words."""
     for number, (a, b) in enumerate(pairwise(places), start=1):
         between = [c for c in text[a + 1 : b] if not unicodedata.combining(c)]
@@ -244,9 +244,9 @@ def _stands_alone(literal: Literal, places: list[int], text: str) -> bool:
     return not before.isalnum() and not after.isalnum()
 
 
-def _joined(spans: list[Span]) -> list[Span]:
+def _joined(spans: list[MaskedSpan]) -> list[MaskedSpan]:
     """Return the spans in order; those that overlap become one, under the name of the first and longest."""
-    joined: list[Span] = []
+    joined: list[MaskedSpan] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
         if joined and span.start < joined[-1].end:
             joined[-1] = joined[-1]._replace(end=max(joined[-1].end, span.end))
@@ -255,7 +255,7 @@ def _joined(spans: list[Span]) -> list[Span]:
     return joined
 
 
-def replaced(text: str, spans: Iterable[Span], start: int = 0, end: int | None = None) -> str:
+def replaced(text: str, spans: Iterable[MaskedSpan], start: int = 0, end: int | None = None) -> str:
     """Return `text[start:end]` with the spans in it replaced; no span may reach over either end."""
     pieces, at, end = [], start, len(text) if end is None else end
     for span in spans:

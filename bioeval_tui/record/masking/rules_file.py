@@ -11,11 +11,11 @@ from typing import Any
 from bioeval_tui.errors import InputError, Problem
 from bioeval_tui.files import write_new
 from bioeval_tui.patterns import pattern_problem, search
-from bioeval_tui.record.masking.rules import Literal, PatternRule, Rules
+from bioeval_tui.record.masking.rules import LiteralRule, PatternRule, Rules
 from bioeval_tui.settings import private_dir
 from bioeval_tui.text import clean_line
-from bioeval_tui.yaml_positions import Document, read_yaml
 from bioeval_tui.yaml_positions import Path as FieldPath
+from bioeval_tui.yaml_positions import YamlDocument, read_yaml
 
 MAX_BYTES = 1_000_000
 MAX_ENTRIES = 5_000
@@ -65,7 +65,7 @@ def _key(data_dir: Path) -> bytes:
 class _Reader:
     """Goes through the file and notes problems where they stand."""
 
-    def __init__(self, document: Document, file: str) -> None:
+    def __init__(self, document: YamlDocument, file: str) -> None:
         self.problems: list[Problem] = [
             problem for problem in document.problems if document.value is not None
         ]
@@ -76,7 +76,7 @@ class _Reader:
         self._file = file
         self._counts: Counter[str] = Counter()
 
-    def read(self) -> tuple[list[Literal], list[PatternRule]]:
+    def read(self) -> tuple[list[LiteralRule], list[PatternRule]]:
         """Return what the file asks for."""
         value = self._document.value
         if value is None:
@@ -84,7 +84,7 @@ class _Reader:
         if not isinstance(value, dict):
             self._wrong((), f"lists are needed under the keys {', '.join(KEYS)}")
             return [], []
-        literals: list[Literal] = []
+        literals: list[LiteralRule] = []
         patterns: list[PatternRule] = []
         for key, entries in value.items():
             if key not in KEYS:
@@ -108,7 +108,7 @@ class _Reader:
         self._twice(literals)
         return literals, patterns
 
-    def _literals(self, path: FieldPath, entry: Any) -> list[Literal]:
+    def _literals(self, path: FieldPath, entry: Any) -> list[LiteralRule]:
         kind, label = str(path[0]), KEYS[str(path[0])]
         if isinstance(entry, dict):
             if not set(entry) <= {"text", "as"} or "text" not in entry:
@@ -122,7 +122,7 @@ class _Reader:
             if not isinstance(text, str):
                 self._wrong(path, "text is needed here; put a number in quotes, such as '0042'")
                 continue
-            literal = Literal.of(text, instead, is_name=kind == "names")
+            literal = LiteralRule.of(text, instead, is_name=kind == "names")
             if len(literal.letters) < SHORTEST[kind]:
                 self._wrong(
                     path,
@@ -130,7 +130,7 @@ class _Reader:
                 )
                 continue
             found.append(literal)
-            turned = Literal.last_name_first(text, instead) if literal.is_name else None
+            turned = LiteralRule.last_name_first(text, instead) if literal.is_name else None
             found += [turned] if turned else []
         return found
 
@@ -158,7 +158,7 @@ class _Reader:
         self._wrong(path, "a word in capitals is needed here, such as PATIENT or MRN, at most 20 characters")
         return "X"
 
-    def _twice(self, literals: list[Literal]) -> None:
+    def _twice(self, literals: list[LiteralRule]) -> None:
         known: dict[str, str] = {}
         for literal in (one for one in literals if not one.comma_at):
             if known.setdefault(literal.letters, literal.instead) != literal.instead:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.report.agreement import AgreementReport, Change, Gap, Pair, RatedTask
+from bioeval_tui.report.agreement import AgreementChange, AgreementReport, Gap, RatedPair, RatedTask
 from bioeval_tui.report.statistics.agreement import Agreement
 from bioeval_tui.report.words import number
 from bioeval_tui.text import FORMULA_STARTS, plural, shorten
@@ -52,7 +52,7 @@ def print_agreement(report: AgreementReport, console: Console) -> None:
         _print_gaps(pair, console)
 
 
-def change_words(found: Change) -> list[str]:
+def change_words(found: AgreementChange) -> list[str]:
     """Return whether judging again agrees better with the people, in sentences."""
     before, after = found.before, found.after
     verdict = {
@@ -75,7 +75,7 @@ def change_words(found: Change) -> list[str]:
     ]
 
 
-def change_dict(found: Change | None) -> dict[str, Any] | None:
+def change_dict(found: AgreementChange | None) -> dict[str, Any] | None:
     """Return the change as JSON."""
     if found is None:
         return None
@@ -139,7 +139,7 @@ def _safe(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
 
 
-def _print_gaps(pair: Pair, console: Console) -> None:
+def _print_gaps(pair: RatedPair, console: Console) -> None:
     if not pair.gaps:
         return
     console.print(
@@ -172,7 +172,7 @@ def _cells(found: Agreement) -> Sequence[str]:
     return (str(found.n), *map(number, values), bias)
 
 
-def _gaps(pair: Pair) -> list[dict[str, Any]]:
+def _gaps(pair: RatedPair) -> list[dict[str, Any]]:
     return [_gap(gap) for gap in pair.gaps]
 
 

@@ -17,7 +17,7 @@ LABELLED_TURNS = 14
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ChartBar:
     """One answer: its place and size in the picture, and its time in s."""
 
     condition: ConditionName
@@ -37,7 +37,7 @@ class LatencyChart:
     height: float
     left: float
     baseline: float
-    bars: tuple[Bar, ...]
+    bars: tuple[ChartBar, ...]
     turns: tuple[tuple[int, float], ...]
     lines: tuple[tuple[float, str], ...]
     target: tuple[float, float] | None
@@ -74,7 +74,7 @@ def latency_chart(talks: Sequence[ConversationState], target_ms: float) -> Laten
         middle = LEFT + slot * (turns.index(turn) + 0.5)
         x = middle + (sides.index(condition) - len(sides) / 2) * width
         bars.append(
-            Bar(condition, turn, round(x, 2), y(seconds), round(width - 2, 2),
+            ChartBar(condition, turn, round(x, 2), y(seconds), round(width - 2, 2),
                 round(baseline - y(seconds), 2), seconds)
         )  # fmt: skip
     count = round(top / step)
@@ -99,7 +99,7 @@ def _step(top: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class BarPiece:
     """A stretch of the composite's bar, in percent of its width."""
 
     name: str
@@ -108,20 +108,20 @@ class Piece:
     words: str
 
 
-def composite_bar(parts: Sequence[ScorePart], penalty: float) -> tuple[Piece, ...]:
+def composite_bar(parts: Sequence[ScorePart], penalty: float) -> tuple[BarPiece, ...]:
     """Return what each part adds to a composite, and at the end what the penalty takes away."""
     known = [part for part in parts if not part.left_out and part.value is not None]
     weight = sum(part.weight for part in known)
-    pieces: list[Piece] = []
+    pieces: list[BarPiece] = []
     at = 0.0
     for part in known:
         assert part.value is not None
         share = part.value * part.weight / weight * 100
-        pieces.append(Piece(part.name, round(at, 3), round(share, 3), f"{part.name} {part.value:.2f}"))
+        pieces.append(BarPiece(part.name, round(at, 3), round(share, 3), f"{part.name} {part.value:.2f}"))
         at += share
     if penalty and at:
         lost = min(penalty * 100, at)
-        pieces.append(Piece("penalty", round(at - lost, 3), round(lost, 3), f"penalty −{penalty:.2f}"))
+        pieces.append(BarPiece("penalty", round(at - lost, 3), round(lost, 3), f"penalty −{penalty:.2f}"))
     return tuple(pieces)
 
 

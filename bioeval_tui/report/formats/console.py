@@ -30,7 +30,7 @@ def say(console: Console, line: str) -> None:
     write_lines(console, clean(line).replace("\n", " ") + "\n")
 
 
-class Progress:
+class ProgressLines:
     """Prints one line per thing that happened."""
 
     def __init__(self, console: Console) -> None:

@@ -101,7 +101,7 @@ def environment() -> Environment:
     return environment
 
 
-def _composite_bar(score: ConversationScored) -> tuple[charts.Piece, ...]:
+def _composite_bar(score: ConversationScored) -> tuple[charts.BarPiece, ...]:
     return charts.composite_bar(score.parts, score.penalty)
 
 

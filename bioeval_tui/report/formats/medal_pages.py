@@ -8,9 +8,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
 from bioeval_tui import __version__
+from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.report.formats.html import environment, policy
@@ -28,22 +29,8 @@ MOST_CARDS = 500
 """With more reports than this the HTML file has the table alone."""
 
 
-class NotGraded(Protocol):
-    """A submission that could not be graded, as `grading.NotGraded` is."""
-
-    @property
-    def task_id(self) -> str: ...
-    @property
-    def submission_path(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def agent(self) -> str | None: ...
-    def to_dict(self) -> dict[str, Any]: ...
-
-
 @dataclass(frozen=True, slots=True)
-class Tally:
+class MedalTally:
     """How many of what. `percentile` is over the valid ones, `with_zeros` counts all others as 0."""
 
     reports: int
@@ -69,11 +56,11 @@ class Tally:
         return f"{found}; average percentile {self.percentile:.1f}{beside}"
 
 
-def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> Tally:
+def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> MedalTally:
     """Count medals and the like."""
     known = [r.leaderboard_percentile for r in reports if r.leaderboard_percentile is not None]
     invalid = sum(not report.valid_submission for report in reports)
-    return Tally(
+    return MedalTally(
         len(reports),
         sum(report.gold_medal for report in reports),
         sum(report.silver_medal for report in reports),

@@ -31,7 +31,7 @@ WIDE = 140
 """Columns from which there is room for more than always stands there."""
 
 
-class Column(NamedTuple):
+class RunColumn(NamedTuple):
     """A column of the list: its title, what stands in it, whether to the right, and how wide it is at least."""
 
     title: str
@@ -62,27 +62,27 @@ def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) ->
     write_lines(console, "\n".join([*lines[1:], ""]))
 
 
-def _columns(runs: Sequence[CataloguedRun], width: int) -> list[Column]:
+def _columns(runs: Sequence[CataloguedRun], width: int) -> list[RunColumn]:
     """Return the columns for a terminal of so many columns."""
     narrow, wide = width < NARROW, width >= WIDE
     form = "%m-%d %H:%M" if narrow else "%Y-%m-%d %H:%M"
     job = 14 if narrow else 40
 
-    def number_of(title: str, value: Callable[[CataloguedRun], float | None]) -> Column:
-        return Column(title, lambda run: number(value(run)), right=True)
+    def number_of(title: str, value: Callable[[CataloguedRun], float | None]) -> RunColumn:
+        return RunColumn(title, lambda run: number(value(run)), right=True)
 
     found = [
-        Column("run", lambda run: run.run_id, least=20),
-        Column("job", lambda run: shorten(_safe(run.job), job), least=6),
-        Column("model", lambda run: shorten(_safe(run.model or ""), 30)),
-        Column("status", status_words, least=14),
-        Column("started", lambda run: datetime.fromisoformat(run.started_at).astimezone().strftime(form)),
+        RunColumn("run", lambda run: run.run_id, least=20),
+        RunColumn("job", lambda run: shorten(_safe(run.job), job), least=6),
+        RunColumn("model", lambda run: shorten(_safe(run.model or ""), 30)),
+        RunColumn("status", status_words, least=14),
+        RunColumn("started", lambda run: datetime.fromisoformat(run.started_at).astimezone().strftime(form)),
         number_of("withheld", lambda run: run.scores.get("withheld")),
         number_of("supplied", lambda run: run.scores.get("supplied")),
         number_of("mean", lambda run: run.score),
-        Column("reviewed", _reviewed, right=True),
-        Column("messages", lambda run: str(run.messages), right=True),
-        Column("fault", lambda run: _safe(run.fault)),
+        RunColumn("reviewed", _reviewed, right=True),
+        RunColumn("messages", lambda run: str(run.messages), right=True),
+        RunColumn("fault", lambda run: _safe(run.fault)),
     ]
     left_out = {"mean", "messages", "fault"} if narrow else set()
     if not wide or len({run.model for run in runs}) < 2:

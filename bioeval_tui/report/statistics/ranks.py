@@ -28,7 +28,7 @@ FEWEST_CASES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Rank:
+class AgentRank:
     """An agent's mean over the common cases, its place by that mean, and the ranks it may truly have."""
 
     name: str
@@ -44,10 +44,10 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class AgentRanking:
     """All agents, the best mean first; `cases` were used, `left_out` were not common to all."""
 
-    ranks: tuple[Rank, ...]
+    ranks: tuple[AgentRank, ...]
     cases: int
     left_out: int
 
@@ -58,7 +58,7 @@ def rank(
     higher_is_better: bool = True,
     seed: int = 0,
     draws: int = DRAWS,
-) -> Ranking:
+) -> AgentRanking:
     """Return the agents' ranks with simultaneous 95 % intervals.
 
     Args:
@@ -77,7 +77,7 @@ def rank(
     overall = {name: fmean(values) if values else 0.0 for name, values in means.items()}
     places = {name: 1 + sum(other > overall[name] for other in overall.values()) for name in names}
     ranks = [
-        Rank(
+        AgentRank(
             name=name,
             mean=sign * overall[name],
             place=places[name],
@@ -86,7 +86,7 @@ def rank(
         )
         for name in sorted(names, key=lambda name: places[name])
     ]
-    return Ranking(tuple(ranks), len(common), len(everywhere) - len(common))
+    return AgentRanking(tuple(ranks), len(common), len(everywhere) - len(common))
 
 
 def _better_beyond_doubt(means: Mapping[str, Sequence[float]], seed: int, draws: int) -> set[tuple[str, str]]:

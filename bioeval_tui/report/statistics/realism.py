@@ -23,7 +23,7 @@ _LABEL = re.compile(r"^\s*[*_]{0,2}([^\W\d_][^:\n*]{0,30}?)[*_]{0,2}:[*_]{0,2}\s
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
+class UserTranscript:
     """One conversation: (role, text) in order, the facts that the user was to tell, and names that occur.
 
     `names` are counted as one word each, whatever they are.
@@ -76,7 +76,7 @@ class Manner:
     out_of_role: tuple[float, ...] = ()
 
 
-def realism(transcripts: Iterable[Transcript], role: str = "user") -> Realism:
+def realism(transcripts: Iterable[UserTranscript], role: str = "user") -> Realism:
     """Return how the speaker of this role speaks. Other roles, and what the speakers are called, do not matter."""
     manners = [manner_of(transcript, role) for transcript in transcripts]
     return Realism(
@@ -89,7 +89,7 @@ def realism(transcripts: Iterable[Transcript], role: str = "user") -> Realism:
     )
 
 
-def manner_of(transcript: Transcript, role: str = "user") -> Manner:
+def manner_of(transcript: UserTranscript, role: str = "user") -> Manner:
     """Return the figures of one conversation."""
     said = [text for speaker, text in transcript.messages if speaker == role]
     turns = [_plain(text, transcript.names) for text in _without_label(said) if text.strip()]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from bioeval_tui.report.statistics.latency import percentile
-from bioeval_tui.report.statistics.realism import Transcript, manner_of
+from bioeval_tui.report.statistics.realism import UserTranscript, manner_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class RealismReference:
     """Bands of one published set, by the names of `Realism`'s fields. What it cannot tell is missing."""
 
     name: str
@@ -35,7 +35,7 @@ class Reference:
 
 
 REFERENCES = (
-    Reference(
+    RealismReference(
         name="PriMock57",
         source="Papadopoulos Korfiatis et al., PriMock57: A Dataset Of Primary Care Mock Consultations, ACL 2022;"
         " github.com/babylonhealth/primock57 at cd2ac70",
@@ -54,7 +54,7 @@ REFERENCES = (
 """What a conversation of people looks like. It has no list of facts: the first answer cannot be compared."""
 
 
-def bands(transcripts: Iterable[Transcript], role: str = "user") -> dict[str, Band]:
+def bands(transcripts: Iterable[UserTranscript], role: str = "user") -> dict[str, Band]:
     """Return the bands of conversations: each gives the mean of its turns."""
     manners = [manner_of(transcript, role) for transcript in transcripts]
     found = {}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bioeval_tui.sample.agent.facts import Patient
-from bioeval_tui.sample.agent.turn import Turn
+from bioeval_tui.sample.agent.turn import DialogueTurn
 
 _COHORT = re.compile(r"\b(?:patients?|cohort|participants?|how many (?:people|women|men))\b", re.IGNORECASE)
 _OLD = re.compile(r"\b(?:elderly|older|old|senior|geriatric|younger|young)\b", re.IGNORECASE)
@@ -34,12 +34,12 @@ class Criterion:
     holds: Callable[[Patient], bool]
 
 
-def opens(turn: Turn) -> bool:
+def opens(turn: DialogueTurn) -> bool:
     """Say whether the message asks about patients."""
     return turn.said.matches(_COHORT)
 
 
-async def start(turn: Turn) -> str:
+async def start(turn: DialogueTurn) -> str:
     """Answer a question about the synthetic patients."""
     text = turn.said.text
     criteria = _criteria(text, turn.said.drugs)
@@ -55,7 +55,7 @@ async def start(turn: Turn) -> str:
     return _count(turn, criteria)
 
 
-async def go_on(turn: Turn) -> str:
+async def go_on(turn: DialogueTurn) -> str:
     """Answer a message that says what to count by."""
     awaiting, turn.state.awaiting = turn.state.awaiting, None
     asked = " ".join(turn.state.cohort)
@@ -110,7 +110,7 @@ def _age_from(age: int, words: str = "") -> Criterion:
     return Criterion(words or f"aged {age} or older", lambda patient: patient.age >= age)
 
 
-def _count(turn: Turn, criteria: list[Criterion]) -> str:
+def _count(turn: DialogueTurn, criteria: list[Criterion]) -> str:
     turn.state.awaiting, turn.state.cohort = None, ()
     everybody = turn.knowledge.patients
     matching = [patient for patient in everybody if all(criterion.holds(patient) for criterion in criteria)]

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from bioeval_tui.sample.agent.chaos import DRIP_SLOWER, Trouble
 from bioeval_tui.sample.agent.dialogue import Answer
-from bioeval_tui.sample.agent.sessions import Session
+from bioeval_tui.sample.agent.sessions import ChatSession
 
 _PIECES = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+$")
 
@@ -22,7 +22,7 @@ def pieces_of(text: str) -> list[str]:
     return _PIECES.findall(text)
 
 
-def body_of(session: Session, answer: Answer) -> dict[str, Any]:
+def body_of(session: ChatSession, answer: Answer) -> dict[str, Any]:
     """Return the whole response to a message."""
     return {
         "sessionId": session.id,
@@ -36,7 +36,9 @@ def body_of(session: Session, answer: Answer) -> dict[str, Any]:
 class Delivery:
     """Sends one answer and measures it from the request's arrival to the last byte handed to the socket."""
 
-    def __init__(self, request: web.Request, session: Session, received: float, received_at: float) -> None:
+    def __init__(
+        self, request: web.Request, session: ChatSession, received: float, received_at: float
+    ) -> None:
         self._request = request
         self._session = session
         self._received = received

@@ -12,15 +12,15 @@ from bioeval_tui.sample.agent.facts import Knowledge
 from bioeval_tui.sample.agent.functions import FUNCTIONS
 from bioeval_tui.sample.agent.language import read
 from bioeval_tui.sample.agent.records import Records
-from bioeval_tui.sample.agent.turn import State, Turn
+from bioeval_tui.sample.agent.turn import DialogueTurn, State
 
 
 class _Topic(Protocol):
     """One subject with its rules: a module of this package."""
 
-    def opens(self, turn: Turn) -> bool: ...
-    async def start(self, turn: Turn) -> str: ...
-    async def go_on(self, turn: Turn) -> str: ...
+    def opens(self, turn: DialogueTurn) -> bool: ...
+    async def start(self, turn: DialogueTurn) -> str: ...
+    async def go_on(self, turn: DialogueTurn) -> str: ...
 
 
 # In this order: "remind me to take warfarin" is a reminder before it is anything about a drug.
@@ -58,7 +58,7 @@ class Dialogue:
 
     async def answer(self, text: str) -> Answer:
         """Return the answer to one message. Raises what the records raise."""
-        turn = Turn(
+        turn = DialogueTurn(
             read(text, self._knowledge), self.user, self._state, self._knowledge, self._records, self._clock
         )
         if not self._said_anything:
@@ -67,7 +67,7 @@ class Dialogue:
         self._said_anything = True
         return Answer(content, tuple(turn.events))
 
-    async def _respond(self, turn: Turn) -> str:
+    async def _respond(self, turn: DialogueTurn) -> str:
         if refusal := manners.refuse(turn):
             return refusal
         awaiting = self._state.awaiting
@@ -119,7 +119,7 @@ class Dialogue:
         return _resource(f"target-{name}", name, ["Target"], {})
 
 
-def _answers(turn: Turn, asked: _Topic) -> bool:
+def _answers(turn: DialogueTurn, asked: _Topic) -> bool:
     """Say whether a message that could open another topic rather answers the open question."""
     if "?" in turn.said.text:
         return False

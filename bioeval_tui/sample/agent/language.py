@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bioeval_tui.sample.agent.facts import GENES, Knowledge, Variant
 from bioeval_tui.sample.agent.places import find_time_zone
-from bioeval_tui.sample.agent.times import When, find_when
+from bioeval_tui.sample.agent.times import SpokenTime, find_when
 
 _DOSE = re.compile(
     r"\b(\d+(?:[.,]\d+)?)\s*(mg|mcg|µg|micrograms?|milligrams?|g|ml|iu|units?|tablets?|pills?|puffs?)\b",
@@ -35,7 +35,7 @@ _ASKS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReadMessage:
     """One message and what it mentions, in the order of mention."""
 
     text: str
@@ -45,7 +45,7 @@ class Said:
     variants: tuple[Variant, ...]
     hgvs: tuple[str, ...]
     dose: str
-    when: When
+    when: SpokenTime
     zone: str
     declines: bool
     yes: bool
@@ -56,10 +56,10 @@ class Said:
         return bool(pattern.search(self.text))
 
 
-def read(text: str, knowledge: Knowledge) -> Said:
+def read(text: str, knowledge: Knowledge) -> ReadMessage:
     """Return what `text` mentions of what is known."""
     text = text.replace("’", "'")
-    return Said(
+    return ReadMessage(
         text=text,
         drugs=_names(text, [(drug.name, (drug.name, *drug.aliases)) for drug in knowledge.drugs]),
         groups=_groups(text),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bioeval_tui.sample.agent.turn import Turn
+from bioeval_tui.sample.agent.turn import DialogueTurn
 
 INTRODUCTION = (
     "I am a small rule-based sample assistant: no language model and no clinician. I keep your reminders and "
@@ -90,7 +90,7 @@ _REFUSALS = (
 )
 
 
-def refuse(turn: Turn) -> str | None:
+def refuse(turn: DialogueTurn) -> str | None:
     """Return a refusal when the message asks for what the agent must not do."""
     for pattern, answer in _REFUSALS:
         if turn.said.matches(pattern):
@@ -99,7 +99,7 @@ def refuse(turn: Turn) -> str | None:
     return None
 
 
-def small_talk(turn: Turn) -> str | None:
+def small_talk(turn: DialogueTurn) -> str | None:
     """Answer a greeting, thanks, or a question about the agent itself."""
     if turn.said.matches(_WHO):
         return INTRODUCTION

@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict
 
 from bioeval_tui.sample.agent.records import Medication
-from bioeval_tui.sample.agent.turn import Turn
+from bioeval_tui.sample.agent.turn import DialogueTurn
 
 _TAKES = re.compile(
     r"\bi(?:'m| am)? (?:also |now |currently |already )*(?:take|taking|on|using|use|prescribed|started)\b",
@@ -25,14 +25,14 @@ _LIST = re.compile(
 _REMOVE = re.compile(r"\b(?:remove|delete|drop)\b[^.?!]{0,40}\b(?:from|off)\b[^.?!]{0,20}\b(?:medications?|medicines?|meds|list)\b", re.IGNORECASE)  # fmt: skip
 
 
-def opens(turn: Turn) -> bool:
+def opens(turn: DialogueTurn) -> bool:
     """Say whether the message is about the user's own medications."""
     said = turn.said
     tells = said.matches(_TAKES) and ("?" not in said.text or bool(said.dose))
     return tells or any(said.matches(pattern) for pattern in (_REMOVE, _ADD, _LIST))
 
 
-async def start(turn: Turn) -> str:
+async def start(turn: DialogueTurn) -> str:
     """Answer a message about the user's own medications."""
     if turn.said.matches(_REMOVE):
         return await _remove(turn)
@@ -44,7 +44,7 @@ async def start(turn: Turn) -> str:
     return await _record(turn)
 
 
-async def go_on(turn: Turn) -> str:
+async def go_on(turn: DialogueTurn) -> str:
     """Answer a message while a medication is unfinished."""
     if turn.said.drugs:
         turn.state.medication = turn.said.drugs[0]
@@ -54,7 +54,7 @@ async def go_on(turn: Turn) -> str:
     return await _record(turn)
 
 
-async def _record(turn: Turn) -> str:
+async def _record(turn: DialogueTurn) -> str:
     drug, dose = turn.state.medication, turn.said.dose
     turn.state.drug = drug
     if not dose and not (turn.state.awaiting == "medication.dose" and (turn.said.declines or turn.said.no)):
@@ -78,7 +78,7 @@ async def _record(turn: Turn) -> str:
     return answer
 
 
-async def _list(turn: Turn) -> str:
+async def _list(turn: DialogueTurn) -> str:
     medications = await turn.records.medications(turn.user)
     turn.called(
         "listMedications",
@@ -94,7 +94,7 @@ async def _list(turn: Turn) -> str:
     return f"Your medications:\n\n| drug | dose |\n|---|---|\n{rows}"
 
 
-async def _remove(turn: Turn) -> str:
+async def _remove(turn: DialogueTurn) -> str:
     kept = {medication.drug for medication in await turn.records.medications(turn.user)}
     drug = next(iter(turn.said.drugs), "")
     if drug not in kept:

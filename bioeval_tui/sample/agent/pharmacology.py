@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict
 
 from bioeval_tui.sample.agent.facts import Interaction
-from bioeval_tui.sample.agent.turn import Turn
+from bioeval_tui.sample.agent.turn import DialogueTurn
 
 _INTERACT = re.compile(
     r"\binteract\w*|\b(?:together|combine|combining|combination|mix|mixing|alongside)\b|"
@@ -21,7 +21,7 @@ _IT = re.compile(r"\b(?:it|that|this drug|this one)\b", re.IGNORECASE)
 _ASK_PHARMACIST = "Please ask your pharmacist or prescriber before you combine them."
 
 
-def opens(turn: Turn) -> bool:
+def opens(turn: DialogueTurn) -> bool:
     """Say whether the message asks about drugs."""
     said = turn.said
     if said.matches(_INTERACT) and (said.drugs or said.groups or turn.state.drug):
@@ -31,7 +31,7 @@ def opens(turn: Turn) -> bool:
     return bool(said.drugs or (said.groups and not turn.state.awaiting)) and said.matches(_DESCRIBE)
 
 
-async def start(turn: Turn) -> str:
+async def start(turn: DialogueTurn) -> str:
     """Answer a question about drugs."""
     said = turn.said
     if said.matches(_INTERACT):
@@ -43,7 +43,7 @@ async def start(turn: Turn) -> str:
     return _describe(turn, said.drugs[0])
 
 
-async def go_on(turn: Turn) -> str:
+async def go_on(turn: DialogueTurn) -> str:
     """Answer a message that says which drug was meant."""
     awaiting, turn.state.awaiting = turn.state.awaiting, None
     if turn.said.drugs:
@@ -61,7 +61,7 @@ async def go_on(turn: Turn) -> str:
     return f"I don't know that drug, so I can't say whether it interacts with {known}. {_ASK_PHARMACIST}"
 
 
-async def _interactions(turn: Turn) -> str:
+async def _interactions(turn: DialogueTurn) -> str:
     said, state = turn.said, turn.state
     drugs = said.drugs
     if len(drugs) < 2 and state.drug and state.drug not in drugs and said.matches(_IT):
@@ -87,7 +87,7 @@ async def _interactions(turn: Turn) -> str:
     )
 
 
-def _pairs(turn: Turn, drugs: tuple[str, ...]) -> str:
+def _pairs(turn: DialogueTurn, drugs: tuple[str, ...]) -> str:
     drugs = tuple(dict.fromkeys(drugs))
     turn.state.drug, turn.state.pair, turn.state.awaiting = drugs[0], (), None
     if len(drugs) < 2:
@@ -111,7 +111,7 @@ def _sentence(pair: Interaction | None, one: str, other: str) -> str:
     return f"**{one.capitalize()} and {other} interact ({pair.severity})**: {pair.effect}. {advice} Source: {pair.source}."
 
 
-def _all(turn: Turn, drug: str) -> str:
+def _all(turn: DialogueTurn, drug: str) -> str:
     turn.state.drug = drug
     turn.look_up(drug)
     pairs = turn.knowledge.interactions_of(drug)
@@ -133,7 +133,7 @@ def _all(turn: Turn, drug: str) -> str:
     )
 
 
-def _describe(turn: Turn, name: str) -> str:
+def _describe(turn: DialogueTurn, name: str) -> str:
     drug = turn.knowledge.drug(name)
     assert drug is not None
     turn.state.drug, turn.state.awaiting = name, None
@@ -143,7 +143,7 @@ def _describe(turn: Turn, name: str) -> str:
     return f"**{name.capitalize()}** ({drug.group}): {drug.summary}.{targets} Source: {drug.source}."
 
 
-def _targets(turn: Turn) -> tuple[str, ...]:
+def _targets(turn: DialogueTurn) -> tuple[str, ...]:
     known = {target for drug in turn.knowledge.drugs for target in drug.targets}
     words = re.findall(r"[A-Za-z0-9]+", turn.said.text)
     return tuple(
@@ -151,7 +151,7 @@ def _targets(turn: Turn) -> tuple[str, ...]:
     )
 
 
-def _by_target(turn: Turn) -> str:
+def _by_target(turn: DialogueTurn) -> str:
     target = _targets(turn)[0]
     drugs = [drug for drug in turn.knowledge.drugs if target in drug.targets]
     turn.look_up(target, *(drug.name for drug in drugs))

@@ -31,7 +31,7 @@ class Medication:
     dose: str = ""
 
 
-class Answer(Protocol):
+class GraphAnswer(Protocol):
     """What a graph answers a query: rows of JSON-like values."""
 
     @property
@@ -43,7 +43,7 @@ class AgentGraph(Protocol):
 
     async def query(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0
-    ) -> Answer: ...
+    ) -> GraphAnswer: ...
 
     async def execute(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 30.0

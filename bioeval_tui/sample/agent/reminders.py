@@ -8,8 +8,8 @@ from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
 from bioeval_tui.sample.agent.records import Reminder
-from bioeval_tui.sample.agent.times import When
-from bioeval_tui.sample.agent.turn import ReminderDraft, Turn
+from bioeval_tui.sample.agent.times import SpokenTime
+from bioeval_tui.sample.agent.turn import DialogueTurn, ReminderDraft
 
 _SET = re.compile(
     r"\b(?:remind me|help me (?:to )?remember to|(?:set|add|create|make|schedule|need|want|have|get)\b[^.?!]{0,30}\breminder)\b",
@@ -39,12 +39,12 @@ _NO_ZONE = (
 )
 
 
-def opens(turn: Turn) -> bool:
+def opens(turn: DialogueTurn) -> bool:
     """Say whether the message is about reminders."""
     return any(turn.said.matches(pattern) for pattern in (_SET, _LIST, _DELETE)) or _tells_home(turn)
 
 
-async def start(turn: Turn) -> str:
+async def start(turn: DialogueTurn) -> str:
     """Answer a message that is about reminders."""
     if turn.said.matches(_DELETE):
         return turn.ask(
@@ -68,18 +68,18 @@ async def start(turn: Turn) -> str:
     return await _next(turn, turn.state.reminder)
 
 
-def _tells_home(turn: Turn) -> bool:
+def _tells_home(turn: DialogueTurn) -> bool:
     unasked = turn.state.reminder is None and not turn.said.matches(_SET)
     return unasked and bool(turn.said.zone) and turn.said.matches(_HOME)
 
 
-def continues(turn: Turn) -> bool:
+def continues(turn: DialogueTurn) -> bool:
     """Say whether the message gives something that an unfinished reminder lacks."""
     draft = turn.state.reminder
     return draft is not None and bool(turn.said.zone or turn.said.when.clock or turn.said.dose)
 
 
-async def go_on(turn: Turn) -> str:
+async def go_on(turn: DialogueTurn) -> str:
     """Answer a message while a reminder is unfinished, or a deletion unconfirmed."""
     awaiting = turn.state.awaiting
     if awaiting == "reminder.delete":
@@ -97,14 +97,14 @@ async def go_on(turn: Turn) -> str:
     if awaiting == "reminder.dose" and not turn.said.dose and (turn.said.declines or turn.said.no):
         draft.dose_declined = True
     if awaiting == "reminder.when" and (hour := _BARE_HOUR.search(turn.said.text)):
-        draft.when = draft.when.merged(When(clock=time(int(hour[1]))))
+        draft.when = draft.when.merged(SpokenTime(clock=time(int(hour[1]))))
     if awaiting == "reminder.what" and not turn.said.drugs:
         draft.what = turn.said.text.strip().rstrip(".")
     _take_in(turn, draft)
     return await _next(turn, draft)
 
 
-def _take_in(turn: Turn, draft: ReminderDraft) -> None:
+def _take_in(turn: DialogueTurn, draft: ReminderDraft) -> None:
     said = turn.said
     if said.drugs and not draft.drug:
         draft.drug = said.drugs[0]
@@ -114,7 +114,7 @@ def _take_in(turn: Turn, draft: ReminderDraft) -> None:
     draft.dose = said.dose or draft.dose
 
 
-async def _next(turn: Turn, draft: ReminderDraft) -> str:
+async def _next(turn: DialogueTurn, draft: ReminderDraft) -> str:
     """Ask for what is missing, or set the reminder."""
     if not draft.drug and not draft.what:
         return turn.ask("reminder.what", "What shall I remind you of?")
@@ -134,13 +134,13 @@ async def _next(turn: Turn, draft: ReminderDraft) -> str:
     return await _set(turn, draft)
 
 
-async def _set(turn: Turn, draft: ReminderDraft) -> str:
+async def _set(turn: DialogueTurn, draft: ReminderDraft) -> str:
     zone = ZoneInfo(draft.zone)
     now = turn.clock()
     moment = draft.when.at(zone, now)
     if moment is None or moment <= now:
         why = "That day does not exist" if moment is None else "That moment has passed"
-        draft.when = When(clock=None)
+        draft.when = SpokenTime(clock=None)
         return turn.ask("reminder.when", f"{why}. On which day, and at which time?")
     what = f"take {draft.drug} {draft.dose}".strip() if draft.drug else draft.what
     taken = {reminder.id for reminder in await turn.records.reminders(turn.user)}
@@ -180,7 +180,7 @@ def _confirmation(reminder: Reminder, moment: datetime) -> str:
     )
 
 
-async def _list(turn: Turn) -> str:
+async def _list(turn: DialogueTurn) -> str:
     reminders = await turn.records.reminders(turn.user)
     turn.called(
         "listReminders",
@@ -197,7 +197,7 @@ async def _list(turn: Turn) -> str:
     return f"Your reminders:\n\n| what | day | time | time zone | repeats |\n|---|---|---|---|---|\n{rows}"
 
 
-async def _delete(turn: Turn) -> str:
+async def _delete(turn: DialogueTurn) -> str:
     turn.state.awaiting = None
     if not turn.said.yes:
         return "All right: nothing was deleted."

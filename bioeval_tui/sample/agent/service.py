@@ -14,14 +14,14 @@ from typing import Any
 
 from aiohttp import web
 
-from bioeval_tui.admission import BACKLOG, Admission, Limits
+from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits
 from bioeval_tui.errors import BioevalError, UnavailableError
 from bioeval_tui.sample.agent.delivery import Delivery
 from bioeval_tui.sample.agent.graph_records import GraphRecords
 from bioeval_tui.sample.agent.manners import INTRODUCTION
 from bioeval_tui.sample.agent.notes import learn
 from bioeval_tui.sample.agent.records import AgentGraph, MemoryRecords, Records
-from bioeval_tui.sample.agent.sessions import Session, Sessions
+from bioeval_tui.sample.agent.sessions import ChatSession, Sessions
 from bioeval_tui.text import clean_line
 
 NAME = "bioeval-tui sample agent (rule-based)"
@@ -144,7 +144,7 @@ class SampleAgentService:
             self.admission.keep(request.transport)
         return body
 
-    def _session(self, key: str) -> Session:
+    def _session(self, key: str) -> ChatSession:
         session = self._sessions.get(key)
         if session is None:
             raise _Refused(404, f"session {clean_line(key, 80)} is not known")
@@ -215,7 +215,9 @@ async def run_sample_agent(
     try:
         assert runner.server is not None
         # Many conversations at once are its work: only what says nothing, or half of something, makes room.
-        service.admission = admission = Admission(runner.server, b"\r\n\r\n", Limits(admitted=100_000))
+        service.admission = admission = Admission(
+            runner.server, b"\r\n\r\n", AdmissionLimits(admitted=100_000)
+        )
         accepting = await admission.listen(listener)
         try:
             yield RunningAgent(f"http://127.0.0.1:{listener.getsockname()[1]}", service)

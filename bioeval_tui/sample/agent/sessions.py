@@ -20,7 +20,7 @@ MAX_HISTORY = 400
 
 
 @dataclass(slots=True)
-class Session:
+class ChatSession:
     """One conversation. `lock` keeps its messages in order."""
 
     id: str
@@ -61,20 +61,20 @@ class Sessions:
         self.records = records
         self._clock = clock
         self._chaos_seed = chaos_seed
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._sessions: OrderedDict[str, ChatSession] = OrderedDict()
         self._opened = 0
 
-    def get(self, key: str) -> Session | None:
+    def get(self, key: str) -> ChatSession | None:
         """Return a session by its id."""
         return self._sessions.get(key)
 
-    async def open(self, user: str, chatbot: str) -> Session:
+    async def open(self, user: str, chatbot: str) -> ChatSession:
         """Open a session; what is known is read from the records again. Raises what the records raise."""
         knowledge = await self.records.knowledge()
         chaos = None if self._chaos_seed is None else Chaos(self._chaos_seed, self._opened)
         self._opened += 1
         dialogue = Dialogue(user, knowledge, self.records, self._clock)
-        session = Session(str(uuid.uuid4()), user, chatbot, dialogue, chaos)
+        session = ChatSession(str(uuid.uuid4()), user, chatbot, dialogue, chaos)
         self._sessions[session.id] = session
         if len(self._sessions) > MAX_SESSIONS:
             self._sessions.popitem(last=False)

@@ -27,7 +27,7 @@ _DAILY = re.compile(r"\b(every (?:single )?(?:day|morning|evening|night)|daily|e
 
 
 @dataclass(frozen=True, slots=True)
-class When:
+class SpokenTime:
     """What somebody said of a moment. `days` counts from today, `day` is a date or weekday as said."""
 
     clock: time | None = None
@@ -41,10 +41,10 @@ class When:
         """Say whether a day was named, or none is needed."""
         return self.daily or self.days is not None or self.weekday is not None or self.day is not None
 
-    def merged(self, later: When) -> When:
+    def merged(self, later: SpokenTime) -> SpokenTime:
         """Return this with what `later` says put over it."""
         newer = later if later.has_day else self
-        return When(
+        return SpokenTime(
             later.clock or self.clock, newer.days, newer.weekday, newer.day, self.daily or later.daily
         )
 
@@ -75,7 +75,7 @@ class When:
         return today + timedelta(days=self.days or 0)
 
 
-def find_when(text: str) -> When:
+def find_when(text: str) -> SpokenTime:
     """Return what `text` says of a day and a time of day."""
     lowered = text.lower()
     days = None
@@ -86,7 +86,7 @@ def find_when(text: str) -> When:
     elif re.search(r"\b(today|tonight|this (?:morning|afternoon|evening))\b", lowered):
         days = 0
     weekday = _WEEKDAY.search(lowered)
-    return When(
+    return SpokenTime(
         clock=_clock(text),
         days=days,
         weekday=_DAYS.index(weekday[1].lower()) if weekday and days is None else None,

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, Literal
 
 from bioeval_tui.sample.agent.facts import Knowledge
-from bioeval_tui.sample.agent.language import Said
+from bioeval_tui.sample.agent.language import ReadMessage
 from bioeval_tui.sample.agent.records import Records
-from bioeval_tui.sample.agent.times import When
+from bioeval_tui.sample.agent.times import SpokenTime
 from bioeval_tui.text import compact_json
 
 Awaiting = Literal[
@@ -26,7 +26,7 @@ class ReminderDraft:
 
     drug: str = ""
     what: str = ""
-    when: When = field(default_factory=When)
+    when: SpokenTime = field(default_factory=SpokenTime)
     zone: str = ""
     dose: str = ""
     dose_declined: bool = False
@@ -50,10 +50,10 @@ class State:
 
 
 @dataclass(slots=True)
-class Turn:
+class DialogueTurn:
     """One user message on its way to an answer."""
 
-    said: Said
+    said: ReadMessage
     user: str
     state: State
     knowledge: Knowledge

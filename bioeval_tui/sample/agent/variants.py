@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict
 
 from bioeval_tui.sample.agent.facts import Variant
-from bioeval_tui.sample.agent.turn import Turn
+from bioeval_tui.sample.agent.turn import DialogueTurn
 
 _VARIANT = re.compile(
     r"\b(?:variants?|mutations?|pathogenic|benign|classif\w+|vus|polymorphism)\b", re.IGNORECASE
@@ -20,13 +20,13 @@ _VUS_ADVICE = (
 _LIKE_A_VARIANT = re.compile(r"\b(?:[A-Z]\d{2,4}[A-Z]|\d{2,5}(?:del|ins|dup)[ACGT]*|rs\d{3,})\b")
 
 
-def opens(turn: Turn) -> bool:
+def opens(turn: DialogueTurn) -> bool:
     """Say whether the message asks about a variant."""
     said = turn.said
     return bool(said.variants or said.hgvs) or said.matches(_VUS) or said.matches(_VARIANT)
 
 
-async def start(turn: Turn) -> str:
+async def start(turn: DialogueTurn) -> str:
     """Answer a question about a variant."""
     said, state = turn.said, turn.state
     gene = next(iter(said.genes), state.variant)
@@ -48,7 +48,7 @@ async def start(turn: Turn) -> str:
     )
 
 
-async def go_on(turn: Turn) -> str:
+async def go_on(turn: DialogueTurn) -> str:
     """Answer a message that says which variant was meant."""
     turn.state.awaiting = None
     if turn.said.variants or turn.said.hgvs or _named(turn.said.text):
@@ -67,7 +67,7 @@ def _named(text: str) -> str:
     return found.group() if found else ""
 
 
-def _classified(turn: Turn, variant: Variant) -> str:
+def _classified(turn: DialogueTurn, variant: Variant) -> str:
     turn.state.awaiting, turn.state.variant = None, ""
     turn.look_up(variant.name)
     arguments = {"gene": variant.gene, "variant": variant.name}
@@ -79,7 +79,7 @@ def _classified(turn: Turn, variant: Variant) -> str:
     )
 
 
-def _unknown(turn: Turn, gene: str, named: str) -> str:
+def _unknown(turn: DialogueTurn, gene: str, named: str) -> str:
     turn.state.awaiting, turn.state.variant = None, ""
     turn.called(
         "classifyVariant", {"gene": gene, "variant": named}, "not found", "how is the variant classified?"

@@ -48,7 +48,7 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PatternPart:
     """A node or a relationship: the tokens between its brackets, its variable, labels or types."""
 
     node: bool
@@ -85,7 +85,7 @@ def clauses(query: Query) -> list[Clause]:
     return found[::-1]
 
 
-def paths(query: Query, start: int, end: int) -> Iterator[list[Part]]:
+def paths(query: Query, start: int, end: int) -> Iterator[list[PatternPart]]:
     """Yield the nodes and relationships of each path of a pattern, in their order."""
     for first, last in _split(query, start, end):
         for index in range(first, last):
@@ -97,7 +97,7 @@ def paths(query: Query, start: int, end: int) -> Iterator[list[Part]]:
                 yield path
 
 
-def path_at(query: Query, index: int) -> list[Part]:
+def path_at(query: Query, index: int) -> list[PatternPart]:
     """Return the path whose first node opens at token `index`."""
     end = index
     while end < len(query.tokens) and (
@@ -129,7 +129,7 @@ def _split(query: Query, start: int, end: int) -> list[tuple[int, int]]:
     return [(first + 1, last) for first, last in pairwise(edges)]
 
 
-def _parts(query: Query, start: int, end: int) -> Iterator[Part]:
+def _parts(query: Query, start: int, end: int) -> Iterator[PatternPart]:
     for index in top_level(query, start, end):
         token = query.tokens[index]
         if token.partner < index or token.upper not in ("(", "["):
@@ -139,7 +139,7 @@ def _parts(query: Query, start: int, end: int) -> Iterator[Part]:
         yield _part(query, index, token.partner)
 
 
-def _part(query: Query, start: int, end: int) -> Part:
+def _part(query: Query, start: int, end: int) -> PatternPart:
     inside = list(top_level(query, start + 1, end))
     variable = query.tokens[start + 1].value if query.is_name(start + 1) else ""
     maps = [index for index in inside if query.upper(index) == "{"]
@@ -151,7 +151,7 @@ def _part(query: Query, start: int, end: int) -> Part:
         for index in inside
         if colons and colons[0] < index < last and query.tokens[index].kind in ("word", "name")
     }
-    return Part(
+    return PatternPart(
         query.upper(start) == "(",
         start,
         end,

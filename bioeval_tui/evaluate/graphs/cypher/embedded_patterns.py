@@ -9,7 +9,7 @@ from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluate.graphs.cypher.clauses import (
     PATTERN_FUNCTIONS,
     Clause,
-    Part,
+    PatternPart,
     path_at,
     paths,
     top_level,
@@ -228,13 +228,13 @@ def _bound(query: Query, found: list[Clause], clause: Clause) -> set[str]:
     return {query.tokens[index].value for index in range(clause.keyword) if query.is_name(index) and found}
 
 
-def _relationships(query: Query, path: list[Part]) -> Iterator[Part]:
+def _relationships(query: Query, path: list[PatternPart]) -> Iterator[PatternPart]:
     """Yield the relationships of a path, those without brackets too."""
     for place, part in enumerate(path):
         if not part.node:
             yield part
         elif place + 1 < len(path) and path[place + 1].node:
-            yield Part(False, part.end, part.end, "", frozenset(), -1, -1)
+            yield PatternPart(False, part.end, part.end, "", frozenset(), -1, -1)
 
 
 def _map_names(query: Query) -> set[str]:

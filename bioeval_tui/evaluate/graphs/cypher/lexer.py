@@ -23,7 +23,7 @@ _DANGEROUS = frozenset("'\"`\\\n\r*/")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class CypherToken:
     """`kind` is `word`, `name` (in backticks), `text`, `number`, `parameter`, `symbol` or `end`.
 
     `upper` is a word in capitals, a symbol itself, and empty for all else. `column` counts from 1 in the
@@ -37,7 +37,7 @@ class Token:
     partner: int = -1
 
 
-def tokens(query: str) -> list[Token]:
+def tokens(query: str) -> list[CypherToken]:
     """Return the tokens of `query`, an `end` token last, brackets paired.
 
     Raises:
@@ -45,7 +45,7 @@ def tokens(query: str) -> list[Token]:
     """
     if len(query) > MAX_LENGTH:
         raise QueryError(f"the query is longer than {MAX_LENGTH:,} characters")
-    found: list[Token] = []
+    found: list[CypherToken] = []
     place = 0
     while place < len(query):
         if query[place].isspace():
@@ -55,27 +55,29 @@ def tokens(query: str) -> list[Token]:
         else:
             token, place = _token(query, place)
             found.append(token)
-    found.append(Token("end", "", "", len(query) + 1))
+    found.append(CypherToken("end", "", "", len(query) + 1))
     return _paired(found)
 
 
-def _token(query: str, place: int) -> tuple[Token, int]:
+def _token(query: str, place: int) -> tuple[CypherToken, int]:
     char, column = query[place], place + 1
     if char in "'\"":
         end = _text_end(query, place, char)
-        return Token("text", query[place + 1 : end - 1], "", column), end
+        return CypherToken("text", query[place + 1 : end - 1], "", column), end
     if char == "`":
         end = _name_end(query, place)
-        return Token("name", query[place + 1 : end - 1].replace("``", "`"), "", column), end
+        return CypherToken("name", query[place + 1 : end - 1].replace("``", "`"), "", column), end
     if match := _PARAMETER.match(query, place):
         _refuse_escapes(match.group(), place, "a name")
-        return Token("parameter", match[1] or (match[2] or "").replace("``", "`"), "", column), match.end()
+        return CypherToken(
+            "parameter", match[1] or (match[2] or "").replace("``", "`"), "", column
+        ), match.end()
     if match := _NUMBER.match(query, place):
-        return Token("number", match.group(), "", column), match.end()
+        return CypherToken("number", match.group(), "", column), match.end()
     if match := _WORD.match(query, place):
-        return Token("word", match.group(), match.group().upper(), column), match.end()
+        return CypherToken("word", match.group(), match.group().upper(), column), match.end()
     if match := _SYMBOL.match(query, place):
-        return Token("symbol", match.group(), match.group(), column), match.end()
+        return CypherToken("symbol", match.group(), match.group(), column), match.end()
     raise QueryError(f"unexpected character {clean_line(char)!r}", column)
 
 
@@ -126,7 +128,7 @@ def _refuse_escapes(text: str, start: int, where: str) -> None:
         raise QueryError(f"\\u escapes are not allowed in {where}", start + match.start() + 1)
 
 
-def _paired(found: list[Token]) -> list[Token]:
+def _paired(found: list[CypherToken]) -> list[CypherToken]:
     open_at: list[int] = []
     result = list(found)
     for index, token in enumerate(found):
@@ -139,8 +141,8 @@ def _paired(found: list[Token]) -> list[Token]:
                 raise QueryError(f"this {token.upper} closes nothing", token.column)
             start = open_at.pop()
             first = found[start]
-            result[start] = Token(first.kind, first.value, first.upper, first.column, index)
-            result[index] = Token(token.kind, token.value, token.upper, token.column, start)
+            result[start] = CypherToken(first.kind, first.value, first.upper, first.column, index)
+            result[index] = CypherToken(token.kind, token.value, token.upper, token.column, start)
     if open_at:
         token = found[open_at[-1]]
         raise QueryError(f"this {token.upper} is not closed with {_CLOSING[token.upper]}", token.column)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluate.graphs.cypher.lexer import Token, tokens
+from bioeval_tui.evaluate.graphs.cypher.lexer import CypherToken, tokens
 
 # After these an operand, a pattern or another keyword is due.
 _BEFORE_OPERAND = frozenset(
@@ -145,7 +145,7 @@ _SUBQUERY = frozenset(("CALL", "EXISTS", "COUNT", "COLLECT"))
 class Query:
     """A query's tokens; `keyword[i]` says that token i is a keyword (in `upper`) and no name."""
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[CypherToken, ...]
     keyword: tuple[bool, ...]
     subqueries: frozenset[int]
 
@@ -184,7 +184,7 @@ def read(text: str) -> Query:
 
 
 class _Roles:
-    def __init__(self, found: list[Token]) -> None:
+    def __init__(self, found: list[CypherToken]) -> None:
         self.found = found
         self.keyword = [False] * len(found)
         self.subqueries: set[int] = set()

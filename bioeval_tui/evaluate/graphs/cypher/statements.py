@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluate.graphs.cypher.lexer import Token
+from bioeval_tui.evaluate.graphs.cypher.lexer import CypherToken
 from bioeval_tui.evaluate.graphs.cypher.roles import Query
 from bioeval_tui.text import clean_line
 
@@ -94,7 +94,7 @@ def _check_everything(query: Query) -> None:
             _check_call(query, index)
 
 
-def _check_keyword(query: Query, index: int, token: Token) -> None:
+def _check_keyword(query: Query, index: int, token: CypherToken) -> None:
     upper, after = token.upper, query.upper(index + 1)
     if upper in _ADMINISTRATION and not (upper == "START" and after != "("):
         raise QueryError(f"{upper} is a command for the database, which is not allowed here", token.column)

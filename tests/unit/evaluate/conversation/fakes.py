@@ -11,7 +11,7 @@ from typing import Any
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.emitter import Emitter
-from bioeval_tui.evaluate.conversation.plan import Identities, Limits, Parts, RunPlan
+from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunLimits, RunPlan
 from bioeval_tui.evaluate.conversation.run_job import run_job, started_fields
 from bioeval_tui.evaluate.job.loading import job_from_data
 from bioeval_tui.evaluate.job.models import Assertion, EvaluationJob
@@ -207,7 +207,7 @@ class Stage:
     async def run(self, **options: Any) -> RunState:
         plan = RunPlan(
             "20260101-000000-abcd", self.job, "job", "job.yml", "0" * 64,
-            **({"seed": 1, "limits": Limits(agent_retries=WITHOUT_WAITS, model_retries=WITHOUT_WAITS)} | self.options | options),
+            **({"seed": 1, "limits": RunLimits(agent_retries=WITHOUT_WAITS, model_retries=WITHOUT_WAITS)} | self.options | options),
         )  # fmt: skip
         given: dict[str, Any] = {
             "open_agent": lambda condition, trial: self.agents.setdefault(condition, FakeAgent()),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluate.conversation.plan import Limits
+from bioeval_tui.evaluate.conversation.plan import RunLimits
 from bioeval_tui.evaluate.seams import (
     Delta,
     Evidence,
@@ -492,7 +492,7 @@ async def test_what_cannot_be_seen_within_the_budget_is_said_and_the_talk_goes_o
                 await asyncio.Event().wait()
             return {"resources": []}
 
-    limits = Limits(agent_retries=WITHOUT_WAITS, observe_s=0.5)
+    limits = RunLimits(agent_retries=WITHOUT_WAITS, observe_s=0.5)
     evaluators = {"withheld": FakeEvaluator(["one", "two"])}
     stage = Stage(
         job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": SlowToSee()}, evaluators=evaluators

@@ -16,7 +16,7 @@ import pytest
 
 from bioeval_tui.errors import RecordingError, UnavailableError
 from bioeval_tui.evaluate.conversation.control import Control
-from bioeval_tui.evaluate.conversation.plan import Identities, Limits, Parts, RunPlan
+from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunLimits, RunPlan
 from bioeval_tui.evaluate.engine.batch import BatchTerms, PreparedRun, run_batch
 from bioeval_tui.evaluate.engine.resume import Resumption, missing, resumption_of
 from bioeval_tui.evaluate.seams import CheckResult, PeerError
@@ -27,7 +27,7 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.evaluate.conversation.fakes import WITHOUT_WAITS, FakeAgent, FakeEvaluator, FakeJudge, job
 
-FAST = Limits(agent_retries=WITHOUT_WAITS, model_retries=WITHOUT_WAITS)
+FAST = RunLimits(agent_retries=WITHOUT_WAITS, model_retries=WITHOUT_WAITS)
 
 
 class Stages:

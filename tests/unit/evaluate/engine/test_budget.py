@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluate.engine.budget import PROMPT_TOKENS, VERDICT_TOKENS, Budget, Rates
+from bioeval_tui.evaluate.engine.budget import PROMPT_TOKENS, VERDICT_TOKENS, CallBudget, Rates
 from bioeval_tui.evaluate.prices import Price
 from bioeval_tui.evaluate.wiring import estimate
 from bioeval_tui.record import events
@@ -30,7 +30,7 @@ def completed(message: int, role: str, **more: Any) -> events.MessageCompleted:
 
 
 def test_every_attempt_is_a_call_but_neither_greeting_nor_operator_asks_a_model() -> None:
-    budget = Budget()
+    budget = CallBudget()
     rates = Rates(evaluator_is_model=True, judge_calls=6)
     for event in (
         started(1, "user"),
@@ -45,14 +45,14 @@ def test_every_attempt_is_a_call_but_neither_greeting_nor_operator_asks_a_model(
 
 
 def test_a_script_and_rules_cost_no_call() -> None:
-    budget = Budget()
+    budget = CallBudget()
     budget.take(started(3, "user"), Rates())
     budget.take(events.TranscriptScored(**where(judge="rules")), Rates())
     assert sum(budget.calls.values()) == 0
 
 
 def test_no_conversation_begins_once_the_calls_are_made() -> None:
-    budget = Budget(max_calls=2)
+    budget = CallBudget(max_calls=2)
     budget.take(started(2, "assistant"), Rates())
     assert budget.stop_reason() is None
     budget.take(started(4, "assistant"), Rates())
@@ -61,14 +61,14 @@ def test_no_conversation_begins_once_the_calls_are_made() -> None:
 
 def test_cost_is_counted_from_tokens_and_estimated_where_nobody_tells_them() -> None:
     rates = Rates(evaluator=Price(1.0, 10.0), judge=Price(2.0, 0.0), judge_calls=1, evaluator_is_model=True)
-    budget = Budget(max_cost=1.5)
+    budget = CallBudget(max_cost=1.5)
     budget.take(completed(3, "user", tokens_in=1_000_000, tokens_out=0), rates)
     assert budget.cost == pytest.approx(1.0)
     assert budget.stop_reason() is None
     budget.take(events.TranscriptScored(**where(judge="j", tokens_in=250_000)), rates)
     assert budget.cost == pytest.approx(1.5)
     assert budget.stop_reason() is not None
-    untold = Budget()
+    untold = CallBudget()
     untold.take(completed(3, "user"), rates)
     assert untold.cost > 0, "unknown tokens are not free"
 
@@ -77,7 +77,7 @@ def test_unknown_tokens_are_taken_as_a_dry_run_takes_them() -> None:
     assert (PROMPT_TOKENS, VERDICT_TOKENS) == (estimate.PROMPT_TOKENS, estimate.VERDICT_TOKENS)
     a_token = Price(1e6, 0.0)
     rates = Rates(evaluator=a_token, agent=a_token, judge=a_token, judge_calls=3, evaluator_is_model=True)
-    budget = Budget()
+    budget = CallBudget()
     budget.take(completed(1, "user"), rates)
     assert budget.cost == 0, "the greeting asks nobody"
     said = 101
@@ -91,6 +91,6 @@ def test_unknown_tokens_are_taken_as_a_dry_run_takes_them() -> None:
 
 
 def test_the_agents_answers_cost_nothing_where_somebody_else_pays() -> None:
-    budget = Budget()
+    budget = CallBudget()
     budget.take(completed(2, "assistant", tokens_in=10, tokens_out=10), Rates())
     assert budget.cost == 0

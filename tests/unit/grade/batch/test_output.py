@@ -14,7 +14,7 @@ import pytest
 from bioeval_tui import files
 from bioeval_tui.errors import InputError, StorageError, UsageError
 from bioeval_tui.grade import TaskReport, aggregate_reports, load_reports
-from bioeval_tui.grade.batch.feeding import Item, Result
+from bioeval_tui.grade.batch.feeding import BatchItem, Result
 from bioeval_tui.grade.batch.run import InProcess, run_batch
 
 
@@ -24,7 +24,7 @@ class Breaks:
     def __init__(self, tasks, after: int | None = None) -> None:
         self.inner, self.after, self.asked = InProcess(tasks.registry), after, []
 
-    def stream(self, items: Sequence[Item]) -> Iterator[Result]:
+    def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         self.asked = [item.number for item in items]
         for count, result in enumerate(self.inner.stream(list(reversed(items)))):
             if count == self.after:

@@ -104,9 +104,9 @@ def test_pieces_are_masked_as_the_whole_is(rules: Rules, words: list[str], data:
 
 
 def test_names_alone_hold_back_only_what_may_be_a_name() -> None:
-    from bioeval_tui.record.masking.rules import Literal
+    from bioeval_tui.record.masking.rules import LiteralRule
 
-    rules = Rules([Literal.of("Ada Lovelace", "[PATIENT-1]", is_name=True)])
+    rules = Rules([LiteralRule.of("Ada Lovelace", "[PATIENT-1]", is_name=True)])
     growing = _Growing()
     pieces = ["Your patient A", "da", " Love", "d dogs. Ada L", "ovelace", " too"]
     given = [growing.add(piece, rules) for piece in pieces]

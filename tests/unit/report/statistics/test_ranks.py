@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from bioeval_tui.report.statistics.multiple import holm
-from bioeval_tui.report.statistics.ranks import Rank, rank
+from bioeval_tui.report.statistics.ranks import AgentRank, rank
 from tests.simulations.ranking import AGENTS, rank_coverage, scores_of
 
 
@@ -50,7 +50,7 @@ def test_cases_that_somebody_lacks_are_left_out_and_few_cases_say_nothing() -> N
 
 def test_a_difference_that_is_the_same_in_every_case_is_beyond_doubt() -> None:
     table = {"a": {str(i): [i / 20 + 0.1] for i in range(12)}, "b": {str(i): [i / 20] for i in range(12)}}
-    assert rank(table).ranks[0] == Rank("a", pytest.approx(0.375), 1, 1, 1)
+    assert rank(table).ranks[0] == AgentRank("a", pytest.approx(0.375), 1, 1, 1)
     assert [one.words for one in rank({"a": table["a"], "b": table["a"]}).ranks] == ["rank 1–2"] * 2
     assert [one.place for one in rank({"a": table["a"], "b": table["a"]}).ranks] == [1, 1]
 

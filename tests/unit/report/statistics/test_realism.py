@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.report.statistics.realism import Transcript, realism
+from bioeval_tui.report.statistics.realism import UserTranscript, realism
 from bioeval_tui.report.statistics.realism_reference import REFERENCES, bands
 
 PUBLISHED = Path(__file__).parents[3] / "golden" / "published"
 
 
-def published() -> list[Transcript]:
+def published() -> list[UserTranscript]:
     """Return 25 conversations of GPT-4 as a patient; the vignette's sentences are the facts."""
     rows = [json.loads(line) for line in (PUBLISHED / "craft-md-25.jsonl").read_text("utf-8").splitlines()]
     return [
-        Transcript(
+        UserTranscript(
             [(message["role"], message["content"]) for message in row["messages"]],
             facts=[fact for fact in re.split(r"(?<=[.!?])\s+", row["vignette"]) if fact.strip()],
         )
@@ -26,10 +26,10 @@ def published() -> list[Transcript]:
     ]
 
 
-def user(*turns: str, facts: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> Transcript:
+def user(*turns: str, facts: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> UserTranscript:
     """Return a conversation in which the user says these."""
     messages = [message for turn in turns for message in (("assistant", "And? Maybe."), ("user", turn))]
-    return Transcript(messages, facts, names)
+    return UserTranscript(messages, facts, names)
 
 
 def test_each_figure_by_hand() -> None:
@@ -72,7 +72,7 @@ def test_a_patient_model_that_speaks_of_its_vignette_is_seen() -> None:
 )
 def test_what_speakers_are_called_changes_nothing(rename) -> None:  # type: ignore[no-untyped-def]
     plain = published()
-    renamed = [Transcript([rename(*message) for message in one.messages], one.facts) for one in plain]
+    renamed = [UserTranscript([rename(*message) for message in one.messages], one.facts) for one in plain]
     assert realism(renamed) == realism(plain)
 
 
@@ -97,7 +97,7 @@ def test_intervals_are_by_conversation() -> None:
 
 
 def test_nothing_said_is_nothing_measured() -> None:
-    found = realism([Transcript([("assistant", "Hello?")]), Transcript([("user", "  ")])])
+    found = realism([UserTranscript([("assistant", "Hello?")]), UserTranscript([("user", "  ")])])
     assert (found.words_per_turn.value, found.out_of_role.interval) == (None, None)
 
 

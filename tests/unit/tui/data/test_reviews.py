@@ -17,7 +17,7 @@ from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.masking.current import use
 from bioeval_tui.record.masking.mask import Mask
-from bioeval_tui.record.masking.rules import Literal, Rules
+from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.overlay import read_overlay
 from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.record.reviews import mark_of
@@ -111,7 +111,7 @@ def test_a_fault_concerns_the_whole_conversation(settings: Settings, recording: 
 def test_with_masked_names_reviews_are_shown_and_none_is_given(settings: Settings, recording: Path) -> None:
     desk = desk_of(settings)
     desk.give(desk.queue(ReviewSource((ID,)))[0], Given("override", score=0.5, why="Ada saw it"), "Ada")
-    use(Mask(Rules((Literal.of("Ada", "[NAME]", is_name=True),))))
+    use(Mask(Rules((LiteralRule.of("Ada", "[NAME]", is_name=True),))))
     try:
         item = desk_of(settings).queue(ReviewSource((ID,)))[0]
         assert "Ada" not in str(item.opinions)
