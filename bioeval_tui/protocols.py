@@ -27,27 +27,7 @@ from bioeval_tui.evaluate.seams import (
 )
 
 __all__ = [
-    "Agent",
-    "AssertionView",
-    "CheckResult",
-    "Condition",
-    "Delta",
-    "Evaluator",
-    "EvaluatorView",
-    "Evidence",
-    "Generation",
-    "GraphSnapshot",
-    "Judge",
-    "JudgeView",
-    "KnowledgeGraph",
-    "Peer",
-    "PeerError",
-    "Reply",
-    "Role",
-    "Rows",
-    "TaskVerdict",
-    "TranscriptMessage",
-    "Utterance",
-    "Verdict",
-    "Violation",
-]
+    "Agent", "AssertionView", "CheckResult", "Condition", "Delta", "Evaluator", "EvaluatorView", "Evidence",
+    "Generation", "GraphSnapshot", "Judge", "JudgeView", "KnowledgeGraph", "Peer", "PeerError", "Reply", "Role",
+    "Rows", "TaskVerdict", "TranscriptMessage", "Utterance", "Verdict", "Violation",
+]  # fmt: skip

@@ -27,32 +27,11 @@ from bioeval_tui.text import clean_line
 START_TIMEOUT_S = 120.0
 
 _PASSED_ON = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "TEMP",
-    "TMP",
-    "SYSTEMROOT",
-    "SYSTEMDRIVE",
-    "WINDIR",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "USERPROFILE",
-    "VIRTUAL_ENV",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "BIOEVAL_DATA_DIR",
-    "BIOEVAL_TASKS_DIR",
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-    "XDG_CACHE_HOME",
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
+    "SYSTEMDRIVE", "WINDIR", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME",
+    "BIOEVAL_DATA_DIR", "BIOEVAL_TASKS_DIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "XDG_CACHE_HOME",
     "XDG_DATA_HOME",
-]
+]  # fmt: skip
 _READ_SIZE = 1 << 18
 
 

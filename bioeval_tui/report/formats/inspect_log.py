@@ -77,16 +77,8 @@ def inspect_zip(run: LoadedRun) -> bytes:
 
 
 _SUMMARISED = (
-    "id",
-    "epoch",
-    "input",
-    "target",
-    "scores",
-    "model_usage",
-    "started_at",
-    "completed_at",
-    "total_time",
-)
+    "id", "epoch", "input", "target", "scores", "model_usage", "started_at", "completed_at", "total_time",
+)  # fmt: skip
 
 
 def _summary(sample: dict[str, Any]) -> dict[str, Any]:

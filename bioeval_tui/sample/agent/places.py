@@ -7,22 +7,9 @@ from functools import cache
 from zoneinfo import available_timezones
 
 _AREAS = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
-_NO_CITIES = frozenset(
-    {
-        "act",
-        "center",
-        "christmas",
-        "easter",
-        "east",
-        "midway",
-        "nome",
-        "north",
-        "south",
-        "wake",
-        "west",
-        "yap",
-    }
-)
+_NO_CITIES = frozenset({
+    "act", "center", "christmas", "easter", "east", "midway", "nome", "north", "south", "wake", "west", "yap",
+})  # fmt: skip
 """Ordinary words that also name a time zone: "when I wake up" is not on Wake Island."""
 _ABBREVIATIONS = {
     "utc": "UTC",

@@ -8,31 +8,10 @@ from itertools import pairwise
 
 from bioeval_tui.evaluate.graphs.cypher.roles import Query
 
-_CLAUSE_WORDS = frozenset(
-    [
-        "MATCH",
-        "RETURN",
-        "WITH",
-        "UNWIND",
-        "CALL",
-        "CREATE",
-        "MERGE",
-        "SET",
-        "DELETE",
-        "DETACH",
-        "REMOVE",
-        "FOREACH",
-        "UNION",
-        "WHERE",
-        "ORDER",
-        "SKIP",
-        "LIMIT",
-        "OFFSET",
-        "ON",
-        "YIELD",
-        "OPTIONAL",
-    ]
-)
+_CLAUSE_WORDS = frozenset([
+    "MATCH", "RETURN", "WITH", "UNWIND", "CALL", "CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "FOREACH",
+    "UNION", "WHERE", "ORDER", "SKIP", "LIMIT", "OFFSET", "ON", "YIELD", "OPTIONAL",
+])  # fmt: skip
 PATTERN_FUNCTIONS = frozenset(("SHORTESTPATH", "ALLSHORTESTPATHS"))
 
 

@@ -12,54 +12,12 @@ from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluate.graphs.cypher.lexer import CypherToken, tokens
 
 # After these an operand, a pattern or another keyword is due.
-_BEFORE_OPERAND = frozenset(
-    [
-        "MATCH",
-        "RETURN",
-        "WITH",
-        "WHERE",
-        "UNWIND",
-        "AND",
-        "OR",
-        "XOR",
-        "NOT",
-        "AS",
-        "BY",
-        "IN",
-        "DISTINCT",
-        "CASE",
-        "WHEN",
-        "THEN",
-        "ELSE",
-        "CONTAINS",
-        "SKIP",
-        "LIMIT",
-        "OFFSET",
-        "YIELD",
-        "CALL",
-        "CREATE",
-        "MERGE",
-        "SET",
-        "DELETE",
-        "DETACH",
-        "REMOVE",
-        "FOREACH",
-        "OPTIONAL",
-        "ORDER",
-        "STARTS",
-        "ENDS",
-        "IS",
-        "ON",
-        "UNION",
-        "ALL",
-        "USE",
-        "LOAD",
-        "CSV",
-        "FROM",
-        "DROP",
-        "INSERT",
-    ]
-)
+_BEFORE_OPERAND = frozenset([
+    "MATCH", "RETURN", "WITH", "WHERE", "UNWIND", "AND", "OR", "XOR", "NOT", "AS", "BY", "IN", "DISTINCT", "CASE",
+    "WHEN", "THEN", "ELSE", "CONTAINS", "SKIP", "LIMIT", "OFFSET", "YIELD", "CALL", "CREATE", "MERGE", "SET",
+    "DELETE", "DETACH", "REMOVE", "FOREACH", "OPTIONAL", "ORDER", "STARTS", "ENDS", "IS", "ON", "UNION", "ALL",
+    "USE", "LOAD", "CSV", "FROM", "DROP", "INSERT",
+])  # fmt: skip
 # Words that stay keywords where an operand is due, after the word or symbol given.
 _FOLLOWERS: dict[str, frozenset[str]] = {
     "OPTIONAL": frozenset(("MATCH", "CALL")),
@@ -73,71 +31,17 @@ _FOLLOWERS: dict[str, frozenset[str]] = {
     "DETACH": frozenset(("DELETE",)),
     "LOAD": frozenset(("CSV",)),
 }
-_OPERAND_KEYWORDS = frozenset(
-    [
-        "NOT",
-        "CASE",
-        "DISTINCT",
-        "EXISTS",
-        "COUNT",
-        "COLLECT",
-        "NULL",
-        "TRUE",
-        "FALSE",
-        "ALL",
-        "ANY",
-        "NONE",
-        "SINGLE",
-    ]
-)
+_OPERAND_KEYWORDS = frozenset([
+    "NOT", "CASE", "DISTINCT", "EXISTS", "COUNT", "COLLECT", "NULL", "TRUE", "FALSE", "ALL", "ANY", "NONE",
+    "SINGLE",
+])  # fmt: skip
 _ENDS_OPERAND = frozenset(["NULL", "TRUE", "FALSE", "END", "ASC", "DESC", "ASCENDING", "DESCENDING"])
-STATEMENT_WORDS = frozenset(
-    [
-        "MATCH",
-        "OPTIONAL",
-        "RETURN",
-        "WITH",
-        "UNWIND",
-        "CALL",
-        "CREATE",
-        "MERGE",
-        "SET",
-        "DELETE",
-        "DETACH",
-        "REMOVE",
-        "FOREACH",
-        "LOAD",
-        "USE",
-        "DROP",
-        "SHOW",
-        "TERMINATE",
-        "START",
-        "STOP",
-        "ALTER",
-        "GRANT",
-        "DENY",
-        "REVOKE",
-        "RENAME",
-        "ENABLE",
-        "DEALLOCATE",
-        "DRYRUN",
-        "REALLOCATE",
-        "INSERT",
-        "FINISH",
-        "EXPLAIN",
-        "PROFILE",
-        "CYPHER",
-        "USING",
-        "NODETACH",
-        "FILTER",
-        "LET",
-        "FOR",
-        "ORDER",
-        "SKIP",
-        "LIMIT",
-        "OFFSET",
-    ]
-)
+STATEMENT_WORDS = frozenset([
+    "MATCH", "OPTIONAL", "RETURN", "WITH", "UNWIND", "CALL", "CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE",
+    "FOREACH", "LOAD", "USE", "DROP", "SHOW", "TERMINATE", "START", "STOP", "ALTER", "GRANT", "DENY", "REVOKE",
+    "RENAME", "ENABLE", "DEALLOCATE", "DRYRUN", "REALLOCATE", "INSERT", "FINISH", "EXPLAIN", "PROFILE", "CYPHER",
+    "USING", "NODETACH", "FILTER", "LET", "FOR", "ORDER", "SKIP", "LIMIT", "OFFSET",
+])  # fmt: skip
 _SUBQUERY = frozenset(("CALL", "EXISTS", "COUNT", "COLLECT"))
 
 
@@ -241,18 +145,8 @@ class _Roles:
         token = self.found[index]
         if token.kind == "word":
             infix = token.upper in (
-                "AS",
-                "IN",
-                "IS",
-                "AND",
-                "OR",
-                "XOR",
-                "STARTS",
-                "ENDS",
-                "CONTAINS",
-                "ASC",
-                "DESC",
-            )
+                "AS", "IN", "IS", "AND", "OR", "XOR", "STARTS", "ENDS", "CONTAINS", "ASC", "DESC",
+            )  # fmt: skip
             clause = token.upper in STATEMENT_WORDS | {"WHERE", "THEN", "ELSE", "WHEN", "END", "UNION"}
             return not (infix or clause) or self.found[index + 1].upper in (".", ":", "=", "+=")
         return token.kind in ("name", "parameter", "text", "number") or token.upper in ("(", "{")

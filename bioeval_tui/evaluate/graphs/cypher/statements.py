@@ -7,64 +7,25 @@ from bioeval_tui.evaluate.graphs.cypher.lexer import CypherToken
 from bioeval_tui.evaluate.graphs.cypher.roles import Query
 from bioeval_tui.text import clean_line
 
-READING_PROCEDURES = frozenset(
-    (
-        "db.labels",
-        "db.relationshiptypes",
-        "db.propertykeys",
-        "db.schema.visualization",
-        "db.schema.nodetypeproperties",
-        "db.schema.reltypeproperties",
-        "db.index.fulltext.querynodes",
-        "db.index.fulltext.queryrelationships",
-        "db.index.vector.querynodes",
-        "db.index.vector.queryrelationships",
-    )
-)
+READING_PROCEDURES = frozenset((
+    "db.labels", "db.relationshiptypes", "db.propertykeys", "db.schema.visualization",
+    "db.schema.nodetypeproperties", "db.schema.reltypeproperties", "db.index.fulltext.querynodes",
+    "db.index.fulltext.queryrelationships", "db.index.vector.querynodes", "db.index.vector.queryrelationships",
+))  # fmt: skip
 """Procedures that a query may call, in small letters."""
 
 _BEGINNINGS = frozenset(["MATCH", "OPTIONAL", "RETURN", "WITH", "UNWIND", "CALL"])
 _WRITING = frozenset(
     ["CREATE", "MERGE", "SET", "DELETE", "DETACH", "NODETACH", "REMOVE", "FOREACH", "INSERT"]
 )
-_ADMINISTRATION = frozenset(
-    [
-        "DROP",
-        "ALTER",
-        "GRANT",
-        "DENY",
-        "REVOKE",
-        "RENAME",
-        "ENABLE",
-        "DEALLOCATE",
-        "REALLOCATE",
-        "DRYRUN",
-        "SHOW",
-        "TERMINATE",
-        "START",
-        "STOP",
-    ]
-)
-_SCHEMA_OBJECTS = frozenset(
-    [
-        "INDEX",
-        "CONSTRAINT",
-        "DATABASE",
-        "ALIAS",
-        "USER",
-        "ROLE",
-        "LOOKUP",
-        "TEXT",
-        "RANGE",
-        "POINT",
-        "FULLTEXT",
-        "VECTOR",
-        "BTREE",
-        "COMPOSITE",
-        "OR",
-        "SERVER",
-    ]
-)
+_ADMINISTRATION = frozenset([
+    "DROP", "ALTER", "GRANT", "DENY", "REVOKE", "RENAME", "ENABLE", "DEALLOCATE", "REALLOCATE", "DRYRUN", "SHOW",
+    "TERMINATE", "START", "STOP",
+])  # fmt: skip
+_SCHEMA_OBJECTS = frozenset([
+    "INDEX", "CONSTRAINT", "DATABASE", "ALIAS", "USER", "ROLE", "LOOKUP", "TEXT", "RANGE", "POINT", "FULLTEXT",
+    "VECTOR", "BTREE", "COMPOSITE", "OR", "SERVER",
+])  # fmt: skip
 
 
 def check_reading(query: Query) -> None:
