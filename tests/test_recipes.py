@@ -8,10 +8,15 @@ import sys
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import ModuleType
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from bioeval_tui import agent_protocols, plugins
+from bioeval_tui.cli.main import COMMANDS, app
+from bioeval_tui.cli.runs import RUNS
 from bioeval_tui.evaluate.guards import checks
 from bioeval_tui.evaluate.seams import EvaluatorView, Violation
 from bioeval_tui.report.formats.registry import FORMATS
@@ -29,6 +34,7 @@ def test_each_recipe_names_its_file_and_its_table() -> None:
         "agent_protocols.py",
         "entry points",
         "evaluate/guards/checks.py",
+        "cli/main.py",
     ):
         assert place in page
 
@@ -169,3 +175,33 @@ def test_a_guard_is_one_function_and_one_line(monkeypatch: pytest.MonkeyPatch) -
     view = EvaluatorView(job(), "supplied", 1, (), ())
     assert [found.rule for found in checks.check(view, "REMIND ME")] == ["shouting"]
     assert checks.check(view, "Remind me") == []
+
+
+def a_command(name: str) -> ModuleType:
+    """Return the file of a new command that prints its own name."""
+    module = ModuleType(f"bioeval_tui.cli.{name}")
+    module.COMMANDS = [click.Command(name, callback=lambda: click.echo(f"this is {name}"))]  # type: ignore[attr-defined]
+    return module
+
+
+@pytest.mark.parametrize(("table", "before"), [(COMMANDS, []), (RUNS, ["runs"])], ids=["top", "runs"])
+def test_a_command_is_one_file_and_one_line(
+    table: dict[str, tuple[str, str]], before: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "bioeval_tui.cli.hello", a_command("hello"))
+    monkeypatch.setitem(table, "hello", ("hello", "Say hello."))
+    assert CliRunner().invoke(app, [*before, "hello"]).output == "this is hello\n"
+    assert "Say hello." in CliRunner().invoke(app, [*before, "--help"]).output
+    misspelt = CliRunner().invoke(app, [*before, "helo"])
+    assert (misspelt.exit_code, "did you mean hello?" in misspelt.output) == (2, True)
+
+
+def test_a_command_that_is_not_called_is_not_loaded() -> None:
+    code = "import sys; from bioeval_tui.cli.main import main; main()"
+    probe = f"import atexit, sys; atexit.register(lambda: print(*sorted(m for m in sys.modules if m.startswith('bioeval_tui.cli.'))))\n{code}"
+    for arguments, loaded in ([["--help"], set()], [["runs", "--help"], {"runs"}]):
+        done = subprocess.run(
+            [sys.executable, "-c", probe, *arguments], capture_output=True, text=True, check=True
+        )
+        modules = {name.removeprefix("bioeval_tui.cli.") for name in done.stdout.splitlines()[-1].split()}
+        assert modules - {"main", "env_file", "lazy", "redaction"} == loaded
