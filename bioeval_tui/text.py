@@ -101,6 +101,14 @@ def is_large(value: Any, limit: int = 20_000) -> bool:
     return False
 
 
+def as_cell(text: str) -> str:
+    """Return `text` for a CSV cell: ends of lines as newlines, and an apostrophe before a would-be formula."""
+    text = text.replace("\r\n", "\n").replace(
+        "\r", "\n"
+    )  # before Python 3.13 csv leaves a `\r` without quotes
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
 def shorten(text: str, width: int) -> str:
     """Return `text` on one line and at most `width` characters, an ellipsis marking the cut."""
     line = " ".join(text.split())

@@ -28,7 +28,7 @@ from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.grade.paths import extract_agent_from_submission_path
 from bioeval_tui.grade.published.boards import BoardSource, PublishedBoard
 from bioeval_tui.grade.reports import load_reports
-from bioeval_tui.text import clean, clean_line, plural, shorten
+from bioeval_tui.text import as_cell, clean, clean_line, plural, shorten
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch import run
@@ -440,7 +440,9 @@ def board_csv(task: GradingTask) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["teamName", "score", "submissionDate"])
-    writer.writerows((entry.team, entry.score, entry.date) for entry in task.board_entries())
+    writer.writerows(
+        (as_cell(entry.team), entry.score, as_cell(entry.date)) for entry in task.board_entries()
+    )
     _out().print(text.getvalue(), end="")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 SCHEMA_VERSION = 2
 """2 added how the run was asked for and who wrote an event; recordings of version 1 open as they are."""
@@ -58,6 +58,45 @@ class EventBase(BaseModel):
     """Who wrote an event of an overlay: a reviewer, or a command that judged again. None in recordings."""
 
 
+Texts = Annotated[list[str] | tuple[str, ...], Field(max_length=1000)]
+
+
+class AskedFor(BaseModel):
+    """What `RunStarted.options` may hold: how the run was asked for, as far as resuming it needs to know.
+
+    What a newer program adds is kept, unseen.
+    """
+
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+
+    job_file: str | None = None
+    agent_url: str | None = None
+    sample_agent: bool | None = None
+    mode: str | None = None
+    evaluator_model: str | None = None
+    judge_model: str | Texts | None = None
+    evaluator_host: str | None = None
+    judge_host: str | None = None
+    models_host: str | None = None
+    order: Literal["withheld-first", "supplied-first", "random"] | None = None
+    parallel: bool | None = None
+    concurrency: Trial | None = None
+    requests_per_minute: Annotated[float, Field(gt=0, le=LARGEST)] | None = None
+    graph: str | None = None
+    keep_prompts: bool | None = None
+    submissions: Texts | None = None
+    unrestricted_setups: bool | None = None
+
+
+def _asked_for(options: dict[str, Any]) -> dict[str, Any]:
+    try:
+        AskedFor.model_validate(options)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ValueError(f"options.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    return options
+
+
 class RunStarted(EventBase):
     """The first event: everything needed to understand, repeat or judge the run without any other file."""
 
@@ -83,8 +122,8 @@ class RunStarted(EventBase):
     concurrency: Trial = 1
     batch_id: str | None = None
     git_revision: str | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
-    """How the run was asked for, as far as resuming it needs to know. No credential is in it."""
+    options: Annotated[dict[str, Any], AfterValidator(_asked_for)] = Field(default_factory=dict)
+    """How the run was asked for (`AskedFor`). No credential is in it."""
 
     @property
     def judge_prompt(self) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bioeval_tui.text import clean, clean_line, clean_value, is_large, shorten
+from bioeval_tui.text import as_cell, clean, clean_line, clean_value, is_large, shorten
 
 
 @pytest.mark.parametrize(
@@ -89,3 +91,19 @@ def test_shortening_marks_the_cut() -> None:
 )
 def test_a_value_is_large_by_its_texts_keys_and_items(value: object, large: bool) -> None:
     assert is_large(value, 100) is large
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", " =", "\r=", "\n=", "＝", "＠", "\u3000="])
+def test_a_cell_is_no_formula_and_stays_in_its_row(start: str) -> None:
+    text = f"{start}HYPERLINK(1)\r2\r\n3"
+    shown = as_cell(text)
+    assert shown.startswith("'")
+    assert "\r" not in shown
+    for end in ("\n", "\r\n"):
+        file = io.StringIO()
+        csv.writer(file, lineterminator=end).writerow(["a", shown])
+        assert list(csv.reader(io.StringIO(file.getvalue(), newline=""))) == [["a", shown]]
+
+
+def test_an_ordinary_cell_stays_as_it_is() -> None:
+    assert as_cell("3.5 mg = 1 tablet") == "3.5 mg = 1 tablet"

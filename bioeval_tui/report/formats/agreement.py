@@ -15,7 +15,7 @@ from rich.text import Text
 from bioeval_tui.report.agreement import AgreementChange, AgreementReport, Gap, RatedPair, RatedTask
 from bioeval_tui.report.statistics.agreement import Agreement
 from bioeval_tui.report.words import number
-from bioeval_tui.text import FORMULA_STARTS, plural, shorten
+from bioeval_tui.text import as_cell, plural, shorten
 
 SHOWN = 12
 """So many disagreements of a pair are listed in the terminal; CSV and JSON have all."""
@@ -136,7 +136,7 @@ def agreement_csv(report: AgreementReport) -> str:
 
 
 def _safe(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
+    return as_cell(value) if isinstance(value, str) else value
 
 
 def _print_gaps(pair: RatedPair, console: Console) -> None:

@@ -11,7 +11,7 @@ from bioeval_tui.record.state import ConversationKey, ConversationState, Message
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.text import FORMULA_STARTS
+from bioeval_tui.text import as_cell
 
 COLUMNS = (
     "run_id", "job", "model", "condition", "trial", "turn", "user", "user_sent", "agent", "latency_ms",
@@ -114,7 +114,7 @@ def cell(value: object) -> object:
             return ""
         case float():
             return f"{value:.3f}"
-        case str() if value.startswith(FORMULA_STARTS):
-            return "'" + value
+        case str():
+            return as_cell(value)
         case _:
             return value

@@ -239,6 +239,15 @@ def test_the_list_as_json_says_what_each_run_says(tmp_path: Path) -> None:
         ("run_started", {"trials": 0}),
         ("run_started", {"concurrency": 10**12}),
         ("run_started", {"conditions": ["withheld"] * 1000}),
+        ("run_started", {"options": {"concurrency": 10**12}}),
+        ("run_started", {"options": {"concurrency": "many"}}),
+        ("run_started", {"options": {"requests_per_minute": -1}}),
+        ("run_started", {"options": {"agent_url": ["http://a"]}}),
+        ("run_started", {"options": {"judge_model": [1]}}),
+        ("run_started", {"options": {"judge_model": ["m"] * 100_000}}),
+        ("run_started", {"options": {"submissions": "/"}}),
+        ("run_started", {"options": {"order": "sideways"}}),
+        ("run_started", {"options": {"graph": {}}}),
         ("run_resumed", {"kind": "run_resumed", "program_version": "1", "trials": 10**12}),
         ("conversation_started", {"max_messages": 10**12}),
         ("conversation_started", {"trial": 10**12}),
@@ -248,7 +257,7 @@ def test_the_list_as_json_says_what_each_run_says(tmp_path: Path) -> None:
         ("run_ended", {"seq": 10**400}),
     ],
 )
-def test_a_number_that_would_make_a_list_endless_is_damage(
+def test_a_value_that_would_make_a_list_endless_or_is_of_the_wrong_kind_is_damage(
     kind: str, fields: dict[str, Any], tmp_path: Path
 ) -> None:
     rows = [json.loads(line) for line in (GOLDEN / "version-1.jsonl").read_bytes().splitlines()]
