@@ -67,22 +67,32 @@ def write_new(path: Path | str, data: bytes | str, *, mode: int = 0o600) -> bool
     partial = _partial(path)
     try:
         _write_partial(partial, data, mode, sync=True)
-        try:
-            os.link(partial, path)
-        except FileExistsError:
-            return False
-        except OSError:  # a file system without links: for a moment the file is there and empty
-            try:
-                os.close(os.open(path, _NEW, mode))
-            except FileExistsError:
-                return False
-            os.replace(partial, path)  # noqa: PTH105
-        _sync_above(path)
+        put_new(partial, path)
+    except FileExistsError:
+        return False
     except OSError as error:
         raise storage_error(path, error) from None
     finally:
         _remove(partial)
     return True
+
+
+def put_new(whole: Path | str, path: Path | str) -> None:
+    """Give a file that is whole and synced its name; no file of that name is replaced.
+
+    Raises:
+        FileExistsError: there is one.
+        OSError: the folder cannot be written.
+    """
+    try:
+        os.link(whole, path)
+        os.unlink(whole)  # noqa: PTH108
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links: for a moment the file is there and empty
+        os.close(os.open(path, _NEW, 0o600))
+        os.replace(whole, path)  # noqa: PTH105
+    _sync_above(path)
 
 
 def write_beside(folder: Path, stem: str, ending: str, data: bytes | str) -> Path:

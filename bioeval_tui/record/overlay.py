@@ -49,7 +49,7 @@ def append_overlay(recording: Path, new: Sequence[RunEvent]) -> None:
     Raises:
         RecordingError: the overlay cannot be written.
     """
-    _append(overlay_path(recording), lambda _: new)
+    _append(recording, lambda _: new)
 
 
 def append_numbered(recording: Path, new: Sequence[RunEvent], *, after: int = 0) -> None:
@@ -63,7 +63,7 @@ def append_numbered(recording: Path, new: Sequence[RunEvent], *, after: int = 0)
         last = max(last_seq(there), after)
         return [event.model_copy(update={"seq": last + at}) for at, event in enumerate(new, start=1)]
 
-    _append(overlay_path(recording), numbered)
+    _append(recording, numbered)
 
 
 def append_reviews(recording: Path, new: Sequence[events.Reviewed]) -> int:
@@ -82,16 +82,18 @@ def append_reviews(recording: Path, new: Sequence[events.Reviewed]) -> int:
                 added.append(event.model_copy(update={"seq": last + len(added) + 1}))
         return added
 
-    _append(overlay_path(recording), unknown)
+    _append(recording, unknown)
     return len(added)
 
 
-def _append(path: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> None:
+def _append(recording: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> None:
     """Append what `make` returns, given what is there once nobody else can write it."""
+    path = overlay_path(recording)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
         with os.fdopen(descriptor, "r+b", buffering=0):
             lock(descriptor, wait=True)
+            _require_there(recording, path)
             data = b"".join(map(write_event, make(_read(path, as_written=True))))
             size = os.fstat(descriptor).st_size
             # A line that another writer left torn must not swallow ours.
@@ -108,6 +110,17 @@ def _append(path: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> None:
                 sync_folder(path.parent)
     except OSError as error:
         raise RecordingError(str(storage_error(path, error))) from None
+
+
+def _require_there(recording: Path, path: Path) -> None:
+    """Leave no overlay of a run that another process deleted meanwhile: a later run of its id would get the scores.
+
+    A deletion removes the overlay before the recording and once more after it.
+    """
+    if not recording.exists():
+        with contextlib.suppress(OSError):  # Windows deletes no open file
+            path.unlink()
+        raise RecordingError(f"{recording.stem} was deleted or moved just now; nothing was added to it")
 
 
 def read_overlay(recording: Path, *, as_written: bool = False) -> Overlay:

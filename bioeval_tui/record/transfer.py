@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bioeval_tui.errors import Problem, RecordingError, StorageError
-from bioeval_tui.files import storage_error, sync_folder, write_whole
+from bioeval_tui.files import put_new, storage_error, write_whole
 from bioeval_tui.portable import BINARY
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted
 from bioeval_tui.record.live import only_here
@@ -91,10 +91,11 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
         belongings = (
             overlay_path(path),
             live_path(path),
-            imported_path(path),
             logs_dir / f"{path.stem}.log",
             logs_dir / f"{path.stem}.spec.json",
             path,
+            overlay_path(path),  # who added to it a moment ago had found the recording
+            imported_path(path),  # after the recording, which at no time is taken for one of the user's own
         )
         with only_here(path):
             freed += sum(erase(file) for file in belongings)
@@ -198,8 +199,12 @@ def _mark_imported(target: Path) -> None:
 
 
 def _put(copy: Path, target: Path) -> None:
+    """Give a copy its name, unless a file took it meanwhile. Raises `RecordingError`."""
     try:
-        copy.replace(target)
-        sync_folder(target.parent)
+        put_new(copy, target)
+    except FileExistsError:
+        raise RecordingError(
+            f"{target.stem}: another process took in a recording of this id just now; import it again"
+        ) from None
     except OSError as error:
         raise RecordingError(str(storage_error(target, error))) from None

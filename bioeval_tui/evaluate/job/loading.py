@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from bioeval_tui.errors import JobError, Problem
+from bioeval_tui.errors import JobError, Problem, RecordingError
 from bioeval_tui.evaluate.job import models
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.text import clean_line, clean_value
@@ -98,6 +98,22 @@ def job_from_data(data: Any) -> EvaluationJob:
     return EvaluationJob.model_validate_json(
         json.dumps(clean_value(data), default=str), by_alias=True, by_name=False
     )
+
+
+def recorded_job(data: Any, name: str) -> EvaluationJob:
+    """Return the job of the recording `name`.
+
+    Raises:
+        RecordingError: it is no job, or one of another version of this program.
+    """
+    try:
+        return job_from_data(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = clean_line(".".join(map(str, first["loc"])), 100)
+        raise RecordingError(
+            f"{name}: the job in its first event cannot be used: {field}: {clean_line(first['msg'], 200)}"
+        ) from None
 
 
 def job_snapshot(job: EvaluationJob) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from bioeval_tui.errors import InputError, NotMeasuredError, UsageError
 from bioeval_tui.evaluate.assertions.equality import compare
 from bioeval_tui.evaluate.conversation.transcript import Transcript, recorded_signoff, sent_messages
 from bioeval_tui.evaluate.engine.spec import EngineSpec
-from bioeval_tui.evaluate.job.loading import job_from_data
+from bioeval_tui.evaluate.job.loading import recorded_job
 from bioeval_tui.evaluate.wiring.graphs import open_graph, require_name
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import ConditionName
@@ -82,7 +82,10 @@ def _from_conversation(
         raise UsageError(f"no state was observed after turn {turn}; the last is turn {last}")
     started = state.started
     transcript = Transcript(
-        job_from_data(state.job), talk.key.condition, talk.key.trial, started.model if started else None
+        recorded_job(state.job, started.run_id if started else "the recording"),
+        talk.key.condition,
+        talk.key.trial,
+        started.model if started else None,
     )
     transcript.session_id = talk.session_id or ""
     transcript.failures = talk.failures

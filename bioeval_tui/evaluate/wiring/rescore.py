@@ -17,7 +17,7 @@ from bioeval_tui.evaluate.conversation.verdicts import judge_transcript
 from bioeval_tui.evaluate.engine.resume import is_finished
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.hosts import is_loopback
-from bioeval_tui.evaluate.job.loading import job_from_data
+from bioeval_tui.evaluate.job.loading import recorded_job
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.models.prompting import find_prompt
 from bioeval_tui.evaluate.seams import Judge
@@ -69,7 +69,7 @@ class Rescorer:
         self.path = path
         started = _folded(path)[1]
         self.run_id = started.run_id
-        self.job = _with_judge(job_from_data(started.job), judge_models, rules)
+        self.job = _with_judge(recorded_job(started.job, path.name), judge_models, rules)
         own = None if is_imported(path) else Path(started.options.get("job_file") or started.job_path)
         folder = file.parent if (file := job_file or own) else None
         if folder is None and self.job.scorer.kind == "llm":

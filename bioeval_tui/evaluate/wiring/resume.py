@@ -17,7 +17,7 @@ from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluate.engine.batch import PreparedRun
 from bioeval_tui.evaluate.engine.resume import Resumption, excluded_trials, missing, resumption_of, trials_of
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec, options_of
-from bioeval_tui.evaluate.job.loading import job_from_data, job_snapshot, load_job
+from bioeval_tui.evaluate.job.loading import job_snapshot, load_job, recorded_job
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.evaluate.wiring.parts import SAMPLE_AGENT, assemble
@@ -153,7 +153,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     path = recording_path(settings.runs_dir, run.run_id)
     state, started = _folded(path)
     job_path = Path(run.job_path)
-    job = job_from_data(started.job)
+    job = recorded_job(started.job, path.name)
     # Only the end is missing: nobody is asked anything, so it does not matter what became of the job.
     owes = bool(missing(state, spec.trials))
     if not owes:

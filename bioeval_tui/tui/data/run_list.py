@@ -74,7 +74,10 @@ class RunList:
             private_dir(self._trash)
             folder = private_dir(self._trash / folder_name(datetime.now(UTC)))
             for run_id in run_ids:
-                for path in self._runs_dir.glob(f"{run_id}.*"):
+                # The recording first: without the mark of an import it would be taken for one of the user's own.
+                recording = recording_path(self._runs_dir, run_id)
+                beside = [path for path in self._runs_dir.glob(f"{run_id}.*") if path != recording]
+                for path in (recording, *beside):
                     path.rename(folder / path.name)
 
     def undo(self) -> int:
@@ -88,9 +91,10 @@ class RunList:
         if not folders:
             return 0
         count = 0
+        there = {path.name.partition(".")[0] for path in self._runs_dir.glob("*.jsonl")}
         for path in sorted(folders[-1].iterdir()):
             target = self._runs_dir / path.name
-            if not target.exists():
+            if path.name.partition(".")[0] not in there:
                 path.rename(target)
                 count += is_run_id(path.stem) and path.suffix == ".jsonl"
         with contextlib.suppress(OSError):

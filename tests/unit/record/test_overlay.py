@@ -7,6 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+from bioeval_tui.errors import RecordingError
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import (
     append_overlay,
@@ -59,6 +62,7 @@ def test_later_judgings_are_kept_in_order_beside_a_recording_that_does_not_chang
 
 def test_a_torn_line_swallows_nobody_elses(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
+    path.touch()
     overlay_path(path).write_bytes(b'{"kind":"transcript_sc')
     append_overlay(path, verdict(1, 0.5))
     overlay = read_overlay(path)
@@ -72,6 +76,7 @@ def test_without_an_overlay_there_is_nothing(tmp_path: Path) -> None:
 
 def test_reviewers_at_once_lose_nothing_and_share_no_number(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
+    path.touch()
     overlay_path(path).write_bytes(b'{"kind":"reviewed","torn')
 
     def give(author: str) -> None:
@@ -92,3 +97,10 @@ def test_reviewers_at_once_lose_nothing_and_share_no_number(tmp_path: Path) -> N
     assert sorted(event.seq for event in overlay.events) == list(range(1, 41))
     assert len(fold_reviews(overlay.events).standing) == 40
     assert [problem.line for problem in overlay.problems] == [1]
+
+
+def test_a_run_that_was_deleted_meanwhile_gets_no_scores(tmp_path: Path) -> None:
+    path = tmp_path / "20260101-000000-abcd.jsonl"
+    with pytest.raises(RecordingError, match="was deleted or moved just now"):
+        append_overlay(path, verdict(1, 0.5))
+    assert list(tmp_path.iterdir()) == [], "a later run of that id would get them"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -12,11 +13,12 @@ import pytest
 
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.portable import lock
+from bioeval_tui.record import transfer
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import Reviewed
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.record.overlay import append_reviews, read_overlay
-from bioeval_tui.record.paths import overlay_path
+from bioeval_tui.record.paths import is_imported, overlay_path
 from bioeval_tui.record.reviews import fold_reviews
 from bioeval_tui.record.transfer import delete_runs, import_recording
 from tests.unit.record.test_versions import GOLDEN
@@ -139,3 +141,41 @@ def test_a_review_that_came_twice_at_once_is_kept_once(mailed: Path, tmp_path: P
     assert append_reviews(path, [given]) == 1
     assert append_reviews(path, [given]) == 0
     assert len(read_overlay(path).events) == 1
+
+
+def test_a_run_that_came_meanwhile_is_not_replaced_by_an_import(
+    mailed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = tmp_path / "runs"
+    mine = runs / f"{json.loads(mailed.read_bytes().splitlines()[0])['run_id']}.jsonl"
+    mark = transfer._mark_imported
+
+    def slowly(target: Path) -> None:
+        mark(target)
+        mine.write_text("mine")  # between the look and the last step
+
+    monkeypatch.setattr(transfer, "_mark_imported", slowly)
+    with pytest.raises(RecordingError, match="another process took in a recording of this id just now"):
+        import_recording(mailed, runs)
+    assert mine.read_text() == "mine"
+
+
+def test_a_deletion_that_is_cut_short_leaves_no_imported_run_without_its_mark(
+    mailed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = import_recording(mailed, tmp_path / "runs")
+    erased = transfer.erase
+
+    for count in range(1, 10):
+
+        def cut(file: Path, left: list[int] = [count]) -> int:  # noqa: B006 (a counter)
+            left[0] -= 1
+            if left[0] < 0:
+                raise RecordingError("cut")
+            return erased(file)
+
+        monkeypatch.setattr(transfer, "erase", cut)
+        with contextlib.suppress(RecordingError):
+            delete_runs([done.path], tmp_path)
+        assert is_imported(done.path) or not done.path.exists()
+    assert not is_imported(done.path)

@@ -148,3 +148,17 @@ def test_an_imported_run_is_not_held_with_another_job_not_even_by_force(
     assert spec is not None
     with pytest.raises(UsageError, match="of another job than the one given"):
         prepare_resumed(spec, spec.runs[0], Settings.from_environment())
+
+
+def test_a_job_that_is_none_is_refused_in_a_sentence(recording: Any, tmp_path: Path) -> None:
+    def change(rows: Rows) -> Rows:
+        rows[0]["job"]["target"] = {"user": 5}
+        return rows[: len(rows) // 2]
+
+    path = recording(change)
+    spec = resume_spec(path)
+    assert spec is not None
+    settings = Settings.from_environment({"BIOEVAL_DATA_DIR": str(tmp_path)})
+    (tmp_path / "runs").symlink_to(tmp_path)
+    with pytest.raises(RecordingError, match=r"the job in its first event cannot be used: target\."):
+        prepare_resumed(spec, spec.runs[0], settings)

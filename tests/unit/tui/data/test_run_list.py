@@ -10,7 +10,7 @@ from run_script import scripted_run
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
-from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.paths import overlay_path, recording_path
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
 
@@ -82,7 +82,10 @@ def test_what_is_no_run_is_not_deleted(settings: Settings, run_id: str) -> None:
 def test_undo_leaves_alone_what_is_there_again(settings: Settings) -> None:
     runs = RunList(settings)
     text = recording_path(settings.runs_dir, IDS[0]).read_text()
+    overlay = overlay_path(recording_path(settings.runs_dir, IDS[0]))
+    overlay.touch()
     runs.delete([IDS[0]])
     recording_path(settings.runs_dir, IDS[0]).write_text(text + "\n")
     assert runs.undo() == 0
+    assert not overlay.exists(), "the scores of the other run"
     assert recording_path(settings.runs_dir, IDS[0]).read_text() == text + "\n"
