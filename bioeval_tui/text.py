@@ -18,6 +18,9 @@ MAX_TEXT = 1_000_000
 MAX_COMBINING = 8
 """Most combining marks kept after one character; more only smear the neighbouring lines."""
 
+SHORTEST_SECRET = 8
+"""Shorter secrets, such as the key `x` of a server of one's own, also stand in ordinary words."""
+
 _TAB_NEWLINE = "\t\n"
 
 # Whole escape sequences first, so that their payload does not stay behind as stray letters.
@@ -107,6 +110,15 @@ def as_cell(text: str) -> str:
         "\r", "\n"
     )  # before Python 3.13 csv leaves a `\r` without quotes
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def without_secret(text: str, secret: str, shown: str = "[key]") -> str:
+    """Return `text` with `shown` for a secret; one of fewer than 8 characters, such as `x`, only where it is a word."""
+    if not secret:
+        return text
+    if len(secret) >= SHORTEST_SECRET:
+        return text.replace(secret, shown)
+    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", lambda _: shown, text)
 
 
 def shorten(text: str, width: int) -> str:

@@ -217,7 +217,7 @@ class MessageCompleted(EventBase):
 class RequestFailed(EventBase):
     """One attempt failed. `counted` says whether it counts as the agent's failure; `wait_ms` follows it.
 
-    `received` is the beginning of what came instead of an answer.
+    `received` is the beginning of what came instead of an answer; `unreachable` says that no connection came about.
     """
 
     kind: Literal["request_failed"] = "request_failed"
@@ -228,6 +228,7 @@ class RequestFailed(EventBase):
     status: int | None = None
     wait_ms: Number | None = None
     counted: bool = False
+    unreachable: bool = False
     message: Place | None = None
 
 

@@ -204,7 +204,7 @@ class RunResult(_Part):
     """The mean of both conditions (the published formula); null where `why_no_score` says why."""
     why_no_score: str | None
     clean: bool | None
-    """Whether both conditions began from the same state; null where that could not be seen."""
+    """Whether both conditions began from the same state; null where that could not be seen, or only one was held."""
     compared: list[str]
     """What of the starting states was compared."""
     rehearsal: bool
@@ -254,7 +254,7 @@ def result_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
         detail=ended.detail if ended else "",
         score=ended.mean if ended else None,
         why_no_score=None if ended and ended.mean is not None else why_no_mean(state),
-        clean=None if state.clean_unknown or not state.conversations else state.clean,
+        clean=_clean(state),
         compared=list(ended.compared) if ended else [],
         rehearsal=started.rehearsal if started else False,
         warnings=[
@@ -299,8 +299,21 @@ def _condition(state: RunState, condition: str, mean: float | None) -> Condition
     )
 
 
+def _clean(state: RunState) -> bool | None:
+    """Return whether the run is clean; None where that is unknown, or one condition alone was held and spoils nothing."""
+    alone = state.only_condition is not None and state.clean
+    return None if state.clean_unknown or alone or not state.conversations else state.clean
+
+
 def _trial(talk: ConversationState) -> int:
     return talk.key.trial
+
+
+def _fault(talk: ConversationState) -> Fault | None:
+    """Return whose fault it was that the conversation ended or, where it ended well, that it has no score."""
+    if talk.ended is None or talk.ended.fault != "none" or talk.score is None:
+        return talk.ended.fault if talk.ended else None
+    return talk.score.fault
 
 
 def _conversation(talk: ConversationState) -> ConversationResult:
@@ -318,7 +331,7 @@ def _conversation(talk: ConversationState) -> ConversationResult:
         failures=talk.failures,
         end_reason=ended.reason if ended else None,
         end_detail=ended.detail if ended else "",
-        fault=ended.fault if ended else None,
+        fault=_fault(talk),
         messages=[
             MessageResult(
                 message=m.message,

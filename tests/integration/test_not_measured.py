@@ -46,8 +46,9 @@ def status(code: int, **more: Any) -> web.Response:
         (lambda: status(302, headers={"Location": "/login"}), ADDRESS),
         (lambda: web.Response(text="<html>Sign in</html>", content_type="text/html"), ADDRESS),
         (lambda: web.json_response([12345]), ADDRESS),
+        (lambda: web.Response(), ADDRESS),
     ],
-    ids=["401", "403", "404", "302", "html", "no text"],
+    ids=["401", "403", "404", "302", "html", "no text", "empty"],
 )
 @pytest.mark.parametrize("at", ["session", "first answer"])
 async def test_what_is_no_agent_is_not_measured(answer: Any, said: str, at: str, tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ async def test_what_is_no_agent_is_not_measured(answer: Any, said: str, at: str,
 async def test_a_session_that_is_no_text_is_no_session() -> None:
     async with raw_server(answering) as seen:
         agent = RestAgent(seen.url, user="u", chatbot="b", model="m")
-        with pytest.raises(PeerError, match="opened a session without a sessionId") as caught:
+        with pytest.raises(PeerError, match="opened a session whose sessionId is no text") as caught:
             await agent.open()
         await agent.aclose()
     assert caught.value.unusable

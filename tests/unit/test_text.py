@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bioeval_tui.text import as_cell, clean, clean_line, clean_value, is_large, shorten
+from bioeval_tui.text import as_cell, clean, clean_line, clean_value, is_large, shorten, without_secret
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,13 @@ def test_combining_marks_are_bounded() -> None:
 
 def test_long_text_is_cut_and_says_so() -> None:
     assert clean("x" * 50, 10) == "x" * 10 + "\n… cut after 10 characters"
+
+
+def test_a_short_secret_is_hidden_where_it_is_a_word_and_a_long_one_everywhere() -> None:
+    assert without_secret("the key x is refused: example", "x") == "the key [key] is refused: example"
+    assert without_secret("key=sk-12345678.", "sk-12345678") == "key=[key]."
+    assert without_secret("asecret123b", "secret123") == "a[key]b"
+    assert without_secret("nothing", "") == "nothing"
 
 
 def test_a_line_stays_a_line() -> None:

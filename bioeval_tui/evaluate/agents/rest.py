@@ -28,7 +28,7 @@ from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.http.client import Timeouts, timeouts_of
 from bioeval_tui.evaluate.http.credentials import PUBLISHED_KEY
 from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Role
-from bioeval_tui.text import clean, clean_line, clean_value, is_large
+from bioeval_tui.text import clean, clean_line, clean_value, compact_json, is_large
 
 __all__ = ["RestAgent", "Timeouts", "make_agent"]
 
@@ -100,10 +100,11 @@ class RestAgent:
         value = await self._connection.object("PUT", below(self._base, "/api/v1/chat/sessions"), body)
         session = value.get("sessionId")
         if not isinstance(session, str) or not 0 < len(session) <= 1000:
+            fault = "whose sessionId is no text" if "sessionId" in value else "without a sessionId"
             raise PeerError(
                 "agent",
-                f"{host_of_url(self._base)} opened a session without a sessionId",
-                received=clean_line(str(value)),
+                f"{host_of_url(self._base)} opened a session {fault}",
+                received=clean_line(compact_json(value)),
                 unusable=True,
             )
         self._session = session

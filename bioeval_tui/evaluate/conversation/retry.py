@@ -128,6 +128,7 @@ async def with_retries(
             status=error.status,
             wait_ms=None if wait_s is None else wait_s * 1000,
             counted=counts(error),
+            unreachable=error.unreachable,
             message=message,
         )
 

@@ -11,7 +11,7 @@ import openai
 
 from bioeval_tui.evaluate.retry import may_retry, retry_after
 from bioeval_tui.evaluate.seams import Peer, PeerError
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, without_secret
 
 _REFUSING_STATUS = frozenset({400, 422, 501})
 _MEANINGS = {
@@ -68,6 +68,4 @@ def refused_options(problem: Refused, sent: Mapping[str, Any]) -> set[str]:
 
 def hidden(text: str, key: str | None) -> str:
     """Return `text` on one line, with the key and whatever looks like one taken out."""
-    if key:
-        text = text.replace(key, "[key]")
-    return clean_line(_KEY_LIKE.sub("[key]", text), _LONGEST_RECEIVED)
+    return clean_line(_KEY_LIKE.sub("[key]", without_secret(text, key or "")), _LONGEST_RECEIVED)

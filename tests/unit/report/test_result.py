@@ -41,6 +41,18 @@ def test_job_agent_and_model_are_named() -> None:
     )
 
 
+def test_whose_fault_it_is_that_a_finished_conversation_has_no_score_is_told() -> None:
+    unjudged = run_result(Recorded([Talk(tasks=None)]).loaded())["conditions"]["withheld"]
+    assert (unjudged["end_reason"], unjudged["fault"]) == ("signed_off", "judge")
+    broken = Talk(reason="agent_failed", fault="agent", tasks=None)
+    assert run_result(Recorded([broken]).loaded())["conditions"]["withheld"]["fault"] == "agent"
+
+
+def test_one_condition_alone_is_neither_clean_nor_not() -> None:
+    assert run_result(Recorded([scoring(0.5)]).loaded())["clean"] is None
+    assert run_result(Recorded([scoring(0.5)], [scoring(0.5)]).loaded())["clean"] is True
+
+
 def test_what_was_never_sent_is_marked() -> None:
     messages = run_result(Recorded([Talk(unsent="I am a model")]).loaded())["conditions"]["withheld"][
         "messages"
