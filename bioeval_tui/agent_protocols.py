@@ -53,6 +53,21 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
         uses=("api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
               "apiKeyEnv"),
     ),
+    AgentProtocol(
+        "a2a", "A2A 1.0", "a2a:make_agent",
+        tells=("pieces", "state"),
+        uses=("objectContextUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"),
+    ),
+    AgentProtocol(
+        "ag-ui", "AG-UI 1.0", "ag_ui:make_agent",
+        tells=("pieces", "tool calls", "tool results", "tokens", "state"), takes=("history",),
+        uses=("objectContextUrl", "systemPrompt", "tools", "headers", "headersEnv", "apiKeyEnv"),
+    ),
+    AgentProtocol(
+        "python", "a function in Python", "python_function:make_agent",
+        tells=("pieces", "tool calls", "tool results", "tokens", "state"), takes=("history",), is_function=True,
+        uses=("function", "objectContextUrl", "options"),
+    ),
 )  # fmt: skip
 """Every built-in protocol, in the order in which people read of them."""
 

@@ -1,0 +1,273 @@
+"""An agent in Python (`target.protocol: python`): a function of an installed package, or of a folder given with `--code`.
+
+It is called with each message and runs in the process that holds the conversations; a function that is not `async` runs
+in a thread. Whatever it raises is the agent's failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import sys
+import threading
+import time
+import uuid
+from collections.abc import AsyncGenerator, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+from bioeval_tui.evaluate import python_code
+from bioeval_tui.evaluate.agents.object_context import StateUrl
+from bioeval_tui.evaluate.agents.terms import AgentTerms
+from bioeval_tui.evaluate.http.client import timeouts_of
+from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Role
+from bioeval_tui.evaluate.tool_calls import call_event, result_event
+from bioeval_tui.text import MAX_TEXT, clean, clean_line, clean_value
+
+_END = object()
+
+
+@dataclass
+class Conversation:
+    """What the function is told of the conversation, and where it tells what it did.
+
+    `session_id` is new for each conversation. `messages` are those before the present one, as `role` and `content`.
+    `state` is the function's own, to keep something from one message to the next. What it puts into `object_context`
+    (`{"context", "resources", "functions"}`) is the state that assertions see.
+    """
+
+    session_id: str
+    user: str
+    chatbot: str
+    model: str | None
+    options: dict[str, Any]
+    messages: list[dict[str, str]] = field(default_factory=list)
+    state: dict[str, Any] = field(default_factory=dict)
+    object_context: dict[str, Any] | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    _tell: Callable[[dict[str, Any]], None] = lambda event: None
+
+    def tool_called(
+        self, name: str, arguments: Any = None, result: Any = None, *, error: str | None = None
+    ) -> None:
+        """Tell of a tool call with its result, or with the `error` with which it failed."""
+        call_id = uuid.uuid4().hex[:12]
+        self._tell(call_event(name, {} if arguments is None else arguments, call_id))
+        if result is not None or error is not None:
+            output = result if error is None else error
+            self._tell(result_event(_plain(output), call_id, failed=error is not None))
+
+    def used_tokens(self, tokens_in: int, tokens_out: int) -> None:
+        """Tell how many tokens a model took for the present message; several calls add up."""
+        self.tokens_in = (self.tokens_in or 0) + tokens_in
+        self.tokens_out = (self.tokens_out or 0) + tokens_out
+
+    def happened(self, event: dict[str, Any]) -> None:
+        """Tell of anything else: an object of JSON that is recorded and shown as it is."""
+        self._tell(clean_value(_plain(event), 100_000))
+
+
+def make_agent(terms: AgentTerms) -> PythonAgent:
+    """Return an agent for one conversation. Raises `UsageError` when the function cannot be loaded."""
+    target = terms.target
+    reference = target.function or ""
+    _keep_stdout()
+    conversation = Conversation(
+        uuid.uuid4().hex, target.user, target.chatbot, terms.named_model, dict(target.options)
+    )
+    timeouts = timeouts_of(terms.timeout_s)
+    state = StateUrl(target.object_context_url, timeouts)
+    function = python_code.load(reference, terms.code, "message")
+    return PythonAgent(function, clean_line(reference, 100), conversation, state, timeouts.whole)
+
+
+class PythonAgent:
+    """An `Agent` for one conversation. An answer must be finished within `whole_s` seconds."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        conversation: Conversation,
+        state: StateUrl,
+        whole_s: float,
+    ) -> None:
+        self._function = function
+        self._name = name
+        self._conversation = conversation
+        self._state = state
+        self._whole_s = whole_s
+        self._arguments = (conversation,) if python_code.takes(function, "conversation") else ()
+
+    async def open(self) -> str:
+        """Return the session id; the function finds it in its conversation."""
+        return self._conversation.session_id
+
+    async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
+        """Call the function; yield what it yields and tells as it comes and, last, the `Reply`. Raises `PeerError`."""
+        told: asyncio.Queue[Any] = asyncio.Queue()
+        loop, ours = asyncio.get_running_loop(), threading.get_ident()
+        conversation = self._conversation
+
+        def tell(event: dict[str, Any]) -> None:
+            if threading.get_ident() == ours:
+                told.put_nowait(event)
+            else:
+                loop.call_soon_threadsafe(told.put_nowait, event)
+
+        conversation._tell = tell
+        conversation.tokens_in = conversation.tokens_out = None
+        texts: list[str] = []
+        events: list[dict[str, Any]] = []
+        first_token: float | None = None
+        started = time.monotonic()
+        call = asyncio.create_task(self._called(content, told))
+        ends = loop.time() + self._whole_s
+        try:
+            while (piece := await self._next(told, ends)) is not _END:
+                if isinstance(piece, dict):
+                    events.append(piece)
+                    yield Generation(piece)
+                    continue
+                first_token = first_token or time.monotonic()
+                texts.append(piece)
+                yield Delta(piece)
+            ended = time.monotonic()
+            returned = await call
+        finally:
+            call.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await call
+        answer = "".join(texts) + (returned or "")
+        self._conversation.messages += [
+            {"role": "user", "content": content},
+            {"role": "assistant", "content": answer},
+        ]
+        yield Reply(
+            answer,
+            started,
+            ended,
+            first_token,
+            tuple(events),
+            conversation.tokens_in,
+            conversation.tokens_out,
+        )
+
+    async def _next(self, told: asyncio.Queue[Any], ends: float) -> Any:
+        try:
+            async with asyncio.timeout_at(ends):
+                return await told.get()
+        except TimeoutError:
+            message = f"{self._name} did not finish its answer within {self._whole_s:g} s"
+            raise PeerError("agent", message) from None
+
+    async def _called(self, content: str, told: asyncio.Queue[Any]) -> str | None:
+        """Call the function, put what it yields into `told`, and return what it returns. Raises `PeerError`."""
+        _inside.set(True)
+        total = 0
+
+        def take(piece: Any) -> None:
+            nonlocal total
+            text = self._text(piece, "yielded")
+            total += len(text)
+            if total > MAX_TEXT:
+                raise PeerError("agent", f"{self._name} answered more than {MAX_TEXT:,} characters")
+            if text:
+                told.put_nowait(text)
+
+        try:
+            found = await self._result(content)
+            if inspect.isasyncgen(found):
+                async with contextlib.aclosing(found):
+                    async for piece in found:
+                        take(piece)
+                return None
+            if inspect.isgenerator(found):
+                while (piece := await asyncio.to_thread(next, found, _END)) is not _END:
+                    take(piece)
+                return None
+            return self._text(found, "returned")
+        except PeerError:
+            raise
+        except Exception as error:  # whatever somebody's agent raises
+            why = clean_line(f"{type(error).__name__}: {error}", 300)
+            raise PeerError("agent", f"{self._name} raised {why}") from error
+        finally:
+            # Behind what other threads told: their calls are waiting in the loop.
+            asyncio.get_running_loop().call_soon(told.put_nowait, _END)
+
+    async def _result(self, content: str) -> Any:
+        function = self._function
+        made_here = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+        if made_here or inspect.isgeneratorfunction(function):
+            found = function(content, *self._arguments)
+        else:
+            found = await asyncio.to_thread(function, content, *self._arguments)
+        return await found if inspect.isawaitable(found) else found
+
+    def _text(self, value: Any, how: str) -> str:
+        if not isinstance(value, str):
+            raise PeerError("agent", f"{self._name} {how} {_kind(value)} where text was expected")
+        return clean(value)
+
+    async def observe(self) -> dict[str, Any] | None:
+        """Return the object context that the function keeps, or that of the job's address. Raises `PeerError`."""
+        kept = self._conversation.object_context
+        if kept is None:
+            return await self._state.read(self._conversation.session_id)
+        if not isinstance(kept, dict):
+            raise PeerError("agent", f"{self._name} keeps {_kind(kept)} as its object context, not a mapping")
+        cleaned: dict[str, Any] = clean_value(_plain(kept))
+        return cleaned
+
+    async def seed_text(self, text: str) -> None:
+        """Raise `PeerError`: a function has no knowledge service."""
+        raise PeerError("knowledge", f"{self._name} is a function and takes no texts", status=404)
+
+    async def seed_history(self, role: Role, content: str) -> bool:
+        """Put a given message into the conversation that the function sees."""
+        self._conversation.messages.append({"role": role, "content": content})
+        return True
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Return a value as JSON can say it; what it cannot is told as text."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, dict) and depth < 30:
+        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple | set) and depth < 30:
+        return [_plain(item, depth + 1) for item in value]
+    return str(value)
+
+
+_inside: contextvars.ContextVar[bool] = contextvars.ContextVar("inside_an_agent", default=False)
+"""Whether the running code is a function of a job: what it prints must not get into a report on stdout."""
+
+
+class _Stdout:
+    """stdout, but what an agent's function prints goes to stderr."""
+
+    def __init__(self, own: TextIO) -> None:
+        self._own = own
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr if _inside.get() else self._own, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own)
+
+
+def _keep_stdout() -> None:
+    if sys.stdout is not None and not isinstance(sys.stdout, _Stdout):
+        sys.stdout = _Stdout(sys.stdout)
