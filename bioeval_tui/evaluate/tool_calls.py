@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval_tui.text import clean_line, clean_value
+from bioeval_tui.text import clean_line, clean_value, compact_json, shorten
 
 MAX_VALUE = 100_000
 """Longest text that is kept of arguments and results, in characters."""
@@ -110,3 +110,45 @@ def calls_of(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
                 call.told, (call.result, call.failed) = True, result
             calls.append(call)
     return calls
+
+
+def tool_calls_text(asked: Mapping[str, Any]) -> str:
+    """Return what a `toolCalls` assertion, as a job has it, asks for, in few words."""
+    parts = []
+    if asked.get("calls") is not None:
+        listed = ", ".join(map(_expected_text, asked["calls"])) or "no call"
+        parts.append(f"{asked.get('match') or 'strict'}: {listed}")
+    for key, words in (("mustCall", "must call"), ("mustNotCall", "must not call")):
+        if asked.get(key):
+            parts.append(f"{words} {', '.join(map(_expected_text, asked[key]))}")
+    if asked.get("order"):
+        parts.append(" before ".join(map(str, asked["order"])))
+    most = asked.get("maxCalls") or {}
+    for name, number in (most if isinstance(most, Mapping) else {"*": most}).items():
+        parts.append(f"at most {number} calls" + (f" of {name}" if name != "*" else ""))
+    if asked.get("noErrors"):
+        parts.append("no errors")
+    turn = asked.get("turn")
+    where = "" if turn is None else " in each turn" if turn == "each" else f" in turn {turn}"
+    return clean_line("; ".join(parts) + where, 300)
+
+
+def call_text(name: str, arguments: Any) -> str:
+    """Return a call in one line, as `createReminder(dose=5)`."""
+    if isinstance(arguments, Mapping):
+        given = ", ".join(
+            f"{key}={shorten(compact_json(value), 80)}" for key, value in list(arguments.items())[:20]
+        )
+    else:
+        given = shorten(compact_json(arguments), 80)
+    return clean_line(f"{name}({given})", 400)
+
+
+def _expected_text(call: Any) -> str:
+    if not isinstance(call, Mapping):
+        return str(call)
+    name, arguments = str(call.get("name")), call.get("arguments")
+    shown = name if arguments is None else call_text(name, arguments)
+    if arguments is not None and call.get("compare") != "exact":
+        shown = f"{shown[:-1]}{', ' if arguments else ''}…)"
+    return f"{shown} where {call['where']}" if call.get("where") else shown

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bioeval_tui.evaluate.tool_calls import tool_calls_text
 from bioeval_tui.record.events import (
     CONDITIONS,
     RESULT_REASONS,
@@ -106,6 +107,8 @@ def assertion_titles(state: RunState) -> dict[int, tuple[str, float]]:
     for index, item in enumerate(state.job.get("assertions") or []):
         item = item if isinstance(item, dict) else {}
         named = next((item[key] for key in ("name", "expression", "cypher", "medal") if item.get(key)), "")
+        if not named and isinstance(item.get("toolCalls"), dict):
+            named = tool_calls_text(item["toolCalls"])
         found[index] = (str(named or f"assertion {index + 1}"), job_number(item, "weight", 1.0))
     for talk in state.conversations.values():
         for check in talk.latest_checks():

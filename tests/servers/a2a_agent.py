@@ -197,7 +197,9 @@ async def serve_asgi(make: Callable[[str], Any]) -> AsyncIterator[str]:
     url = f"http://127.0.0.1:{sock.getsockname()[1]}"
     config.app = make(url)
     server = _Server(config)
-    running = asyncio.create_task(server._serve(sockets=[sock]))  # `serve` would take the signals of the tests
+    running = asyncio.create_task(
+        server._serve(sockets=[sock])
+    )  # `serve` would take the signals of the tests
     try:
         await server.listens.wait()
         yield url

@@ -9,7 +9,14 @@ from functools import lru_cache
 from bioeval_tui.errors import BioevalError, ExpressionError, QueryError
 from bioeval_tui.evaluate.assertions.equality import compare
 from bioeval_tui.evaluate.assertions.expressions import Expression, evaluate, parse, scope
-from bioeval_tui.evaluate.job.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
+from bioeval_tui.evaluate.assertions.tool_calls import check_tool_calls
+from bioeval_tui.evaluate.job.models import (
+    Assertion,
+    CypherAssertion,
+    ExpressionAssertion,
+    MedalAssertion,
+    ToolCallsAssertion,
+)
 from bioeval_tui.evaluate.seams import AssertionView, CheckResult, KnowledgeGraph, PeerError
 from bioeval_tui.text import clean_line
 
@@ -39,6 +46,8 @@ class Checker:
                 return await asyncio.to_thread(check_expression, assertion.expression, view)
             case CypherAssertion():
                 return await self._cypher(assertion)
+            case ToolCallsAssertion():
+                return await asyncio.to_thread(check_tool_calls, assertion.tool_calls, view)
             case MedalAssertion():
                 if self._grade_medal is None:
                     return CheckResult(None, error="grading is not available here")
@@ -87,6 +96,8 @@ def holds_on_nothing(assertion: Assertion) -> bool:
         return not assertion.expected
     if isinstance(assertion, ExpressionAssertion):
         return bool(check_expression(assertion.expression, _NOTHING).passed)
+    if isinstance(assertion, ToolCallsAssertion):
+        return bool(check_tool_calls(assertion.tool_calls, _NOTHING).passed)
     return False
 
 
@@ -100,7 +111,7 @@ _NOTHING = AssertionView(
         "done": False,
         "model": "",
         "sessionId": "",
-        "job": {},
+        "job": {"target": {"tellsToolCalls": True}},
     },
 )
 

@@ -260,19 +260,28 @@ _PARTS: dict[str, tuple[type[BaseModel], ...]] = {
     "tasks": (models.JobTask,),
     "setups": (models.Setup,),
     "seeds": (models.TextSeed, models.ConversationSeed),
-    "assertions": (models.ExpressionAssertion, models.CypherAssertion, models.MedalAssertion),
+    "assertions": (
+        models.ExpressionAssertion,
+        models.CypherAssertion,
+        models.MedalAssertion,
+        models.ToolCallsAssertion,
+    ),
 }
 _NESTED: dict[str, type[BaseModel]] = {
     "lines": models.ScriptLine,
     "rules": models.RuleConfig,
     "tools": models.ToolConfig,
+    "toolCalls": models.ToolCallsConfig,
+    "calls": models.CallConfig,
+    "mustCall": models.CallConfig,
+    "mustNotCall": models.CallConfig,
     "conversation": models.SeedMessage,
 }
 
 
 def _meant(value: object, part: str) -> str:
     """Return which key of a list's item may have been meant instead of one that tells no kind."""
-    kinds = ["text", "conversation"] if part == "seeds" else ["expression", "cypher", "medal"]
+    kinds = ["text", "conversation"] if part == "seeds" else ["expression", "cypher", "medal", "toolCalls"]
     for key in value if isinstance(value, dict) else ():
         if near := difflib.get_close_matches(str(key), kinds, 1, 0.6):
             return f"; instead of {clean_line(str(key), 40)}, did you mean {near[0]}?"

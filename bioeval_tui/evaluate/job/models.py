@@ -14,8 +14,10 @@ from pydantic import (
     Tag,
     model_validator,
 )
-from pydantic.alias_generators import to_camel
+from pydantic.alias_generators import to_camel, to_snake
 from pydantic_core import PydanticCustomError
+
+from bioeval_tui.evaluate.tool_calls import tool_calls_text
 
 DEFAULT_SIGNOFF = "So Long, and Thanks for All the Fish"
 DEFAULT_GREETINGS = ("Hello", "Hi", "Greetings", "Yo", "Hey")
@@ -349,10 +351,83 @@ class MedalAssertion(AssertionPart):
         return self.name or f"MedalAssertion: {self.medal} on {self.task}"
 
 
+class CallConfig(JobPart):
+    """A tool call as it is expected."""
+
+    name: Text
+    """The tool's name."""
+    arguments: dict[str, Any] | None = None
+    """Its arguments; without it, any."""
+    compare: Literal["some", "exact"] = "some"
+    """Whether the call may have more arguments than these (some) or not (exact)."""
+    where: Text | None = None
+    """A condition on the call, as in an expression: `it.args["dose"] == 5`."""
+
+
+def _one_call(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+def _most_calls(value: Any) -> Any:
+    return {"*": value} if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+ExpectedCall = Annotated[CallConfig, BeforeValidator(_one_call, json_schema_input_type=str | CallConfig)]
+CallCount = Annotated[int, Field(ge=0)]
+MostCalls = Annotated[
+    dict[Text, CallCount],
+    BeforeValidator(_most_calls, json_schema_input_type=CallCount | dict[str, CallCount]),
+]
+
+
+class ToolCallsConfig(JobPart):
+    """What must be true of the agent's tool calls: all of the keys that are given."""
+
+    calls: tuple[ExpectedCall, ...] | None = None
+    """The calls that are expected; a name alone is a call with any arguments. `match` says how they are compared."""
+    match: Literal["strict", "unordered", "subset", "superset"] = "strict"
+    """The agent made these calls and no others, in this order (strict) or any (unordered); none besides these (subset); all of these (superset)."""
+    must_call: tuple[ExpectedCall, ...] = ()
+    """Each of these calls is made at least once."""
+    must_not_call: tuple[ExpectedCall, ...] = ()
+    """None of these calls is made."""
+    order: tuple[Text, ...] = ()
+    """Tools whose first calls come in this order."""
+    max_calls: MostCalls = {}
+    """The most calls: a number for all together, or a mapping of numbers by tool."""
+    no_errors: bool = False
+    """No call fails, as far as results are told."""
+    turn: Annotated[int, Field(ge=1)] | Literal["each"] | None = None
+    """Of which turn: a number (the user's first message is 1), or each by itself; without it the whole conversation."""
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> ToolCallsConfig:
+        rest = (self.must_call, self.must_not_call, self.order, self.max_calls, self.no_errors)
+        if self.calls is None and not any(rest):
+            raise PydanticCustomError(
+                "tool_calls",
+                "one of the keys `calls`, `mustCall`, `mustNotCall`, `order`, `maxCalls`, `noErrors` is needed",
+            )
+        return self
+
+
+class ToolCallsAssertion(AssertionPart):
+    """What the agent's tool calls must be, whatever protocol told of them."""
+
+    tool_calls: ToolCallsConfig
+    """What must be true of them."""
+
+    @property
+    def title(self) -> str:
+        """The given name, or what is asked for."""
+        asked = self.tool_calls.model_dump(mode="json", by_alias=True)
+        return self.name or f"ToolCallsAssertion: {tool_calls_text(asked)}"
+
+
 def _kind_of(*keys: str) -> Discriminator:
     def choose(value: Any) -> str | None:
         if isinstance(value, BaseModel):
-            return next((key for key in keys if key in type(value).model_fields), None)
+            return next((key for key in keys if to_snake(key) in type(value).model_fields), None)
         return next((key for key in keys if isinstance(value, dict) and key in value), None)
 
     expected = " or ".join(f"`{key}`" for key in keys)
@@ -368,8 +443,9 @@ Seed = Annotated[
 Assertion = Annotated[
     Annotated[ExpressionAssertion, Tag("expression")]
     | Annotated[CypherAssertion, Tag("cypher")]
-    | Annotated[MedalAssertion, Tag("medal")],
-    _kind_of("expression", "cypher", "medal"),
+    | Annotated[MedalAssertion, Tag("medal")]
+    | Annotated[ToolCallsAssertion, Tag("toolCalls")],
+    _kind_of("expression", "cypher", "medal", "toolCalls"),
 ]
 
 
@@ -401,7 +477,7 @@ class EvaluationJob(JobPart):
     setups: tuple[Setup, ...] = ()
     """Statements that prepare the graph before each conversation."""
     assertions: tuple[Assertion, ...] = ()
-    """What must hold at the end: conditions, Cypher queries, medals."""
+    """What must hold at the end: conditions, Cypher queries, medals, tool calls."""
     seed: int | None = None
     """Seed of everything that is drawn."""
     order: Literal["withheld-first", "supplied-first", "random"] | None = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from bioeval_tui import plugins
 from bioeval_tui.errors import ExpressionError, JobError, Problem, QueryError, UsageError
 from bioeval_tui.evaluate.assertions.expressions import counts_the_end, parse
+from bioeval_tui.evaluate.assertions.tool_calls import parse_where
 from bioeval_tui.evaluate.graphs import cypher
 from bioeval_tui.evaluate.guards.language import is_english
 from bioeval_tui.evaluate.job.loading import MAX_BYTES, LoadedJob, load_job
@@ -93,6 +94,7 @@ def _problems_in(
 ) -> list[Problem]:
     return [
         *_query_problems(source, unrestricted_setups),
+        *_where_problems(source),
         *(_refused_by_embedded(source) if embedded else ()),
         *_evaluator_problems(source),
         *target_problems(source, code),
@@ -141,6 +143,23 @@ def _query_problems(source: JobSource, unrestricted_setups: bool) -> list[Proble
             if key == "expression" and compat is None and (column := counts_the_end(text)):
                 problem = source.problem((part, index, key), text, _END_OF_TRANSCRIPT, column)
                 found.append(replace(problem, severity="warning"))
+    return found
+
+
+def _where_problems(source: JobSource) -> list[Problem]:
+    """Return what is wrong with conditions on tool calls."""
+    found = []
+    for index, item in items_of(source.data.get("assertions")):
+        asked = item.get("toolCalls")
+        for key in ("calls", "mustCall", "mustNotCall"):
+            for number, call in items_of(asked.get(key) if isinstance(asked, dict) else None):
+                text = call.get("where")
+                try:
+                    if isinstance(text, str):
+                        parse_where(text)
+                except ExpressionError as error:
+                    path = ("assertions", index, "toolCalls", key, number, "where")
+                    found.append(source.problem(path, error.text, error.message, error.column))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bioeval_tui.evaluate.tool_calls import tool_calls_text
 from bioeval_tui.text import compact_json
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
 from bioeval_tui.tui.shared.changed_view import changes
@@ -31,7 +32,11 @@ def _definition(state: RunState, index: int) -> dict[str, Any]:
 def heading(state: RunState, index: int) -> str:
     """Return the assertion's name and weight."""
     item = _definition(state, index)
-    name = item.get("name") or item.get("expression") or item.get("cypher") or f"assertion {index + 1}"
+    asked = item.get("toolCalls")
+    calls = tool_calls_text(asked) if isinstance(asked, dict) else ""
+    name = (
+        item.get("name") or item.get("expression") or item.get("cypher") or calls or f"assertion {index + 1}"
+    )
     return f"{name}   weight {float(item.get('weight', 1.0)):g}"
 
 
@@ -68,7 +73,11 @@ def detail(state: RunState, condition: ConditionName, trial: int, index: int, tu
 
 def _question(state: RunState, index: int) -> list[tuple[str, str]]:
     item = _definition(state, index)
-    return [(key, str(item[key])) for key in ("expression", "cypher", "medal", "task") if key in item]
+    found: list[tuple[str, str]] = [
+        (key, str(item[key])) for key in ("expression", "cypher", "medal", "task") if key in item
+    ]
+    asked = item.get("toolCalls")
+    return [*found, ("tool calls", tool_calls_text(asked))] if isinstance(asked, dict) else found
 
 
 def _check(talk: ConversationState | None, index: int, turn: int | None) -> AssertionChecked | None:
