@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -9,8 +10,11 @@ from typing import BinaryIO
 
 import click
 
+from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.errors import ExitCode, InputError, UsageError
 from bioeval_tui.evaluate.guards.transcripts import Hit, check_transcripts
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
 
 
@@ -19,16 +23,24 @@ from bioeval_tui.terminal import print_json, say
         "\b\nEach line is a JSON object: `id`; `messages` with `role` (user is the simulated user, assistant the\n"
         "agent) and `content`; optionally `facts` or `vignette`, `tasks`, and `condition` [supplied].\n\n"
         "\b\nExamples:\n  bioeval-tui guards transcripts.jsonl\n"
-        "  bioeval-tui guards transcripts.jsonl --json | tail -1"
+        "  bioeval-tui guards transcripts.jsonl --json | tail -1\n  bioeval-tui guards 7f3a"
     )
 )
-@click.argument("transcripts", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument(
+    "transcripts",
+    metavar="FILE|RUN",
+    type=click.Path(path_type=Path, allow_dash=True),
+    shell_complete=complete_run,
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON Lines [when stdout is no terminal].")
 def guards(transcripts: Path, as_json: bool) -> int:
     """Check what a simulated user says in recorded conversations: one line for each finding, then the totals.
 
-    Exit 0: every line was read. 2: a line could not be read.
+    RUN is a recorded or imported run's id, the beginning or end of it. Exit 0: every line was read. 2: a line
+    could not be read.
     """
+    if not transcripts.exists() and (path := _run(str(transcripts))) is not None:
+        return _check(io.BytesIO(_lines_of(path)), path.stem, as_json)
     if str(transcripts) == "-":
         return _check(sys.stdin.buffer, "stdin", as_json)
     try:
@@ -37,6 +49,20 @@ def guards(transcripts: Path, as_json: bool) -> int:
         raise UsageError(f"{transcripts} cannot be read: {problem.strerror}") from None
     with file:
         return _check(file, str(transcripts), as_json)
+
+
+def _run(name: str) -> Path | None:
+    """Return the recording of a run that is named so; None where the name is that of a file."""
+    if "." in name or "/" in name or name == "-":
+        return None
+    return Catalogue(Settings.from_environment().runs_dir).find(name)
+
+
+def _lines_of(path: Path) -> bytes:
+    from bioeval_tui.report.formats.tables import transcript_lines
+    from bioeval_tui.report.loading import load_run
+
+    return transcript_lines(load_run(path)).encode("utf-8", "replace")
 
 
 def _check(lines: BinaryIO, name: str, as_json: bool) -> int:

@@ -12,9 +12,12 @@ import click
 
 from bioeval_tui.cli.find_run import complete_run, find_run
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.evaluate.job.loading import job_snapshot, load_job
 from bioeval_tui.record.ages import moment
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
-from bioeval_tui.record.transfer import delete_runs, import_recording
+from bioeval_tui.record.importing import formats as import_formats
+from bioeval_tui.record.importing.writing import Told
+from bioeval_tui.record.transfer import delete_runs, import_file
 from bioeval_tui.record.trash import empty, thrown_away
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.terminal import say
@@ -24,12 +27,34 @@ if TYPE_CHECKING:
     from bioeval_tui.record.trash import Thrown
 
 
-@click.command("import", epilog="\b\nExample:\n  bioeval-tui runs import 20261120-195407-7f3a.jsonl")
+@click.command(
+    "import",
+    epilog="\b\nExamples:\n  bioeval-tui runs import 20261120-195407-7f3a.jsonl\n  bioeval-tui runs import gpt-4o-airline.json --licence MIT"
+    "\n  bioeval-tui runs import transcripts.jsonl --job triage.yml",
+)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def import_run(file: Path) -> int:
-    """Take in a recording that somebody sent: one file, its texts cleaned, damaged lines reported."""
+@click.option(
+    "--format", "kind", type=click.Choice(import_formats.names()),
+    help="Its format [by content]. "
+    + "; ".join(f"{found.name}: {found.about}" for found in import_formats.FORMATS) + ".",
+)  # fmt: skip
+@click.option(
+    "--job",
+    "job_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Let a job's tasks and judge hold for it, in place of the file's scores; `runs rescore` judges by them.",
+)
+@click.option("--licence", default="", help="The file's licence, where it does not say [unknown].")
+@click.option("--origin", default="", help="Where it comes from: an address, a paper [unknown].")
+def import_run(file: Path, kind: str | None, job_file: Path | None, licence: str, origin: str) -> int:
+    """Take in what somebody sent: a recording, or conversations of another program, as one run.
+
+    Every text is cleaned. What a file does not say stays unknown. A file of any size is read piece by piece.
+    """
     settings = Settings.from_environment()
-    done = import_recording(file, private_dir(settings.runs_dir))
+    job = job_snapshot(load_job(job_file).job) if job_file is not None else None
+    told = Told(licence, origin, job)
+    done = import_file(file, private_dir(settings.runs_dir), kind=kind, told=told)
     for problem in done.problems:
         say(f"note: {problem}", err=True)
     for note in done.notes:

@@ -23,7 +23,7 @@ from urllib.parse import quote
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.record.live import is_live
 from bioeval_tui.record.masking.current import current, masking
-from bioeval_tui.record.paths import OVERLAY, SUFFIX, is_run_id, overlay_path, recording_path
+from bioeval_tui.record.paths import OVERLAY, SUFFIX, is_imported, is_run_id, overlay_path, recording_path
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its modules load slowly
@@ -38,12 +38,12 @@ TRUSTED_AFTER_NS = 2_000_000_000
 LOCKED_S = 5.0
 """How long to wait for another process that writes the list."""
 
-_VERSION = 5
+_VERSION = 6
 _SCHEMA = """
 create table runs (
     run_id text primary key, size integer, modified integer, ended integer,
     job text, status text, started_at text, started real, score real, fault text, scores text,
-    messages integer, model text, rehearsal integer, batch_id text, clean integer
+    messages integer, model text, rehearsal integer, batch_id text, clean integer, imported integer
 ) without rowid;
 create index runs_started on runs (started);
 create index runs_open on runs (ended);
@@ -58,7 +58,7 @@ _NOW = {
 """Where transcripts were judged again, the latest verdicts count."""
 _COLUMNS = (
     f"run_id, job, status, started_at, {_NOW['score']}, {_NOW['fault']}, {_NOW['scores']}, messages, model, "
-    "rehearsal, batch_id, clean, reviewed, judged_again is not null"
+    "rehearsal, batch_id, clean, reviewed, judged_again is not null, imported"
 )
 
 _AS_JSON = f"""
@@ -66,7 +66,8 @@ json_object(
     'run_id', run_id, 'job', job, 'status', status, 'started_at', started_at, 'score', {_NOW["score"]},
     'fault', {_NOW["fault"]}, 'scores', json({_NOW["scores"]}), 'messages', messages, 'model', model,
     'rehearsal', json(case rehearsal when 1 then 'true' else 'false' end), 'batch_id', batch_id,
-    'clean', json(case clean when 1 then 'true' else 'false' end), 'reviewed', json(reviewed),
+    'clean', json(case clean when 1 then 'true' else 'false' end),
+    'imported', json(case imported when 1 then 'true' else 'false' end), 'reviewed', json(reviewed),
     'judged_again', json(case when judged_again is null then 'false' else 'true' end), 'path', ? || run_id || ?
 )
 """
@@ -107,6 +108,8 @@ class CataloguedRun(NamedTuple):
     clean: bool = True
     judged_again: bool = False
     """Whether later verdicts are in the scores."""
+    imported: bool = False
+    """Whether it came from elsewhere with `runs import`."""
 
     @property
     def measured(self) -> bool:
@@ -133,6 +136,7 @@ class CataloguedRun(NamedTuple):
             "rehearsal": self.rehearsal,
             "batch_id": self.batch_id,
             "clean": self.clean,
+            "imported": self.imported,
             "reviewed": self.reviewed,
             "judged_again": self.judged_again,
             "path": f"{self.folder}{os.sep}{self.run_id}{SUFFIX}",
@@ -302,8 +306,9 @@ class Catalogue:
                 loads(said) if said else None,
                 clean == 1,
                 again == 1,
+                imported == 1,
             )
-            for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch, clean, said, again in rows
+            for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch, clean, said, again, imported in rows
         ]
 
     def _open(self) -> sqlite3.Connection:
@@ -407,7 +412,7 @@ class Catalogue:
             found = Outline()
         run = summarise(run_id, file.path, found)
         database.execute(
-            f"insert or replace into runs values ({', '.join('?' * 16)})",  # noqa: S608
+            f"insert or replace into runs values ({', '.join('?' * 17)})",  # noqa: S608
             (
                 run_id,
                 file.size,
@@ -425,6 +430,7 @@ class Catalogue:
                 run.rehearsal,
                 run.batch_id,
                 run.clean,
+                run.imported,
             ),
         )
         self._take_overlay(database, run_id, anew=True)
@@ -482,4 +488,5 @@ def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
         batch_id=started.batch_id if started else None,
         folder=path.parent,
         clean=found.clean,
+        imported=is_imported(path),
     )

@@ -20,8 +20,13 @@ CONDITIONS: tuple[ConditionName, ...] = ("withheld", "supplied")
 """Both, in the order in which they are held and shown."""
 PeerName = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
 RoleName = Literal["user", "assistant"]
-EndReason = Literal["signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled"]
-RESULT_REASONS: frozenset[EndReason] = frozenset({"signed_off", "max_turns", "agent_failed", "timed_out"})
+EndReason = Literal[
+    "signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled", "unknown"
+]
+"""`unknown`: an imported file does not say."""
+RESULT_REASONS: frozenset[EndReason] = frozenset(
+    {"signed_off", "max_turns", "agent_failed", "timed_out", "unknown"}
+)
 """Ends that say something of the agent: such a conversation counts as a result."""
 Fault = Literal["agent", "evaluator", "judge", "infrastructure", "none"]
 RunStatus = Literal["completed", "cancelled", "failed"]
@@ -97,6 +102,34 @@ def _asked_for(options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
+class ImportedFrom(BaseModel):
+    """The foreign file that a run was made of. `record` is what it says of the whole and no other field holds."""
+
+    model_config = ConfigDict(frozen=True)
+    format: str
+    file: str
+    sha256: str
+    licence: str = "unknown"
+    origin: str = "unknown"
+    times: Literal["told", "unknown"] = "unknown"
+    """Whether the times of the conversations are the file's; otherwise every event has that of the import."""
+    record: dict[str, Any] | None = None
+
+
+class Case(BaseModel):
+    """Which case of a set a conversation is of, and what the user wants and knows in it.
+
+    `trial` counts the conversations of the case from 1. `tasks` have `task` and `acceptanceCriteria`, in the order of
+    the job's, whose place they take; empty where the job's hold for all.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    trial: Trial = 1
+    tasks: tuple[dict[str, str], ...] = ()
+    facts: tuple[str, ...] = ()
+
+
 class RunStarted(EventBase):
     """The first event: everything needed to understand, repeat or judge the run without any other file."""
 
@@ -124,6 +157,8 @@ class RunStarted(EventBase):
     git_revision: str | None = None
     options: Annotated[dict[str, Any], AfterValidator(_asked_for)] = Field(default_factory=dict)
     """How the run was asked for (`AskedFor`). No credential is in it."""
+    source: ImportedFrom | None = None
+    """The foreign file that the run was made of; None for one of this program's."""
 
     @property
     def judge_prompt(self) -> str:
@@ -170,6 +205,9 @@ class ConversationStarted(EventBase):
     session_id: str
     greeting: str
     max_messages: Place
+    case: Case | None = None
+    record: dict[str, Any] | None = None
+    """What a foreign file says of the conversation and no other field holds."""
 
 
 class MessageStarted(EventBase):
@@ -212,6 +250,8 @@ class MessageCompleted(EventBase):
     generation: tuple[dict[str, Any], ...] = ()
     operator: bool = False
     signs_off: bool = False
+    record: dict[str, Any] | None = None
+    """The message as a foreign file has it, where the other fields do not hold all of that."""
 
 
 class RequestFailed(EventBase):
@@ -408,6 +448,8 @@ class ConversationScored(EventBase):
     reason: str = ""
     fault: Fault = "none"
     cancelled: bool = False
+    given: dict[str, Any] | None = None
+    """The scores that a foreign file gives the conversation, by name and as they stand there."""
 
 
 class RunEnded(EventBase):

@@ -55,6 +55,7 @@ class MessageState:
     facts: list[events.FactDisclosed] = field(default_factory=list)
     failures: list[events.RequestFailed] = field(default_factory=list)
     violations: list[events.EvaluatorViolated] = field(default_factory=list)
+    record: dict[str, Any] | None = None
     _pieces: list[str] = field(default_factory=list)
 
     @property
@@ -82,6 +83,8 @@ class ConversationState:
     attempt: int = 1
     phase: Phase = "waiting"
     session_id: str | None = None
+    case: events.Case | None = None
+    record: dict[str, Any] | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
     max_messages: int = 0
@@ -279,6 +282,8 @@ def lighten(talk: ConversationState) -> None:
     for message in talk.messages:
         message.replace("")
         message.generation.clear()
+        message.record = None
+    talk.record = None
     for held in (talk.observations, talk.setups, talk.seeds, talk.checks):
         held.clear()
     if talk.verdict is not None:
@@ -345,6 +350,7 @@ def _apply_to_conversation(state: RunState, talk: ConversationState, event: RunE
             return event.message
         case events.ConversationStarted():
             talk.session_id = event.session_id
+            talk.case, talk.record = event.case, event.record
             talk.started_at = event.at
             talk.max_messages = event.max_messages
         case events.RequestFailed():
@@ -420,6 +426,7 @@ def _complete_message(talk: ConversationState, event: events.MessageCompleted) -
     message.operator = event.operator
     message.signs_off = event.signs_off
     message.generation = list(event.generation)
+    message.record = event.record
     talk.phase = "checking"
 
 

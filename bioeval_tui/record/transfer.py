@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
+import hashlib
 import json
 import os
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
-from bioeval_tui.errors import Problem, RecordingError, StorageError
+from bioeval_tui.errors import Problem, RecordingError, StorageError, UsageError
 from bioeval_tui.files import put_new, storage_error, write_whole
 from bioeval_tui.portable import BINARY
-from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted
+from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
+from bioeval_tui.record.importing.formats import ImportFormat, format_of
+from bioeval_tui.record.importing.writing import Told, digest, recording_of, survey
 from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import append_reviews
-from bioeval_tui.record.paths import imported_path, is_run_id, live_path, overlay_path, recording_path
+from bioeval_tui.record.paths import SUFFIX, imported_path, is_run_id, live_path, overlay_path, recording_path
 from bioeval_tui.record.reading import CHUNK, MAX_LINE, LineReader
 from bioeval_tui.text import clean_value, compact_json, plural
 
@@ -33,6 +38,53 @@ class Imported:
     new: bool
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+
+
+def import_file(file: Path, runs_dir: Path, *, kind: str | None = None, told: Told | None = None) -> Imported:
+    """Take a file among the runs: a recording of this program, or conversations of another (`importing.formats`).
+
+    The file is read piece by piece: its size does not matter. Of the same file, told the same of, there is one run.
+
+    Args:
+        file: what somebody sent.
+        runs_dir: where the runs are.
+        kind: the name of its format; without it the file's content tells.
+        told: what the user says of a foreign file.
+
+    Raises:
+        RecordingError: the file cannot be read, is in no known format, or cannot be written among the runs.
+    """
+    found = format_of(file, kind)
+    if found is None:
+        if told is not None and told != Told():
+            raise UsageError("a recording of bioeval-tui says itself what it is: give the file alone")
+        return import_recording(file, runs_dir)
+    return _import_foreign(file, runs_dir, found, told or Told())
+
+
+def _import_foreign(file: Path, runs_dir: Path, kind: ImportFormat, told: Told) -> Imported:
+    runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    sha256 = digest(file)
+    said = compact_json([kind.name, told.licence, told.origin, told.job])
+    tag = hashlib.sha256(f"{sha256} {said}".encode("utf-8", "replace")).hexdigest()[:8]
+    for there in sorted(runs_dir.glob(f"*-{tag}{SUFFIX}")):
+        if is_run_id(there.stem):
+            return Imported(there.stem, there, False)
+    found = survey(file, kind)
+    run_id = f"{(found.began or datetime.now(UTC)).astimezone(UTC):%Y%m%d-%H%M%S}-{tag}"
+    target = recording_path(runs_dir, run_id)
+    with _new_file(runs_dir) as (copy, written):
+        for event in recording_of(file, kind, found, sha256, run_id, told):
+            line = write_event(event)
+            if len(line) > MAX_LINE:
+                where = f"trial {event.trial} has" if event.trial else "it has"
+                raise RecordingError(f"{file}: {where} a message of more than {MAX_LINE:,} bytes")
+            _write(written, line, runs_dir)
+        written.flush()
+        os.fsync(written.fileno())
+        _mark_imported(target)
+        _put(copy, target)
+    return Imported(run_id, target, True, (f"{kind.about}: {plural(found.conversations, 'conversation')}",))
 
 
 def import_recording(file: Path, runs_dir: Path) -> Imported:
@@ -134,6 +186,24 @@ def _cleaned(
     reader = LineReader(file.name)
     kept: list[RunStarted | Reviewed] = []
     count = 0
+    with _new_file(folder) as (copy, written):
+        for line in _lines(file):
+            for event in reader.feed(line):
+                count += 1
+                if isinstance(event, Reviewed) or (isinstance(event, RunStarted) and not kept):
+                    kept.append(event)
+            _write(written, _clean_line(line), folder)
+        written.flush()
+        os.fsync(written.fileno())
+        reader.finish()
+        if not count:
+            raise RecordingError(f"{file}: {NO_RECORDING}")  # a sentence for the file, not for each line
+        yield copy, kept, tuple(reader.problems)
+
+
+@contextlib.contextmanager
+def _new_file(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """Give a new file of the owner's alone, which is removed at the end unless it was put elsewhere."""
     copy = folder / f".import-{secrets.token_hex(8)}.part"
     try:
         descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
@@ -141,25 +211,18 @@ def _cleaned(
         raise RecordingError(str(storage_error(folder, error))) from None
     try:
         with os.fdopen(descriptor, "wb") as written:
-            for line in _lines(file):
-                for event in reader.feed(line):
-                    count += 1
-                    if isinstance(event, Reviewed) or (isinstance(event, RunStarted) and not kept):
-                        kept.append(event)
-                try:
-                    written.write(_clean_line(line))
-                except OSError as error:
-                    raise RecordingError(str(storage_error(folder, error))) from None
-            written.flush()
-            os.fsync(descriptor)
-        reader.finish()
-        if not count:
-            raise RecordingError(f"{file}: {NO_RECORDING}")  # a sentence for the file, not for each line
-        yield copy, kept, tuple(reader.problems)
+            yield copy, written
     except OSError as error:
         raise RecordingError(str(storage_error(copy, error))) from None
     finally:
         copy.unlink(missing_ok=True)
+
+
+def _write(written: BinaryIO, line: bytes, folder: Path) -> None:
+    try:
+        written.write(line)
+    except OSError as error:
+        raise RecordingError(str(storage_error(folder, error))) from None
 
 
 def _lines(file: Path) -> Iterator[bytes]:

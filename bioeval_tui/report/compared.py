@@ -36,6 +36,8 @@ class RunSummary:
 
     clean: bool = True
     """Whether both conditions began from the same state: otherwise there is no uplift."""
+    imported: bool = False
+    """Whether it came from elsewhere with `runs import`."""
 
     @property
     def uplift(self) -> float | None:

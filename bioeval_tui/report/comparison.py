@@ -203,13 +203,24 @@ Value = Callable[[LoadedRun, ConversationState | None], Sample | None]
 def _pairs(
     a: LoadedRun, b: LoadedRun, condition: ConditionName, value: Value, value_b: Value | None = None
 ) -> list[tuple[Sample | None, Sample | None]]:
-    return [
-        (
-            value(a, a.state.conversation(condition, trial)),
-            (value_b or value)(b, b.state.conversation(condition, trial)),
-        )
-        for trial in sorted({*a.trials, *b.trials})
-    ]
+    return [(value(a, one), (value_b or value)(b, two)) for one, two in _matched(a, b, condition)]
+
+
+Talk = ConversationState | None
+
+
+def _matched(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> list[tuple[Talk, Talk]]:
+    """Return the conversations that belong together: of the same trial, or of the same case and its trial."""
+    first, second = _by_place(a, condition), _by_place(b, condition)
+    return [(first.get(place), second.get(place)) for place in dict.fromkeys([*first, *second])]
+
+
+def _by_place(run: LoadedRun, condition: ConditionName) -> dict[tuple[str, int], ConversationState]:
+    found = {}
+    for _, talk in samples.talks([run], condition):
+        place = (talk.case.name, talk.case.trial) if talk.case is not None else ("", talk.key.trial)
+        found[place] = talk
+    return found
 
 
 def _means(pairs: Sequence[tuple[Sample | None, Sample | None]]) -> tuple[float | None, float | None]:
@@ -270,8 +281,9 @@ def _turns(
     a: LoadedRun, b: LoadedRun, condition: ConditionName, without_timing: bool
 ) -> list[TurnComparison]:
     found = []
-    for trial in sorted({*a.trials, *b.trials}):
-        sides = [_by_turn(run.state.conversation(condition, trial)) for run in (a, b)]
+    for talks in _matched(a, b, condition):
+        sides = [_by_turn(talk) for talk in talks]
+        trial = next(talk.key.trial for talk in talks if talk is not None)
         for turn in sorted({*sides[0], *sides[1]}):
             one, two = (tuple(side.get(turn, ())) for side in sides)
             a_ms, b_ms = _latency(one), _latency(two)

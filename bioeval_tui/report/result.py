@@ -11,13 +11,15 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from bioeval_tui import score
-from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus
+from bioeval_tui.record.events import CheckStatus, ConditionName, EndReason, Fault, RunStatus
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report import rows
 from bioeval_tui.report.conclusion import Outcome, conclude
 from bioeval_tui.report.costs import cost_dict, spent
 from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.samples import task_tries
+from bioeval_tui.report.statistics.passk import pass_series
 from bioeval_tui.report.view import versions
 from bioeval_tui.report.words import why_no_mean, why_no_score
 
@@ -129,8 +131,12 @@ class ConversationResult(_Part):
     """One conversation: one trial under one condition."""
 
     trial: int
+    case: str | None
+    """The case of a set of cases; null where the job is the only one."""
     score: Score
     """The composite of this conversation alone; null when it could not be measured."""
+    given_scores: dict[str, Any] | None
+    """The scores of an imported conversation as its file has them."""
     reason: str
     """Why there is no score, or a note on it."""
     parts: dict[Literal["timing", "task", "assertion"], PartResult]
@@ -154,6 +160,16 @@ class ConversationResult(_Part):
     assertions: list[AssertionResult]
 
 
+class PassKResult(_Part):
+    """pass^k: the chance that k trials of a task all succeed."""
+
+    value: float | None
+    low: float | None
+    """The ends of the 95 % interval, clustered by task; null for fewer than five."""
+    high: float | None
+    tasks: int
+
+
 class ConditionResult(BaseModel):
     """All trials of one condition.
 
@@ -164,6 +180,8 @@ class ConditionResult(BaseModel):
 
     score: Score
     """The mean over all trials; null when one of them could not be measured."""
+    pass_k: dict[str, PassKResult]
+    """pass^k over tasks, by k."""
     trials_held: int
     trials_used: int
     """How many of them have a score."""
@@ -262,7 +280,7 @@ def result_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
         ],
         unproved=sum(talk.verdict.unproved for talk in talks if talk.verdict),
         conditions={
-            condition: _condition(state, condition, scores[condition])
+            condition: _condition(state, condition, scores[condition], run)
             for condition in (rows.conditions(state) if started else ())
         },
         versions=dict(versions(run)) if run else {},
@@ -280,7 +298,9 @@ def run_result(run: LoadedRun) -> dict[str, Any]:
     return result_of(run.state, run)
 
 
-def _condition(state: RunState, condition: str, mean: float | None) -> ConditionResult | None:
+def _condition(
+    state: RunState, condition: ConditionName, mean: float | None, run: LoadedRun | None
+) -> ConditionResult | None:
     held = sorted((t for key, t in state.conversations.items() if key.condition == condition), key=_trial)
     if not held:
         return None
@@ -291,6 +311,15 @@ def _condition(state: RunState, condition: str, mean: float | None) -> Condition
         {
             **alone,
             "score": mean,
+            "pass_k": {
+                str(each.k): PassKResult(
+                    value=each.value,
+                    low=each.interval.low if each.interval else None,
+                    high=each.interval.high if each.interval else None,
+                    tasks=each.tasks,
+                )
+                for each in (pass_series(task_tries([run], condition)) if run is not None else ())
+            },
             "trials_held": len(trials),
             "trials_used": len(used),
             "mean_of_used": score.mean_of(used) if used else None,
@@ -321,6 +350,8 @@ def _conversation(talk: ConversationState) -> ConversationResult:
     tasks = verdict.tasks if verdict else ()
     return ConversationResult(
         trial=talk.key.trial,
+        case=talk.case.name if talk.case else None,
+        given_scores=scored.given if scored else None,
         score=scored.score if scored else None,
         reason=scored.reason if scored and scored.score is not None else why_no_score(talk),
         parts={

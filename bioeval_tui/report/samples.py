@@ -40,7 +40,12 @@ def score_sample(run: LoadedRun, talk: ConversationState | None) -> Sample | Non
     if talk is None:
         return None
     value = talk.score.score if talk.score else None
-    return Sample(run.started.job_name, value, why_excluded(talk))
+    return Sample(run.started.job_name, value, why_excluded(talk), case_of(talk))
+
+
+def case_of(talk: ConversationState) -> str:
+    """Return the name of the conversation's case; empty where its job is the only one."""
+    return talk.case.name if talk.case is not None else ""
 
 
 def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> Sample | None:
@@ -49,31 +54,34 @@ def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> 
         return None
     task = task_of(talk, number)
     if task is not None:
-        return Sample(run.started.job_name, task.score)
-    return Sample(run.started.job_name, None, why_excluded(talk) or "judge")
+        return Sample(run.started.job_name, task.score, case=case_of(talk))
+    return Sample(run.started.job_name, None, why_excluded(talk) or "judge", case_of(talk))
 
 
 def task_tries(runs: Sequence[LoadedRun], condition: ConditionName) -> list[Tries]:
-    """Return how often each task of each job was passed (score > `passAbove`) in trials that count.
+    """Return how often each task of each job (and case) was passed (score > `passAbove`) in trials that count.
 
     A conversation without a composite is no trial, even where its tasks could be judged: the graph was away, say.
     """
-    counts: dict[tuple[str, str], list[bool]] = {}
+    counts: dict[tuple[str, str, str], list[bool]] = {}
     for run, talk in talks(runs, condition):
         lost = bool(why_excluded(talk))
         for number, title in task_titles(run.state).items():
-            tries = counts.setdefault((run.started.job_name, title), [])
+            tries = counts.setdefault((run.started.job_name, case_of(talk), title), [])
             task = task_of(talk, number)
             if task is not None and not lost:
                 tries.append(task.passed)
-    return [Tries(title, sum(tries), len(tries)) for (_, title), tries in counts.items()]
+    return [
+        Tries(f"{case}: {title}" if case else title, sum(tries), len(tries))
+        for (_, case, title), tries in counts.items()
+    ]
 
 
 def run_tries(runs: Sequence[LoadedRun], condition: ConditionName, bar: float) -> list[Tries]:
-    """Return per job how often the composite reached the bar, in trials that count."""
-    counts: dict[str, list[bool]] = {}
+    """Return per job (and case) how often the composite reached the bar, in trials that count."""
+    counts: dict[tuple[str, str], list[bool]] = {}
     for run, talk in talks(runs, condition):
-        tries = counts.setdefault(run.started.job_name, [])
+        tries = counts.setdefault((run.started.job_name, case_of(talk)), [])
         if talk.score is not None and talk.score.score is not None:
             tries.append(talk.score.score >= bar)
-    return [Tries(job, sum(tries), len(tries)) for job, tries in counts.items()]
+    return [Tries(case or job, sum(tries), len(tries)) for (job, case), tries in counts.items()]

@@ -16,7 +16,7 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         found += [
             (about, _score(condition)),
             (about, f"pass^k over tasks {words.pass_words(condition.pass_k)}"),
-            (about, f"{latency_words(condition.latency)}; {plural(condition.failures, 'failure')}"),
+            (about, f"{_times(summary, condition)}; {plural(condition.failures, 'failure')}"),
         ]
     found.append(("tokens", words.token_words(summary.spent)))
     found.append(("cost", words.cost_words(summary.spent)))
@@ -28,6 +28,12 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
             if uplift.difference.mean is not None
         ]
     return found
+
+
+def _times(summary: Summary, condition: ConditionSummary) -> str:
+    if condition.latency.p50_ms is None and all(run.started.source for run in summary.runs):
+        return "response times unknown"
+    return latency_words(condition.latency)
 
 
 def latency_words(found: LatencySummary) -> str:

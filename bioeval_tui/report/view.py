@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.events import ConditionName, SubmissionGraded
+from bioeval_tui.record.events import ConditionName, RunStarted, SubmissionGraded
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report import judged_again, rows
 from bioeval_tui.report.loading import LoadedRun
@@ -235,22 +235,37 @@ def versions(run: LoadedRun) -> list[tuple[str, str]]:
     listed: list[tuple[str, Any]] = [
         ("run", started.run_id),
         ("batch", started.batch_id),
-        ("recorded", f"{started.at:%Y-%m-%d %H:%M:%S} UTC"),
+        *_provenance(started),
         ("program", f"bioeval-tui {started.program_version}"),
         ("recording schema", started.schema_version),
-        ("job file", f"{started.job_path}, SHA-256 {started.job_sha256}"),
         ("agent", started.agent),
         ("model asked for", started.model),
         ("evaluator", started.evaluator),
         ("judge", started.judge),
         ("knowledge graph", started.graph),
         ("hosts that received transcripts", ", ".join(started.hosts)),
-        ("seed", started.seed),
-        ("concurrency", f"{plural(started.concurrency, 'conversation')} at a time"),
+        ("seed", None if started.source else started.seed),
+        (
+            "concurrency",
+            None if started.source else f"{plural(started.concurrency, 'conversation')} at a time",
+        ),
         ("git revision", started.git_revision),
         *((f"prompt {name}", digest) for name, digest in sorted(started.prompts.items())),
     ]
     return [(label, str(value)) for label, value in listed if value not in (None, "")]
+
+
+def _provenance(started: RunStarted) -> list[tuple[str, Any]]:
+    """Return where a run is from: its time and job, or the foreign file that it was made of."""
+    source, at = started.source, f"{started.at:%Y-%m-%d %H:%M:%S} UTC"
+    if source is None:
+        return [("recorded", at), ("job file", f"{started.job_path}, SHA-256 {started.job_sha256}")]
+    return [
+        ("recorded", at if source.times == "told" else "unknown"),
+        ("imported from", f"{source.file} ({source.format}), SHA-256 {source.sha256}"),
+        ("origin", source.origin),
+        ("licence", source.licence),
+    ]
 
 
 def warnings(run: LoadedRun) -> list[str]:

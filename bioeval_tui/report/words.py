@@ -41,6 +41,7 @@ ENDS = {
     "evaluator_failed": "the evaluator failed",
     "timed_out": "timed out",
     "cancelled": "cancelled",
+    "unknown": "how it ended is unknown",
 }
 MEDALS = {"gold": "● Gold", "silver": "◐ Silver", "bronze": "◔ Bronze"}
 
@@ -121,7 +122,11 @@ def why_no_score(talk: ConversationState) -> str:
     if talk.score is None:
         return "not scored"
     reason, ended = talk.score.reason, talk.ended
-    if ended is None or ended.reason == "signed_off" or (ended.detail and ended.detail in reason):
+    if (
+        ended is None
+        or ended.reason in ("signed_off", "unknown")
+        or (ended.detail and ended.detail in reason)
+    ):
         return reason
     return "; ".join(filter(None, (ending(ended), reason)))
 
@@ -139,10 +144,17 @@ def dot_tone(status: str, checks: Sequence[AssertionChecked], place: int) -> str
 
 
 def pass_words(found: Sequence[PassK]) -> str:
-    """Return pass^1 … pass^N on one line, such as `k = 1: 0.67, 2: 0.33`."""
+    """Return pass^1 … pass^N on one line, such as `k = 1: 0.67, 2: 0.33`, or with intervals `k = 1: 0.420 [0.321, 0.526]`."""
+
+    def one(each: PassK) -> str:
+        interval = each.interval
+        if interval is None:
+            return f"{each.k}: {number(each.value)}"
+        return f"{each.k}: {number3(each.value)} [{number3(interval.low)}, {number3(interval.high)}]"
+
     shown = found[:SHOWN_K]
-    listed = ", ".join(f"{each.k}: {number(each.value)}" for each in shown)
-    more = f", … {found[-1].k}: {number(found[-1].value)}" if len(found) > SHOWN_K else ""
+    listed = ", ".join(map(one, shown))
+    more = f", … {one(found[-1])}" if len(found) > SHOWN_K else ""
     return f"k = {listed}{more}" if listed else "no trials"
 
 

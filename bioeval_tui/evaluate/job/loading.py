@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from bioeval_tui.errors import JobError, Problem, RecordingError
 from bioeval_tui.evaluate.job import models
 from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.text import clean_line, clean_value
 from bioeval_tui.yaml_positions import Path as FieldPath
 from bioeval_tui.yaml_positions import Place, YamlDocument, read_yaml, show_path
@@ -100,12 +101,24 @@ def job_from_data(data: Any) -> EvaluationJob:
     )
 
 
-def recorded_job(data: Any, name: str) -> EvaluationJob:
-    """Return the job of the recording `name`.
+def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> EvaluationJob:
+    """Build the job that the recording `name` has, with a case's tasks and facts where it has its own.
+
+    A foreign file names no agent's address and no response time to aim at; nothing asks an imported job for them.
 
     Raises:
         RecordingError: it is no job, or one of another version of this program.
     """
+    data = dict(started.job)
+    if started.source is not None:
+        data = {"target": {"user": "user", "chatbot": "agent"}, "aspirationalAverage": 1.0} | data
+    if case is not None and case.facts:
+        data["facts"] = list(case.facts)
+    if case is not None and case.tasks:
+        data["tasks"] = [
+            {**task, **case.tasks[min(place, len(case.tasks) - 1)]}
+            for place, task in enumerate(data["tasks"])
+        ]
     try:
         return job_from_data(data)
     except ValidationError as error:

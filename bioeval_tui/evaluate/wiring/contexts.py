@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import InputError, NotMeasuredError, UsageError
+from bioeval_tui.errors import InputError, NotMeasuredError, RecordingError, UsageError
 from bioeval_tui.evaluate.assertions.equality import compare
 from bioeval_tui.evaluate.conversation.transcript import Transcript, recorded_signoff, sent_messages
 from bioeval_tui.evaluate.engine.spec import EngineSpec
@@ -81,11 +81,10 @@ def _from_conversation(
     if seen is None:
         raise UsageError(f"no state was observed after turn {turn}; the last is turn {last}")
     started = state.started
+    if started is None:
+        raise RecordingError("the recording has no first event, and with it no job")
     transcript = Transcript(
-        recorded_job(state.job, started.run_id if started else "the recording"),
-        talk.key.condition,
-        talk.key.trial,
-        started.model if started else None,
+        recorded_job(started, started.run_id, talk.case), talk.key.condition, talk.key.trial, started.model
     )
     transcript.session_id = talk.session_id or ""
     transcript.failures = talk.failures

@@ -68,8 +68,13 @@ class Rescorer:
         """
         self.path = path
         started = _folded(path)[1]
-        self.run_id = started.run_id
-        self.job = _with_judge(recorded_job(started.job, path.name), judge_models, rules)
+        self.run_id, self._started = started.run_id, started
+        self._models, self._rules = judge_models, rules
+        self.job = _with_judge(recorded_job(started, path.name), judge_models, rules)
+        if started.source is not None and not self.job.tasks:
+            raise UsageError(
+                f"{started.run_id}: the imported file names no tasks to judge; import it with --job FILE, whose tasks then hold"
+            )
         own = None if is_imported(path) else Path(started.options.get("job_file") or started.job_path)
         folder = file.parent if (file := job_file or own) else None
         if folder is None and self.job.scorer.kind == "llm":
@@ -116,16 +121,20 @@ class Rescorer:
         return found
 
     async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> Rescored:
+        job = self.job if talk.case is None else self._job_of(talk.case)
         messages = sent_messages(talk, self.job.evaluator.signoff)
         before = next((seen.object_context for seen in talk.observations if seen.after_turn == 0), None)
         after = talk.observations[-1].object_context if talk.observations else None
-        view = for_judge(self.job, talk.key.condition, messages, before, after)
+        view = for_judge(job, talk.key.condition, messages, before, after)
         found = await judge_transcript(judge, view, RunLimits().judge_s)
         warnings = tuple(message for _, message in found.warnings)
         if found.tasks is None:
             return Rescored(talk.key, error=found.error, warnings=warnings)
         verdict = events.TranscriptScored(**self._where(talk, author), **found.fields, prompts=self._prompt())
         return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
+
+    def _job_of(self, case: events.Case) -> EvaluationJob:
+        return _with_judge(recorded_job(self._started, self.path.name, case), self._models, self._rules)
 
     def _prompt(self) -> dict[str, str]:
         """Return the hash of the judge's prompt, by name; none where rules judge."""

@@ -60,6 +60,10 @@ def resume_spec(
     if is_live(path):
         raise UsageError(f"{path.stem} goes on right now; `bioeval-tui watch {path.stem}` shows it")
     state, started = _folded(path)
+    if started.source is not None:
+        raise UsageError(
+            f"{path.stem} was imported from another program's file: there is no agent to go on with"
+        )
     trials = trials_of(state) + (owed_reruns(path) if rerun else 0)
     if not missing(state, trials) and state.ended is not None:
         return None
@@ -131,6 +135,8 @@ def rerun_offer(path: Path) -> str:
     if not owed:
         return ""
     state = in_force(_folded(path)[0], read_overlay(path, as_written=True))
+    if state.started is not None and state.started.source is not None:
+        return ""
     lost = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]
     if all(talk.verdict is not None and talk.verdict.error for talk in lost):
         return (
@@ -153,7 +159,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     path = recording_path(settings.runs_dir, run.run_id)
     state, started = _folded(path)
     job_path = Path(run.job_path)
-    job = recorded_job(started.job, path.name)
+    job = recorded_job(started, path.name)
     # Only the end is missing: nobody is asked anything, so it does not matter what became of the job.
     owes = bool(missing(state, spec.trials))
     if not owes:

@@ -27,7 +27,7 @@ KEPT = frozenset(
 )  # fmt: skip
 """Fields that identify, tell kinds apart or say when; no person's words stand in them."""
 
-FREE = frozenset({"object_context", "generation", "observed", "expected", "verdicts", "data"})
+FREE = frozenset({"object_context", "generation", "observed", "expected", "verdicts", "data", "record"})
 """Fields whose content has the shape of whoever wrote it: keys and numbers in them can identify people, too."""
 
 

@@ -106,8 +106,14 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
     found = _summary_lines(state, prices) if state.conversations else []
     for about, said in found if several else ():
         console.print(Text(f"{about}: {said}"), soft_wrap=True)
+    if source := started.source:
+        times = "" if source.times == "told" else ", times unknown"
+        said = f"imported from {source.file} ({source.format}), origin {source.origin}, licence {source.licence}{times}"
+        console.print(Text(said), soft_wrap=True)
     if several:
-        console.print(Text(f"\ntrial 1 of {started.trials}", style="bold"))
+        first = next((t.case for c in started.conditions if (t := state.conversation(c)) and t.case), None)
+        case = f": case {first.name}" if first else ""
+        console.print(Text(f"\ntrial 1 of {started.trials}{case}", style="bold"))
     talks = [talk for condition in started.conditions if (talk := state.conversation(condition)) is not None]
     for talk in talks:
         _print_parts(talk, console)

@@ -19,7 +19,7 @@ from bioeval_tui.record.events import ConversationScored
 from bioeval_tui.record.masking.current import masking
 from bioeval_tui.report import words
 from bioeval_tui.report.formats import charts
-from bioeval_tui.report.formats.pages import page_of, title_of
+from bioeval_tui.report.formats.pages import page_of, title_of, trial_title
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.summary import Summary, summarise_runs
@@ -96,6 +96,7 @@ def environment() -> Environment:
         "composite_bar": _composite_bar,
         "pass_words": words.pass_words,
         "summary": _summary,
+        "trial_title": trial_title,
     }
     environment.globals["tone_words"] = words.TONE
     return environment

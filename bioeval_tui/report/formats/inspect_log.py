@@ -15,6 +15,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from bioeval_tui.record.events import Case
+from bioeval_tui.record.importing.chat import chat_messages
+from bioeval_tui.record.importing.conversations import Message
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
 from bioeval_tui.report.formats.inspect_events import sample_events
 from bioeval_tui.report.formats.registry import Asked
@@ -91,6 +94,9 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
 def _log(run: LoadedRun) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the log without its samples, and the samples."""
     keys = sorted(run.state.conversations, key=lambda key: (key.condition == "supplied", key.trial))
+    source = run.started.source
+    if source is not None and source.format == "inspect" and source.record is not None:
+        return dict(source.record), [_as_it_was(run.state.conversations[key]) for key in keys]
     samples = [_sample(run, key, run.state.conversations[key]) for key in keys]
     ended = run.state.ended
     log: dict[str, Any] = {
@@ -98,7 +104,7 @@ def _log(run: LoadedRun) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         "status": STATUSES[ended.status] if ended else "started",
         "eval": _eval(run, samples),
         "plan": {"name": "bioeval-tui", "steps": [], "config": {}},
-        "results": _results(samples),
+        "results": _results(run, samples),
         "stats": {
             "started_at": run.started.at.isoformat(),
             "completed_at": ended.at.isoformat() if ended else "",
@@ -108,6 +114,12 @@ def _log(run: LoadedRun) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     if ended is not None and ended.status == "failed":
         log["error"] = {"message": ended.detail, "traceback": "", "traceback_ansi": ""}
     return log, samples
+
+
+def _as_it_was(talk: ConversationState) -> dict[str, Any]:
+    """Return a sample of an imported log."""
+    messages = [each for message in talk.messages for each in (message.record or {}).get("raw") or ()]
+    return {**(talk.record or {}), "messages": messages}
 
 
 def _eval(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
@@ -121,16 +133,19 @@ def _eval(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
         "task_version": 0,
         "dataset": {
             "name": started.job_name,
-            "samples": len(started.conditions),
-            "sample_ids": list(started.conditions),
+            "samples": len({sample["id"] for sample in samples}),
+            "sample_ids": list(dict.fromkeys(sample["id"] for sample in samples)),
             "shuffled": False,
         },
         "model": model_name(run),
-        "config": {"epochs": started.trials, "max_samples": started.concurrency},
+        "config": {
+            "epochs": max((sample["epoch"] for sample in samples), default=1),
+            "max_samples": started.concurrency,
+        },
         "packages": {"bioeval-tui": started.program_version},
         "scorers": [
             {"name": name, "metrics": [{"name": metric} for metric in ("mean", *started.conditions)]}
-            for name in SCORERS
+            for name in _scorers(run)
         ],
         "metadata": {
             "evaluator": started.evaluator,
@@ -150,13 +165,14 @@ def model_name(run: LoadedRun) -> str:
     return run.started.agent if run.started.rehearsal else run.started.model or run.started.agent
 
 
-def _results(samples: list[dict[str, Any]]) -> dict[str, Any]:
+def _results(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
     scores = []
-    for name in SCORERS:
+    for name in _scorers(run):
         values: dict[str, list[float]] = {}
         for sample in samples:
             if name in sample["scores"]:
-                values.setdefault(sample["id"], []).append(sample["scores"][name]["value"])
+                condition = sample["metadata"]["condition"]
+                values.setdefault(condition, []).append(sample["scores"][name]["value"])
         # Conditions are never pooled: `mean` is the mean of their means, as published.
         means = {condition: fmean(found) for condition, found in values.items()}
         if means:
@@ -181,12 +197,17 @@ def _sample(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> di
         str(t.get("acceptanceCriteria", "")) for t in run.state.job.get("tasks") or [] if isinstance(t, dict)
     ]
     scores = sample_scores(talk)
-    messages = [_message(key, message) for message in talk.messages if message.done]
+    if run.started.source is not None and talk.verdict is not None:
+        scores = {name: score for name, score in scores.items() if name == "composite"} | {
+            task.title: {"value": task.score, "explanation": task.reason} for task in talk.verdict.tasks
+        }
+    messages = [each for message in talk.messages if message.done for each in _messages(key, message)]
+    case = talk.case
     last = next((m for m in reversed(talk.messages) if m.role == "assistant" and m.done), None)
     sample: dict[str, Any] = {
-        "id": key.condition,
-        "epoch": key.trial,
-        "input": "\n".join(tasks) or run.started.job_name,
+        "id": case.name if case else key.condition,
+        "epoch": case.trial if case else key.trial,
+        "input": "\n".join(_wanted(case) if case else tasks) or run.started.job_name,
         "target": criteria,
         "messages": messages,
         "output": _output(run, last),
@@ -202,6 +223,9 @@ def _sample(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> di
         "events": sample_events(run, key, talk, scores, model_name(run)),
         "model_usage": {},
     }
+    if run.started.source is not None and run.started.source.times == "unknown":
+        sample["events"] = []  # each would need a time
+        return sample
     if talk.started_at:
         sample["started_at"] = talk.started_at.isoformat()
     if talk.ended_at:
@@ -214,23 +238,66 @@ def _sample(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> di
     return sample
 
 
-def _message(key: ConversationKey, message: MessageState) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "id": f"{key.condition}-{key.trial}-{message.message}",
-        "role": message.role,
-        "content": message.text,
-        "metadata": {
-            "speaker": message.speaker,
-            "turn": message.turn,
-            "latency_ms": message.latency_ms,
-            "first_token_ms": message.first_token_ms,
-            "waited_ms": message.waited_ms,
-            "operator": message.operator,
-        },
-    }
-    if message.role == "assistant":
-        found["source"] = "generate"
+def _wanted(case: Case) -> list[str]:
+    return [task.get("task", "") for task in case.tasks] or list(case.facts)
+
+
+def _scorers(run: LoadedRun) -> tuple[str, ...]:
+    if run.started.source is None:
+        return SCORERS
+    talks = (talk for talk in run.state.conversations.values() if talk.verdict is not None)
+    return (
+        "composite",
+        *dict.fromkeys(task.title for talk in talks if talk.verdict for task in talk.verdict.tasks),
+    )
+
+
+def _messages(key: ConversationKey, message: MessageState) -> list[dict[str, Any]]:
+    """Return a message in Inspect's shape: each call of a tool with its result, and the words at the end."""
+    said = Message(message.role, message.text, message.generation)
+    found: list[dict[str, Any]] = []
+    chat = chat_messages(said, message.message)
+    for place, each in enumerate(chat, start=1):
+        last = place == len(chat)
+        found.append(
+            {
+                "id": f"{key.condition}-{key.trial}-{message.message}" + ("" if last else f"-{place}"),
+                "role": each["role"],
+                "content": each["content"] or "",
+                "metadata": {
+                    "speaker": message.speaker,
+                    "turn": message.turn,
+                    "latency_ms": message.latency_ms if last else None,
+                    "first_token_ms": message.first_token_ms if last else None,
+                    "waited_ms": message.waited_ms if last else 0.0,
+                    "operator": message.operator,
+                },
+                **_call_fields(each),
+            }
+        )
     return found
+
+
+def _call_fields(message: dict[str, Any]) -> dict[str, Any]:
+    if message["role"] == "tool":
+        return {"tool_call_id": message["tool_call_id"]}
+    found: dict[str, Any] = {"source": "generate"} if message["role"] == "assistant" else {}
+    calls = []
+    for call in message.get("tool_calls") or ():
+        try:
+            arguments = json.loads(call["function"]["arguments"])
+        except ValueError:
+            arguments = call["function"]["arguments"]
+        arguments = arguments if isinstance(arguments, dict) else {"value": arguments}
+        calls.append(
+            {
+                "id": call["id"],
+                "function": call["function"]["name"],
+                "arguments": arguments,
+                "type": "function",
+            }
+        )
+    return {**found, "tool_calls": calls} if calls else found
 
 
 def _output(run: LoadedRun, last: MessageState | None) -> dict[str, Any]:

@@ -159,6 +159,9 @@ def _condition(found: ConditionSummary) -> dict[str, Any]:
     return {
         "score": estimate_dict(found.score),
         "pass_k": {str(each.k): each.value for each in found.pass_k},
+        "pass_k_intervals": {
+            str(each.k): [each.interval.low, each.interval.high] for each in found.pass_k if each.interval
+        },
         "tasks": [
             {
                 "job": task.job,

@@ -10,7 +10,7 @@ from bioeval_tui.record import reviews
 from bioeval_tui.record.events import ConditionName, TaskScored
 from bioeval_tui.record.masking.current import masking
 from bioeval_tui.report import words
-from bioeval_tui.report.formats.pages import Page, page_of, title_of
+from bioeval_tui.report.formats.pages import Page, page_of, title_of, trial_title
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
@@ -147,7 +147,7 @@ def _page(page: Page) -> list[str]:
         lines += _overview(page.summary)
     for trial in page.trials:
         if len(page.trials) > 1:
-            lines += [f"## Trial {trial.trial}", ""]
+            lines += [f"## {escape(trial_title(page.run, trial.trial))}", ""]
         lines += _trial(page.run, trial, "###" if len(page.trials) > 1 else "##")
     lines += _times(page) + _costs(page) + _judged_again(page) + _reviews(page)
     lines += ["## About this run", ""]

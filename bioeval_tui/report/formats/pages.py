@@ -61,10 +61,24 @@ def page_of(run: LoadedRun, target: float = view.TARGET) -> Page:
         duration_s=max(0.0, (until - started.at).total_seconds()),
         target=target,
         target_ms=target_ms(run.state),
-        concurrency=summary.conditions[0].latency.concurrency_words if summary.conditions else "",
+        concurrency=concurrency_words(run, summary),
         warnings=tuple(view.warnings(run)),
         versions=tuple(view.versions(run)),
     )
+
+
+def concurrency_words(run: LoadedRun, summary: Summary) -> str:
+    """Return how many conversations shared the agent; of an imported run that is unknown."""
+    if run.started.source is not None:
+        return "How many conversations shared the agent is unknown"
+    return summary.conditions[0].latency.concurrency_words if summary.conditions else ""
+
+
+def trial_title(run: LoadedRun, trial: int) -> str:
+    """Return a trial's heading, with its case where there are several."""
+    talks = (run.state.conversation(condition, trial) for condition in run.started.conditions)
+    case = next((talk.case for talk in talks if talk is not None and talk.case is not None), None)
+    return f"Trial {trial}" + (f": case {case.name}, its trial {case.trial}" if case else "")
 
 
 def title_of(runs: Sequence[LoadedRun]) -> str:

@@ -74,6 +74,8 @@ FORMATS = (
            {"runs": "tables:turns_csv", "medals": "medal_pages:medals_csv", "table": "tables:table_csv"}),
     Format("junit", (".xml",), "JUnit XML, for CI",
            {"runs": "junit:write_runs", "gate": "junit:write_gate"}),
+    Format("atif", (".atif.jsonl",), "an ATIF trajectory for each conversation, one a line; a single one as a document",
+           {"runs": "atif:write_runs"}),
     Format("openai-jsonl", (".jsonl",), "a line for each conversation, in OpenAI's chat format",
            {"runs": "tables:openai_lines"}),
     Format("inspect", (".eval",), "a log for `inspect view` and `read_eval_log`",
@@ -107,7 +109,7 @@ def choose(output: Path | None, name: str | None, *contents: Content, default: s
     fitting = holding(*contents)
     if default is not None and (output is None or output.is_dir()):
         return format_of(default)
-    found = next((f for f in fitting if output is not None and output.suffix.lower() in f.endings), None)
+    found = next((f for f in fitting if output is not None and output.name.lower().endswith(f.endings)), None)
     if found is None:
         *most, last = (f.endings[0] for f in fitting)
         raise UsageError(f"{output}: end the name in {', '.join(most)} or {last}, or give --format")

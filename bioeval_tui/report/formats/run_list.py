@@ -114,6 +114,8 @@ def _reviewed(run: CataloguedRun) -> str:
 
 def status_words(run: CataloguedRun) -> str:
     """Return how a run ended. One that went through and has no score was not a success: say so."""
+    if run.imported and run.status == "completed":
+        return "↓ imported"
     if run.status != "completed" or run.measured:
         return SIGNS[run.status]
     return "✗ agent failed" if "agent" in run.fault.split(", ") else "? not measured"

@@ -6,12 +6,18 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from bioeval_tui.record.importing.chat import chat_messages
+from bioeval_tui.record.importing.conversations import Message
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.text import as_cell
+
+CHAT_LINES = ("openai-jsonl", "transcripts")
+"""The formats that are imported as lines of chats."""
 
 COLUMNS = (
     "run_id", "job", "model", "condition", "trial", "turn", "user", "user_sent", "agent", "latency_ms",
@@ -23,11 +29,18 @@ COLUMNS = (
 def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     """Return one JSON object a conversation: `messages` as OpenAI's chat format has them, then `metadata`.
 
-    The evaluator is the `user`, the agent the `assistant`.
+    The evaluator is the `user`, the agent the `assistant`; tool calls come with their results. What was imported from
+    this format comes out as it was.
     """
     lines = []
-    for run, key, talk in _conversations(runs):
-        messages = [{"role": m.role, "content": m.text} for m in talk.messages if m.done]
+    for run, key, talk in conversations(runs):
+        source = run.started.source
+        same = source is not None and source.format in CHAT_LINES
+        messages = [each for m in talk.messages if m.done for each in _chat(m, as_it_was=same)]
+        if same:
+            line = {**(talk.record or {}), "messages": messages}
+            lines.append(json.dumps(line, ensure_ascii=False))
+            continue
         score = talk.score.score if talk.score else None
         metadata = {
             "run_id": run.run_id,
@@ -37,9 +50,39 @@ def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
             "end_reason": talk.ended.reason if talk.ended else "not finished",
             "score": "" if score is None else f"{score:.2f}",
         }
+        if run.started.model and not run.started.rehearsal:
+            metadata["model"] = run.started.model
+        if talk.case is not None:
+            metadata["case"] = talk.case.name
         if messages:
             lines.append(json.dumps({"messages": messages, "metadata": metadata}, ensure_ascii=False))
     return "".join(line + "\n" for line in lines)
+
+
+def transcript_lines(run: LoadedRun) -> str:
+    """Return a run's conversations as `bioeval-tui guards` reads them, with what the user was told."""
+    lines = []
+    for _, key, talk in conversations([run]):
+        case = talk.case
+        tasks = case.tasks if case and case.tasks else run.state.job.get("tasks") or []
+        told = {
+            "id": f"{key.condition}/{key.trial}" + (f" {case.name}" if case else ""),
+            "condition": key.condition,
+            "messages": [{"role": m.role, "content": m.text} for m in talk.messages if m.done],
+            "facts": list(case.facts if case and case.facts else run.state.job.get("facts") or []),
+            "tasks": [
+                str(task.get("task", "")) for task in tasks if isinstance(task, dict) and task.get("task")
+            ],
+        }
+        lines.append(json.dumps(told, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def _chat(message: MessageState, *, as_it_was: bool) -> list[Any]:
+    if as_it_was and message.record is not None:
+        return list(message.record.get("raw") or [])
+    said = Message(message.role, message.text, message.generation)
+    return list(chat_messages(said, message.message))
 
 
 def turns_csv(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
@@ -50,7 +93,7 @@ def turns_csv(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    for run, key, talk in _conversations(runs):
+    for run, key, talk in conversations(runs):
         first = [run.run_id, run.started.job_name, run.started.model, key.condition, key.trial]
         for turn in sorted({message.turn for message in talk.messages}):
             writer.writerow([cell(value) for value in (*first, turn, *_turn(talk, turn))])
@@ -72,9 +115,10 @@ def table_markdown(heading: Sequence[str], rows: Iterable[Sequence[str | float |
     return "\n".join([*table(heading, body), ""])
 
 
-def _conversations(
+def conversations(
     runs: Sequence[LoadedRun],
 ) -> Iterator[tuple[LoadedRun, ConversationKey, ConversationState]]:
+    """Yield the conversations of runs, trial by trial."""
     for run in runs:
         for key in sorted(run.state.conversations, key=lambda key: (key.trial, key.condition == "supplied")):
             yield run, key, run.state.conversations[key]

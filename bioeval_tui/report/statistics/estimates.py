@@ -7,14 +7,15 @@ range instead of an interval. Proportions: Wilson.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
 from statistics import fmean
+from typing import Any
 
 from bioeval_tui.report.numbers import signless
 from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
-from bioeval_tui.report.statistics.samples import Counted, Sample, by_job, count
+from bioeval_tui.report.statistics.samples import Counted, Sample, by_cluster, count
 
 FEWEST = 5
 """From this many values on an interval is shown; below, the points themselves."""
@@ -71,7 +72,7 @@ def estimate(samples: Sequence[Sample], bounds: tuple[float, float] | None = (0.
 
     `bounds` cuts the interval to what is possible; None leaves it as it is.
     """
-    groups = by_job(samples)
+    groups = by_cluster(samples)
     values = [value for group in groups.values() for value in group]
     counted = count(samples)
     if not values:
@@ -80,15 +81,17 @@ def estimate(samples: Sequence[Sample], bounds: tuple[float, float] | None = (0.
     error = standard_error(groups)
     interval = None
     if error is not None and len(values) >= FEWEST:
-        jobs = len(groups)
-        degrees = jobs - 1 if jobs > 1 else len(values) - 1
-        scope = f"clustered by job, {jobs} jobs" if jobs > 1 else f"this job only, {len(values)} trials"
+        clusters = len(groups)
+        degrees = clusters - 1 if clusters > 1 else len(values) - 1
+        unit = "case" if any(case for _, case in groups) else "job"
+        scope = f"clustered by {unit}, {clusters} {unit}s"
+        scope = scope if clusters > 1 else f"this {unit} only, {len(values)} trials"
         half = t_quantile((1 + LEVEL) / 2, degrees) * error
         interval = _within(mean - half, mean + half, bounds, scope)
     return Estimate(mean, error, interval, tuple(values), counted, fsum(values) / counted.held)
 
 
-def standard_error(groups: dict[str, list[float]]) -> float | None:
+def standard_error(groups: Mapping[Any, Sequence[float]]) -> float | None:
     """Return the standard error of the mean over all values; None with fewer than two.
 
     With one group it is s / sqrt(n). With G groups, the square root of G / (G − 1) times the sum over

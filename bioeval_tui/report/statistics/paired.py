@@ -17,14 +17,15 @@ def differences(pairs: Iterable[tuple[Sample | None, Sample | None]]) -> list[Sa
     """Return second − first of each pair; a pair without both values keeps the reason."""
     found = []
     for first, second in pairs:
-        job = next((side.job for side in (first, second) if side is not None), "")
+        some = next((side for side in (first, second) if side is not None), None)
+        job, case = (some.job, some.case) if some is not None else ("", "")
         missing = next((side for side in (first, second) if side is None or side.value is None), first)
         if first is None or second is None:
-            found.append(Sample(job, None, "not held on both sides"))
+            found.append(Sample(job, None, "not held on both sides", case))
         elif first.value is None or second.value is None:
-            found.append(Sample(job, None, missing.reason if missing else ""))
+            found.append(Sample(job, None, missing.reason if missing else "", case))
         else:
-            found.append(Sample(job, second.value - first.value))
+            found.append(Sample(job, second.value - first.value, case=case))
     return found
 
 

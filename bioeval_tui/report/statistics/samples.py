@@ -9,11 +9,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One held conversation's value. `job` is what samples are clustered by; `reason` says why `value` is None."""
+    """One held conversation's value; `reason` says why `value` is None.
+
+    Samples are clustered by `job`, and where the job has a set of cases, by `case`.
+    """
 
     job: str
     value: float | None
     reason: str = ""
+    case: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +52,10 @@ def count(samples: Sequence[Sample]) -> Counted:
     return Counted(used, len(samples), tuple(reasons.most_common()))
 
 
-def by_job(samples: Iterable[Sample]) -> dict[str, list[float]]:
-    """Return the used values of each job."""
-    found: dict[str, list[float]] = {}
+def by_cluster(samples: Iterable[Sample]) -> dict[tuple[str, str], list[float]]:
+    """Return the used values of each job and case."""
+    found: dict[tuple[str, str], list[float]] = {}
     for sample in samples:
         if sample.value is not None:
-            found.setdefault(sample.job, []).append(sample.value)
+            found.setdefault((sample.job, sample.case), []).append(sample.value)
     return found

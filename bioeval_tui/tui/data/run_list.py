@@ -120,4 +120,5 @@ def summary_of(run: CataloguedRun) -> RunSummary:
         reviewers=tuple(clean_line(name, 80) for name in run.reviewed["reviewers"]) if run.reviewed else (),
         batch_id=run.batch_id,
         clean=run.clean,
+        imported=run.imported,
     )

@@ -25,6 +25,7 @@ _ENDINGS: dict[str, Cell] = {
     "evaluator_failed": Cell("! evaluator failed", "warn"),
     "timed_out": Cell("! timed out", "warn"),
     "cancelled": Cell("– cancelled", "quiet"),
+    "unknown": Cell("· imported", "quiet"),
 }
 
 
@@ -39,6 +40,7 @@ def title_notes(state: RunState) -> list[Cell]:
     if started is None:
         return []
     notes = [Cell("rehearsal", "warn")] if started.rehearsal else []
+    notes += [Cell("imported", "quiet")] if started.source else []
     notes.append(Cell(started.agent, "quiet"))
     if started.model and not started.rehearsal:
         notes.append(Cell(started.model, "quiet"))

@@ -81,7 +81,7 @@ def notes(state: RunState) -> list[Cell]:
     for talk in state.conversations.values():
         if talk.score is not None and talk.score.score is None:
             found.append(Cell(f"{talk.key.condition} could not be measured: {talk.score.reason}", "bad"))
-        elif talk.ended is not None and talk.ended.reason not in ("signed_off", "max_turns"):
+        elif talk.ended is not None and talk.ended.reason not in ("signed_off", "max_turns", "unknown"):
             reason = talk.ended.reason.replace("_", " ")
             fault = "" if talk.ended.fault == "none" else f", fault of the {talk.ended.fault}"
             detail = f": {talk.ended.detail}" if talk.ended.detail else ""

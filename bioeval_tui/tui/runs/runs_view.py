@@ -40,11 +40,14 @@ STATUS: dict[Status, Cell] = {
 }
 NO_ANSWER = Cell("✗ agent failed", "bad")
 NO_SCORE = Cell("? not measured", "warn")
+IMPORTED = Cell("↓ imported")
 MARK = "◆"
 
 
 def status_of(run: RunSummary) -> Cell:
     """Return how a run ended. One that went through and has no score was not a success: say so."""
+    if run.imported and run.status == "completed":
+        return IMPORTED
     if run.status != "completed" or run.measured:
         return STATUS[run.status]
     return NO_ANSWER if "agent" in run.fault.split(", ") else NO_SCORE

@@ -28,6 +28,8 @@ READ = """
 import json, sys
 from inspect_ai.log import read_eval_log
 log = read_eval_log(sys.argv[1])
+def said(sample):
+    return [message for message in sample.messages if message.role != "tool" and message.text]
 print(json.dumps({
     "status": log.status,
     "task": log.eval.task,
@@ -38,9 +40,10 @@ print(json.dumps({
         {
             "id": sample.id,
             "epoch": sample.epoch,
-            "roles": [message.role for message in sample.messages],
-            "texts": [message.text for message in sample.messages],
-            "latencies": [message.metadata["latency_ms"] for message in sample.messages],
+            "roles": [message.role for message in said(sample)],
+            "texts": [message.text for message in said(sample)],
+            "latencies": [message.metadata["latency_ms"] for message in said(sample)],
+            "calls": [c.function for m in sample.messages if m.role == "assistant" for c in m.tool_calls or ()],
             "scores": {name: score.value for name, score in sample.scores.items()},
             "events": sorted({event.event for event in sample.events}),
             "error": sample.error.message if sample.error else None,

@@ -80,6 +80,7 @@ def field_tables() -> str:
     for name in (
         "Conclusion",
         "Condition",
+        "PassK",
         "Conversation",
         "Message",
         "Latency",

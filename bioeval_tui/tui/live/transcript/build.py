@@ -217,4 +217,5 @@ _ENDINGS: dict[str, tuple[str, str, str]] = {
     "evaluator_failed": ("✗", "the evaluator failed", "bad"),
     "timed_out": ("✗", "out of time", "bad"),
     "cancelled": ("–", "cancelled", "note"),
+    "unknown": ("·", "how it ended is unknown", "note"),
 }

@@ -276,7 +276,14 @@ def test_openai_lines_hold_the_messages_in_order(demo: LoadedRun) -> None:
     assert [line["metadata"]["condition"] for line in lines] == ["withheld", "supplied"]
     talk = demo.state.conversation("supplied")
     assert talk is not None
-    assert lines[1]["messages"] == [{"role": m.role, "content": m.text} for m in talk.messages]
+    told = [
+        message for message in lines[1]["messages"] if message.get("content") and message["role"] != "tool"
+    ]
+    assert told == [{"role": m.role, "content": m.text} for m in talk.messages]
+    calls = [call for message in lines[1]["messages"] for call in message.get("tool_calls", ())]
+    results = [message["tool_call_id"] for message in lines[1]["messages"] if message["role"] == "tool"]
+    assert calls
+    assert [call["id"] for call in calls] == results
 
 
 def test_the_csv_has_a_row_a_turn_and_no_formula() -> None:
@@ -296,7 +303,8 @@ def test_the_inspect_log_has_the_published_shape(demo: LoadedRun) -> None:
     }  # fmt: skip
     assert {scorer["name"] for scorer in log["eval"]["scorers"]} == metrics.keys()
     sample = log["samples"][1]
-    assert (sample["id"], sample["epoch"], len(sample["messages"])) == ("supplied", 1, 13)
+    said = [message for message in sample["messages"] if message["content"] and message["role"] != "tool"]
+    assert (sample["id"], sample["epoch"], len(said)) == ("supplied", 1, 13)
     assert sample["messages"][1]["metadata"]["latency_ms"] > 0
     assert {event["event"] for event in sample["events"]} == {
         "span_begin", "span_end", "info", "model", "tool", "score",

@@ -1,0 +1,136 @@
+"""ATIF trajectories (Harbor's Agent Trajectory Interchange Format, v1): one in a file, a list, or one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.record.importing.conversations import (
+    Call,
+    Conversation,
+    GivenScore,
+    Header,
+    Output,
+    Piece,
+    Role,
+    in_unit,
+    messages_of,
+    moment,
+    text_of,
+    whole_number,
+)
+from bioeval_tui.record.importing.json_reading import lines, members
+from bioeval_tui.record.importing.looking import Look
+
+OURS = "bioeval-tui"
+"""Where in `extra` this program's exports keep what the format has no field for."""
+_ROLES: dict[str, Role] = {"system": "system", "user": "user", "agent": "assistant"}
+
+
+def fits(look: Look) -> bool:
+    """Say whether a file holds ATIF trajectories."""
+    return str(look.first.get("schema_version", "")).startswith("ATIF-")
+
+
+def read(file: Path) -> Iterator[Header | Conversation]:
+    """Yield the trajectories of a file, each as a conversation."""
+    header = Header()
+    for number, data in enumerate(_trajectories(file), start=1):
+        try:
+            yield _conversation(data, header)
+        except InputError as problem:
+            raise InputError(f"trajectory {number}: {problem}") from None
+    yield header
+
+
+def _trajectories(file: Path) -> Iterator[Any]:
+    look = Look.at(file, fits)
+    with file.open("rb") as opened:
+        if look.shape == "lines":
+            for _, value in lines(opened):
+                yield value
+        elif look.shape == "list":
+            for _, value in members(opened):
+                yield value
+        else:
+            yield dict(members(opened))
+
+
+def _conversation(data: Any, header: Header) -> Conversation:
+    if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
+        raise InputError("`steps` must be a list")
+    agent = data.get("agent")
+    agent = agent if isinstance(agent, dict) else {}
+    header.agent = header.agent or " ".join(
+        str(agent[key]) for key in ("name", "version") if agent.get(key) and agent[key] != "unknown"
+    )
+    header.model = header.model or str(agent.get("model_name") or "")
+    extra = data.get("extra")
+    ours = extra.get(OURS) if isinstance(extra, dict) else None
+    ours = ours if isinstance(ours, dict) else {}
+    header.name = header.name or str(ours.get("job", ""))
+    header.judge = header.judge or str(ours.get("judge", ""))
+    pieces = [_piece(step, number) for number, step in enumerate(data["steps"], start=1)]
+    messages = messages_of(pieces)
+    for message in messages:
+        message.record = {"raw": message.raw}
+    times = [piece.at for piece in pieces if piece.at]
+    named = data.get("trajectory_id") or data.get("session_id")
+    scores = ours.get("scores")
+    condition = ours.get("condition")
+    return Conversation(
+        name=str(ours.get("case") or ("" if ours else named or "")),
+        messages=messages,
+        session=str(data.get("session_id") or ""),
+        condition=condition if condition in ("withheld", "supplied") else None,
+        scores=[
+            GivenScore(str(name), in_unit(value), value)
+            for name, value in (scores.items() if isinstance(scores, dict) else ())
+        ],
+        started_at=times[0] if times else None,
+        ended_at=times[-1] if times else None,
+        record={key: value for key, value in data.items() if key != "steps"},
+        whole=in_unit(ours.get("score")),
+    )
+
+
+def _generation(extra: Any) -> list[dict[str, Any]]:
+    """Return what this program's exports say that a user did: the format gives tool calls to agents only."""
+    events = extra.get("generation") if isinstance(extra, dict) else None
+    return [event for event in events if isinstance(event, dict)] if isinstance(events, list) else []
+
+
+def _piece(step: Any, number: int) -> Piece:
+    source = step.get("source") if isinstance(step, dict) else None
+    if not isinstance(source, str) or source not in _ROLES:
+        raise InputError(f"step {number}: `source` must be one of {', '.join(_ROLES)}")
+    metrics = step.get("metrics")
+    metrics = metrics if isinstance(metrics, Mapping) else {}
+    observation = step.get("observation")
+    results = observation.get("results") if isinstance(observation, dict) else None
+    reasoning = step.get("reasoning_content")
+    return Piece(
+        role=_ROLES[source],
+        text=text_of(step.get("message")),
+        raw=step,
+        calls=[
+            Call(
+                str(call.get("function_name", "unknown")),
+                call.get("arguments") or {},
+                str(call.get("tool_call_id") or ""),
+            )
+            for call in step.get("tool_calls") or []
+            if isinstance(call, dict)
+        ],
+        outputs=[
+            Output(text_of(result.get("content")), str(result.get("source_call_id") or ""))
+            for result in results or []
+            if isinstance(result, dict)
+        ],
+        more=[{"reasoning": reasoning}] if reasoning else _generation(step.get("extra")),
+        at=moment(step.get("timestamp")),
+        tokens_in=whole_number(metrics.get("prompt_tokens")),
+        tokens_out=whole_number(metrics.get("completion_tokens")),
+    )

@@ -1,0 +1,140 @@
+"""Messages in the shape of OpenAI's chat format, which many files share: read and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.record.importing.conversations import (
+    Call,
+    Message,
+    Output,
+    Piece,
+    Role,
+    messages_of,
+    text_of,
+)
+from bioeval_tui.text import compact_json
+
+ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+
+
+def chat_pieces(messages: Any) -> Iterable[Piece]:
+    """Yield the messages of a list.
+
+    Raises:
+        InputError: it is no list of messages; the sentence names the one that is none.
+    """
+    if not isinstance(messages, list):
+        raise InputError("`messages` must be a list")
+    for place, message in enumerate(messages, start=1):
+        role = message.get("role") if isinstance(message, dict) else None
+        if not isinstance(role, str) or role not in ROLES:
+            raise InputError(f"message {place}: `role` must be one of {', '.join(ROLES)}")
+        yield _piece(ROLES[role], message)
+
+
+def _piece(role: Role, message: Mapping[str, Any]) -> Piece:
+    if role == "tool":
+        # Which call a result is of stands in the newer format only.
+        outputs = [Output(text_of(message.get("content")), str(message.get("tool_call_id") or ""))]
+        return Piece(role, "", message, outputs=outputs)
+    listed = message.get("tool_calls") or []
+    calls = [_call(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    if isinstance(message.get("function_call"), dict):
+        calls.append(_call({"function": message["function_call"]}))
+    text = text_of(message.get("content")) or text_of(message.get("refusal"))
+    return Piece(role, text, message, calls=calls)
+
+
+def _call(call: Mapping[str, Any]) -> Call:
+    function = call.get("function")
+    function = function if isinstance(function, dict) else call  # tau2 writes name and arguments side by side
+    return Call(
+        str(function.get("name", "unknown")), _arguments(function.get("arguments")), str(call.get("id") or "")
+    )
+
+
+def _arguments(given: Any) -> Any:
+    """Return arguments as the object that their text stands for; a text that is none stays one."""
+    if not isinstance(given, str):
+        return given if given is not None else {}
+    try:
+        found = json.loads(given)
+    except (ValueError, RecursionError):
+        return given
+    return found if isinstance(found, dict) else given
+
+
+def chat_messages(message: Message, number: int = 0) -> list[dict[str, Any]]:
+    """Return a message in the chat format: each call with its result, and the words at the end.
+
+    `number` makes ids for calls that have none.
+    """
+    found: list[dict[str, Any]] = []
+    for place, (call, output) in enumerate(calls_of(message.generation), start=1):
+        identity = call.id or f"call_{number}_{place}"
+        arguments = call.arguments if isinstance(call.arguments, str) else compact_json(call.arguments)
+        function = {"name": call.name, "arguments": arguments}
+        found.append(
+            {
+                "role": message.role,
+                "content": None,
+                "tool_calls": [{"id": identity, "type": "function", "function": function}],
+            }
+        )
+        if output is not None:
+            text = output.value if isinstance(output.value, str) else compact_json(output.value)
+            found.append({"role": "tool", "tool_call_id": identity, "content": text})
+    if message.text or not found:
+        found.append({"role": message.role, "content": message.text})
+    return found
+
+
+def calls_of(generation: Sequence[Mapping[str, Any]]) -> list[tuple[Call, Output | None]]:
+    """Return the calls among generation events, each with the result that followed it."""
+    found: list[tuple[Call, Output | None]] = []
+    for event in generation:
+        request = event.get("request")
+        if isinstance(request, dict):
+            function = request.get("function")
+            name = function.get("name") if isinstance(function, dict) else function
+            arguments = request.get("arguments")
+            call = Call(
+                str(name or "unknown"), {} if arguments is None else arguments, str(request.get("id") or "")
+            )
+            found.append((call, None))
+        elif "output" in event:
+            identity = str(event.get("id") or "")
+            at = next(
+                (
+                    place
+                    for place, (call, output) in enumerate(found)
+                    if output is None and (not identity or call.id == identity)
+                ),
+                None,
+            )
+            if at is not None:
+                found[at] = (found[at][0], Output(event["output"], identity))
+    return found
+
+
+def chat(messages: Any) -> list[Message]:
+    """Return the messages of user and agent of a list in the chat format.
+
+    Raises:
+        InputError: it is no list of messages.
+    """
+    found = messages_of(chat_pieces(messages))
+    for number, message in enumerate(found, start=1):
+        message.keep_raw_unless(lambda each, n=number: chat_messages(each, n))  # type: ignore[misc]
+    return found

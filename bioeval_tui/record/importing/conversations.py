@@ -1,0 +1,256 @@
+"""Foreign conversations in one shape, whatever file they come from: what every importer gives.
+
+A source has messages of systems and tools of their own; a recording has those of the user and the agent. What a
+speaker does before it speaks (calls of tools and their results) is folded into what it says next, and what no field
+holds is kept as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from bioeval_tui.record.events import ConditionName, EndReason, Fault, RoleName
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(slots=True)
+class Call:
+    """A call of a tool."""
+
+    name: str
+    arguments: Any
+    id: str = ""
+
+    def event(self) -> dict[str, Any]:
+        """Return the generation event."""
+        request: dict[str, Any] = {"function": {"name": self.name}, "arguments": self.arguments}
+        return {"request": {**request, "id": self.id} if self.id else request}
+
+
+@dataclass(slots=True)
+class Output:
+    """What a tool gave. `call` is the call's id; empty where the file names none."""
+
+    value: Any
+    call: str = ""
+
+    def event(self) -> dict[str, Any]:
+        """Return the generation event."""
+        return {"output": self.value, **({"id": self.call} if self.call else {})}
+
+
+@dataclass(slots=True)
+class Piece:
+    """One message as the source has it; `raw` is all of it."""
+
+    role: Role
+    text: str
+    raw: Any
+    calls: list[Call] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
+    more: list[dict[str, Any]] = field(default_factory=list)
+    """Generation events of other kinds, such as reasoning."""
+    at: datetime | None = None
+    latency_ms: float | None = None
+    first_token_ms: float | None = None
+    of_whole_answer: bool = False
+    """Whether these times are those of all steps of the answer together."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+@dataclass(slots=True)
+class Message:
+    """A message of the user or the agent, with all that led to it."""
+
+    role: RoleName
+    text: str = ""
+    generation: list[dict[str, Any]] = field(default_factory=list)
+    raw: list[Any] = field(default_factory=list)
+    at: datetime | None = None
+    latency_ms: float | None = None
+    first_token_ms: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    record: dict[str, Any] | None = None
+
+    def keep_raw_unless(self, same: Callable[[Message], Sequence[Any]]) -> None:
+        """Keep the source's own messages, unless they are what an export would write without them."""
+        if list(same(self)) != self.raw:
+            self.record = {"raw": self.raw}
+
+
+@dataclass(slots=True)
+class GivenScore:
+    """A score that the source gives. `value` is None where it does not lie in [0, 1]; `told` is what stands there."""
+
+    name: str
+    value: float | None
+    told: Any
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One conversation of the source. An empty `name` means that it is the only one of its case."""
+
+    name: str
+    messages: list[Message]
+    session: str = ""
+    condition: ConditionName | None = None
+    scores: list[GivenScore] = field(default_factory=list)
+    tasks: tuple[tuple[str, str], ...] = ()
+    """What the user wants in this case, each with how to tell that it was done; in the order of the scores."""
+    facts: tuple[str, ...] = ()
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    reason: EndReason = "unknown"
+    fault: Fault = "none"
+    detail: str = ""
+    failures: int = 0
+    record: dict[str, Any] | None = None
+    whole: float | None = None
+    """The composite, where the source is an export of this program."""
+
+
+@dataclass(slots=True)
+class Header:
+    """What the source says of all its conversations together; empty where it does not."""
+
+    name: str = ""
+    agent: str = ""
+    model: str = ""
+    evaluator: str = ""
+    judge: str = ""
+    at: datetime | None = None
+    licence: str = ""
+    origin: str = ""
+    pass_above: float = 0.6
+    record: dict[str, Any] | None = None
+
+
+def messages_of(pieces: Iterable[Piece]) -> list[Message]:
+    """Return the messages of user and agent, each with what came before it.
+
+    Calls without a word are folded into the speaker's next message; results follow their call. Where another speaker
+    comes first, the calls stand in a message without text.
+    """
+    found: list[Message] = []
+    waiting: Message | None = None
+    before: list[Any] = []  # messages of the system, which go with what follows
+
+    def settle() -> None:
+        nonlocal waiting
+        if waiting is not None:
+            found.append(waiting)
+            waiting = None
+
+    for piece in pieces:
+        if piece.role == "tool":
+            target = waiting or (found[-1] if found else None)
+            if target is None:
+                before.append(piece.raw)
+                continue
+            for output in piece.outputs:
+                _place(target.generation, output)
+            target.raw.append(piece.raw)
+            continue
+        if piece.role == "system":
+            settle()
+            before.append(piece.raw)
+            continue
+        if waiting is not None and waiting.role != piece.role:
+            settle()
+        message = waiting or Message(piece.role, at=piece.at)
+        waiting = None
+        _take(message, piece, first=not message.raw)
+        message.raw += [*before, piece.raw]
+        before = []
+        if piece.calls and not piece.text:
+            waiting = message
+        else:
+            found.append(message)
+    settle()
+    if before and found:
+        found[-1].raw += before
+    return found
+
+
+def _take(message: Message, piece: Piece, *, first: bool) -> None:
+    message.generation += piece.more
+    message.text = piece.text
+    message.generation += [call.event() for call in piece.calls]
+    for output in piece.outputs:
+        _place(message.generation, output)
+    # Of an answer in several steps the time is not known: the tools took some of it.
+    known = first or piece.of_whole_answer
+    message.latency_ms = piece.latency_ms if known else None
+    message.first_token_ms = piece.first_token_ms if known else None
+    message.tokens_in = _sum(message.tokens_in, piece.tokens_in, first)
+    message.tokens_out = _sum(message.tokens_out, piece.tokens_out, first)
+
+
+def _sum(before: int | None, more: int | None, first: bool) -> int | None:
+    if first:
+        return more
+    return None if before is None or more is None else before + more
+
+
+def _place(generation: list[dict[str, Any]], output: Output) -> None:
+    """Put a result behind its call; behind everything where the call is not there."""
+    for at, event in enumerate(generation):
+        request = event.get("request")
+        if output.call and isinstance(request, dict) and request.get("id") == output.call:
+            generation.insert(at + 1, output.event())
+            return
+    generation.append(output.event())
+
+
+def in_unit(value: Any) -> float | None:
+    """Return a score in [0, 1]; None for anything else."""
+    if isinstance(value, bool):
+        return float(value)
+    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
+
+
+def moment(value: Any) -> datetime | None:
+    """Return a time that is written as in ISO 8601; without a zone it is UTC. None for anything else."""
+    if not isinstance(value, str) or not value:
+        return None
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def text_of(content: Any) -> str:
+    """Return a message's content as text: parts that are no text are named in brackets."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = [_part_text(part) for part in content]
+        return "\n".join(part for part in parts if part)
+    return str(content)
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        return str(part)
+    for key in ("text", "refusal"):
+        if isinstance(part.get(key), str):
+            return str(part[key])
+    return f"[{part.get('type', 'part')}]"
+
+
+def whole_number(value: Any) -> int | None:
+    """Return a count; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**15 else None

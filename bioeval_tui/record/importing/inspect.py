@@ -1,0 +1,226 @@
+"""Logs of Inspect (UKGovernmentBEIS/inspect_ai): `.eval`, a zip, and `.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.record.events import EndReason
+from bioeval_tui.record.importing.conversations import (
+    Call,
+    Conversation,
+    GivenScore,
+    Header,
+    Output,
+    Piece,
+    in_unit,
+    messages_of,
+    moment,
+    text_of,
+)
+from bioeval_tui.record.importing.json_reading import LARGEST, members
+from bioeval_tui.record.importing.looking import Look
+from bioeval_tui.record.importing.zips import BadZipFile, ZipFile, is_zipfile
+
+_MODELLED = ("messages",)
+_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""What Inspect counts these as (`value_to_float`)."""
+_LIMITS: dict[str, EndReason] = {"message": "max_turns", "time": "timed_out", "working": "timed_out"}
+_OURS = "bioeval-tui"
+
+
+def fits(look: Look) -> bool:
+    """Say whether a file is an Inspect log."""
+    if look.shape == "zip":
+        return bool({"header.json", "_journal/start.json"} & look.names)
+    return look.shape in ("object", "lines") and {"version", "eval"} <= look.first.keys()
+
+
+def read(file: Path) -> Iterator[Header | Conversation]:
+    """Yield the samples of a log, each epoch a conversation."""
+    record: dict[str, Any] = {}
+    ours = False
+    for key, value in _members(file):
+        if key != "samples":
+            record[key] = value
+            ours = ours or (
+                key == "eval" and isinstance(value, dict) and _OURS in (value.get("packages") or {})
+            )
+        elif isinstance(value, dict):
+            yield _conversation(value, ours)
+        else:
+            raise InputError("a sample must be a JSON object")
+    yield _header(record)
+
+
+def _members(file: Path) -> Iterator[tuple[str, Any]]:
+    """Yield what stands in a log: its header's members, then one sample after another."""
+    if not is_zipfile(file):
+        with file.open("rb") as opened:
+            yield from members(opened, ("samples",))
+        return
+    with ZipFile(file) as archive:
+        names = archive.namelist()
+        header = next((name for name in ("header.json", "_journal/start.json") if name in names), "")
+        start = _loaded(archive, header)
+        if not isinstance(start, dict):
+            raise InputError(f"{header} is no JSON object")
+        yield from start.items()
+        for name in names:
+            if name.startswith("samples/") and name.endswith(".json"):
+                yield "samples", _loaded(archive, name)
+
+
+def _loaded(archive: ZipFile, name: str) -> Any:
+    if archive.getinfo(name).file_size > LARGEST:
+        raise InputError(f"{name} is larger than {LARGEST:,} bytes")
+    try:
+        return json.loads(archive.read(name))
+    except (ValueError, RecursionError, NotImplementedError, BadZipFile) as problem:
+        raise InputError(f"{name} cannot be read: {problem}") from None
+
+
+def _header(record: Mapping[str, Any]) -> Header:
+    told = record.get("eval")
+    told = told if isinstance(told, dict) else {}
+    metadata = told.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    scorers = [str(s.get("name")) for s in told.get("scorers") or [] if isinstance(s, dict)]
+    ours = _OURS in (told.get("packages") or {})
+    return Header(
+        name=str(told.get("task") or ""),
+        agent=str(told.get("solver") or ""),
+        model="" if told.get("model") in ("unknown", "none/none", None) else str(told["model"]),
+        evaluator=str(metadata.get("evaluator") or "") if ours else "",
+        judge=str(metadata.get("judge") or "") if ours else ", ".join(scorers),
+        at=moment(told.get("created")),
+        record={key: value for key, value in record.items() if key not in ("samples", "reductions")},
+    )
+
+
+def _conversation(sample: Mapping[str, Any], ours: bool) -> Conversation:
+    attachments = sample.get("attachments")
+    attachments = attachments if isinstance(attachments, dict) else {}
+    listed = sample.get("messages")
+    messages = messages_of(
+        _piece(message, number, attachments)
+        for number, message in enumerate(listed if isinstance(listed, list) else (), start=1)
+    )
+    for message in messages:
+        message.record = {"raw": message.raw}
+    metadata = sample.get("metadata")
+    condition = metadata.get("condition") if ours and isinstance(metadata, dict) else None
+    error, limit = sample.get("error"), sample.get("limit")
+    kind = str(limit.get("type")) if isinstance(limit, dict) else ""
+    told = [*_scores(sample.get("scores"))]
+    whole = next((score.value for score in told if score.name == "composite"), None) if ours else None
+    if ours:  # the composite is made of the others
+        told = [score for score in told if score.name not in ("composite", "timing", "assertions")]
+    name = str(sample.get("id", ""))
+    return Conversation(
+        name="" if ours and name in ("withheld", "supplied") else name,
+        messages=messages,
+        session=str(sample.get("uuid") or ""),
+        condition=condition if condition in ("withheld", "supplied") else None,
+        scores=told,
+        tasks=_tasks(sample, told),
+        started_at=moment(sample.get("started_at")),
+        ended_at=moment(sample.get("completed_at")),
+        reason=_LIMITS.get(kind, "unknown"),
+        detail=str(error.get("message", "")) if isinstance(error, dict) else kind and f"{kind} limit",
+        record={key: value for key, value in sample.items() if key not in _MODELLED},
+        whole=whole,
+    )
+
+
+def _tasks(sample: Mapping[str, Any], scores: list[GivenScore]) -> tuple[tuple[str, str], ...]:
+    """Return what was asked, once for each score: all are about the same."""
+    given = sample.get("input")
+    if isinstance(given, list):
+        users = [m for m in given if isinstance(m, dict) and m.get("role") == "user"]
+        given = "\n".join(text_of(message.get("content")) for message in users)
+    target = sample.get("target")
+    wanted = "\n".join(map(str, target)) if isinstance(target, list) else str(target or "")
+    return tuple((str(given or score.name), wanted) for score in scores)
+
+
+def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> Piece:
+    role = message.get("role") if isinstance(message, dict) else None
+    if role not in ("system", "user", "assistant", "tool"):
+        raise InputError(f"message {number}: `role` must be system, user, assistant or tool")
+    text = _resolved(text_of(_without_reasoning(message.get("content"))), attachments)
+    if role == "tool":
+        error = message.get("error")
+        told = text or (str(error.get("message", "")) if isinstance(error, dict) else "")
+        return Piece("tool", "", message, outputs=[Output(told, str(message.get("tool_call_id") or ""))])
+    metadata = message.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return Piece(
+        role=role,
+        text=text,
+        raw=message,
+        calls=[
+            Call(str(c.get("function", "unknown")), c.get("arguments") or {}, str(c.get("id") or ""))
+            for c in message.get("tool_calls") or []
+            if isinstance(c, dict)
+        ],
+        more=[{"reasoning": _resolved(part, attachments)} for part in _reasoning(message.get("content"))],
+        of_whole_answer="waited_ms" in metadata,  # an export of this program
+        latency_ms=_ms(metadata.get("latency_ms")),
+        first_token_ms=_ms(metadata.get("first_token_ms")),
+    )
+
+
+def _ms(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _without_reasoning(content: Any) -> Any:
+    if not isinstance(content, list):
+        return content
+    return [part for part in content if not (isinstance(part, dict) and part.get("type") == "reasoning")]
+
+
+def _reasoning(content: Any) -> list[str]:
+    parts = content if isinstance(content, list) else []
+    return [
+        str(part.get("reasoning") or part.get("summary") or "")
+        for part in parts
+        if isinstance(part, dict) and part.get("type") == "reasoning"
+    ]
+
+
+def _resolved(text: str, attachments: Mapping[str, Any]) -> str:
+    if text.startswith("attachment://"):
+        return str(attachments.get(text.removeprefix("attachment://"), text))
+    return text
+
+
+def _scores(scores: Any) -> Iterator[GivenScore]:
+    for scorer, score in (scores or {}).items() if isinstance(scores, dict) else ():
+        if not isinstance(score, dict):
+            continue
+        value, reason = score.get("value"), str(score.get("explanation") or "")
+        if isinstance(value, dict):
+            for key, part in value.items():
+                yield GivenScore(f"{scorer}: {key}", _value(part), part, reason)
+        elif isinstance(value, list):
+            for place, part in enumerate(value, start=1):
+                yield GivenScore(f"{scorer}: {place}", _value(part), part, reason)
+        else:
+            yield GivenScore(str(scorer), _value(value), value, reason)
+
+
+def _value(value: Any) -> float | None:
+    """Return a score as the number that Inspect takes it for; None where it is none in [0, 1]."""
+    if isinstance(value, str):
+        if value in _LETTERS or value.lower() in _LETTERS:
+            return _LETTERS.get(value, _LETTERS.get(value.lower()))
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    return in_unit(value)

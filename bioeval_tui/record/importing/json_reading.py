@@ -1,0 +1,165 @@
+"""JSON documents of any size, read piece by piece: only one piece is in memory at a time."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Collection, Iterator
+from typing import Any, BinaryIO
+
+from bioeval_tui.errors import InputError
+
+CHUNK = 1 << 20
+LARGEST = 1 << 27
+"""Most characters of one piece."""
+
+_DECODER = json.JSONDecoder()
+_WHITE = " \t\n\r"
+
+
+def members(file: BinaryIO, streamed: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
+    """Yield a document: an object's (key, value), where a list under a `streamed` key comes item by item.
+
+    A list at the top comes item by item, too, under the key "".
+
+    Raises:
+        InputError: the document is not JSON, is cut off, or a piece is too large.
+    """
+    reader = _Reader(file)
+    if reader.peek() == "[":
+        for item in reader.items():
+            yield "", item
+    elif reader.peek() == "{":
+        for key in reader.names():
+            if key in streamed and reader.peek() == "[":
+                for item in reader.items():
+                    yield key, item
+            else:
+                yield key, reader.value()
+    else:
+        reader.fail("a JSON object or list is needed")
+    if reader.peek():
+        reader.fail("more follows after the end of the document")
+
+
+def lines(file: BinaryIO) -> Iterator[tuple[int, Any]]:
+    """Yield the values of JSON Lines with the numbers of their lines; blank lines are left out.
+
+    Raises:
+        InputError: a line is not JSON or too long.
+    """
+    number = 0
+    while line := file.readline(LARGEST + 1):
+        number += 1
+        if len(line) > LARGEST:
+            raise InputError(f"line {number} is longer than {LARGEST:,} bytes")
+        if line.strip():
+            try:
+                yield number, json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            except UnicodeDecodeError as problem:
+                raise InputError(f"line {number} is not UTF-8 at byte {problem.start + 1}") from None
+            except json.JSONDecodeError as problem:
+                raise InputError(
+                    f"line {number} is not JSON at column {problem.colno}: {problem.msg}"
+                ) from None
+            except (RecursionError, ValueError):
+                raise InputError(f"line {number} is nested too deeply, or has a number too long") from None
+
+
+class _Reader:
+    """A document as far as it has been read. Memory holds the piece that is being read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._text = ""
+        self._at = 0
+        self._before = 0
+        self._ended = False
+
+    def fail(self, why: str) -> None:
+        raise InputError(f"not JSON at character {self._before + self._at + 1:,}: {why}")
+
+    def peek(self) -> str:
+        """Return the next character that is not white space; empty at the end."""
+        while True:
+            while self._at < len(self._text):
+                if self._text[self._at] not in _WHITE:
+                    return self._text[self._at]
+                self._at += 1
+            if self._ended:
+                return ""
+            self._more(CHUNK)
+
+    def names(self) -> Iterator[str]:
+        """Yield the keys of an object; the caller reads the value after each."""
+        self._take("{")
+        if self.peek() == "}":
+            self._take("}")
+            return
+        while True:
+            key = self.value()
+            if not isinstance(key, str):
+                self.fail("a key must be a text")
+            self._take(":")
+            self.peek()
+            yield key
+            if self._next("}"):
+                return
+
+    def items(self) -> Iterator[Any]:
+        """Yield the items of a list."""
+        self._take("[")
+        if self.peek() == "]":
+            self._take("]")
+            return
+        while True:
+            yield self.value()
+            if self._next("]"):
+                return
+
+    def value(self) -> Any:
+        """Return the next value whole."""
+        self.peek()
+        size = CHUNK
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+                # A number at the end of what was read may go on.
+                if end < len(self._text) or self._ended or isinstance(value, dict | list | str):
+                    self._at = end
+                    return value
+            except json.JSONDecodeError as problem:
+                if self._ended:
+                    self._at = problem.pos
+                    self.fail(problem.msg)
+            except (RecursionError, ValueError):
+                self.fail("nested too deeply, or a number too long")
+            if len(self._text) - self._at > LARGEST:
+                self.fail(f"no piece may have more than {LARGEST:,} characters")
+            self._more(size)
+            size *= 2  # reading a large piece again and again stays linear
+
+    def _next(self, end: str) -> bool:
+        """Take the comma before another member, or the end; say whether it was the end."""
+        found = self.peek()
+        if found not in (",", end):
+            self.fail(f"`,` or `{end}` is needed")
+        self._at += 1
+        return found == end
+
+    def _take(self, wanted: str) -> None:
+        if self.peek() != wanted:
+            self.fail(f"`{wanted}` is needed")
+        self._at += 1
+
+    def _more(self, size: int) -> None:
+        data = self._file.read(size)
+        try:
+            added = self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError:
+            self.fail("not UTF-8")
+        self._before += self._at
+        self._text = self._text[self._at :] + added
+        self._at = 0
+        self._ended = not data

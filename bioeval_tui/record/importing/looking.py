@@ -1,0 +1,74 @@
+"""The first look at a foreign file: enough of it to tell its format, by content alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from bioeval_tui.record.importing.json_reading import CHUNK, members
+from bioeval_tui.record.importing.zips import ZipFile, is_zipfile
+
+Shape = Literal["zip", "lines", "list", "object", "other"]
+STREAMED = ("samples", "simulations", "tasks", "steps", "traj", "messages")
+"""Long lists of the formats: of each the first item is looked at."""
+LONGEST_LINE = 1 << 24
+"""Most bytes of the first line: a document that has none so long is read piece by piece."""
+
+
+@dataclass(slots=True)
+class Look:
+    """What a file is at a first look.
+
+    `first` is the first line or list item, or as much of an object as was read; `names` are a zip's members.
+    """
+
+    shape: Shape
+    first: dict[str, Any] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+
+    @classmethod
+    def at(cls, file: Path, enough: Callable[[Look], bool] = lambda look: False) -> Look:
+        """Look at a file. Of a large object only as much is read as is `enough`.
+
+        Raises:
+            InputError: it is empty or no JSON.
+            OSError: it cannot be read.
+        """
+        if is_zipfile(file):
+            with ZipFile(file) as archive:
+                return cls("zip", names=frozenset(archive.namelist()))
+        with file.open("rb") as opened:
+            begin = opened.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
+            opened.seek(0)
+            if begin.startswith(b"["):
+                _, first = next(iter(members(opened)), ("", None))
+                return cls("list", first if isinstance(first, dict) else {})
+            if not begin.startswith(b"{"):
+                return cls("other")
+            if (line := _first_line(opened)) is not None:
+                return cls("lines", line)
+            opened.seek(0)
+            look = cls("object")
+            for key, value in members(opened, STREAMED):
+                if key in STREAMED and not isinstance(look.first.get(key), list):
+                    look.first[key] = [value]
+                elif key not in STREAMED:
+                    look.first[key] = value
+                if enough(look):
+                    break
+            return look
+
+
+def _first_line(opened: BinaryIO) -> dict[str, Any] | None:
+    """Return the object on the first of several lines; None where a line holds a part of one, or all there is."""
+    line = opened.readline(LONGEST_LINE)
+    if not line.endswith(b"\n") or not opened.read(CHUNK).strip():
+        return None
+    try:
+        first = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    return first if isinstance(first, dict) else None

@@ -1,0 +1,159 @@
+"""Results of τ²-bench (sierra-research/tau2-bench): one JSON object with tasks and simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.record.events import EndReason, Fault
+from bioeval_tui.record.importing.chat import ROLES, chat_messages, chat_pieces
+from bioeval_tui.record.importing.conversations import (
+    Conversation,
+    GivenScore,
+    Header,
+    Piece,
+    in_unit,
+    messages_of,
+    moment,
+    whole_number,
+)
+from bioeval_tui.record.importing.json_reading import members
+from bioeval_tui.record.importing.looking import Look
+from bioeval_tui.record.importing.tau_bench import PASS_ABOVE
+from bioeval_tui.text import compact_json
+
+_ENDS: dict[str, tuple[EndReason, Fault]] = {
+    "user_stop": ("signed_off", "none"),
+    "agent_stop": ("signed_off", "none"),
+    "max_steps": ("max_turns", "none"),
+    "too_many_errors": ("agent_failed", "agent"),
+    "agent_error": ("agent_failed", "agent"),
+    "user_error": ("evaluator_failed", "evaluator"),
+    "infrastructure_error": ("unknown", "infrastructure"),
+    "timeout": ("timed_out", "none"),
+}
+
+
+def fits(look: Look) -> bool:
+    """Say whether a file holds τ²-bench's results."""
+    return look.shape == "object" and ("simulations" in look.first or {"info", "tasks"} <= look.first.keys())
+
+
+def read(file: Path) -> Iterator[Header | Conversation]:
+    """Yield the conversations of a results file. Its tasks are kept in memory: they are few and not long."""
+    header = Header(judge="τ²-bench reward", pass_above=PASS_ABOVE)
+    tasks: dict[str, Any] = {}
+    with file.open("rb") as opened:
+        for key, value in members(opened, ("tasks",)):
+            if key == "tasks" and isinstance(value, dict):
+                tasks[str(value.get("id"))] = value
+            elif key == "simulations":
+                break
+    number = 0
+    with file.open("rb") as opened:
+        for key, value in members(opened, ("tasks", "simulations")):
+            if key == "simulations":
+                number += 1
+                try:
+                    yield _conversation(value, tasks)
+                except InputError as problem:
+                    raise InputError(f"simulation {number}: {problem}") from None
+            elif key == "info" and isinstance(value, dict):
+                _take_info(header, value)
+            elif key == "timestamp":
+                header.at = moment(value)
+    yield header
+
+
+def _take_info(header: Header, info: Mapping[str, Any]) -> None:
+    agent, user = info.get("agent_info"), info.get("user_info")
+    environment = info.get("environment_info")
+    if isinstance(agent, dict):
+        header.agent, header.model = str(agent.get("implementation") or ""), str(agent.get("llm") or "")
+    if isinstance(user, dict):
+        header.evaluator = " ".join(str(user[key]) for key in ("implementation", "llm") if user.get(key))
+    if isinstance(environment, dict) and environment.get("domain_name"):
+        header.name = f"τ²-bench {environment['domain_name']}"
+    header.record = {"info": dict(info)}
+
+
+def _conversation(data: Any, tasks: Mapping[str, Any]) -> Conversation:
+    if not isinstance(data, dict) or "task_id" not in data:
+        raise InputError("a JSON object with `task_id` and `messages` is needed")
+    told = data.get("reward_info")
+    told = told if isinstance(told, dict) else {}
+    ended = str(data.get("termination_reason") or "")
+    reason, fault = _ENDS.get(ended, ("unknown", "none"))
+    messages = messages_of(_pieces(data.get("messages") or []))
+    for number, message in enumerate(messages, start=1):
+        message.keep_raw_unless(lambda each, n=number: chat_messages(each, n))  # type: ignore[misc]
+    reward = told.get("reward")
+    why = told.get("info")
+    return Conversation(
+        name=str(data["task_id"]),
+        messages=messages,
+        session=str(data.get("id") or ""),
+        condition="supplied",
+        scores=[GivenScore("reward", in_unit(reward), reward, compact_json(why) if why else "")],
+        tasks=(_task(tasks.get(str(data["task_id"]))),),
+        facts=_facts(tasks.get(str(data["task_id"]))),
+        started_at=moment(data.get("start_time")),
+        ended_at=moment(data.get("end_time")),
+        reason=reason,
+        fault=fault,
+        detail=ended if reason == "unknown" else "",
+        record={key: value for key, value in data.items() if key != "messages"},
+    )
+
+
+def _pieces(messages: Any) -> Iterator[Piece]:
+    for piece in chat_pieces(
+        [m for each in messages for m in _one(each)] if isinstance(messages, list) else messages
+    ):
+        raw = piece.raw
+        seconds, usage = raw.get("generation_time_seconds"), raw.get("usage")
+        piece.at = moment(raw.get("timestamp"))
+        if isinstance(seconds, int | float) and piece.role == "assistant":
+            piece.latency_ms = float(seconds) * 1000
+        if isinstance(usage, dict):
+            piece.tokens_in = whole_number(usage.get("prompt_tokens"))
+            piece.tokens_out = whole_number(usage.get("completion_tokens"))
+        if piece.role == "tool":
+            for output in piece.outputs:
+                output.call = str(raw.get("id") or "")
+        yield piece
+
+
+def _one(message: Any) -> list[Any]:
+    """Return a message, or the results that several calls of one message gave together."""
+    if isinstance(message, dict) and isinstance(message.get("tool_messages"), list):
+        return [each for each in message["tool_messages"] if isinstance(each, dict)]
+    if isinstance(message, dict) and message.get("role") not in ROLES:
+        return []  # marks of a voice conversation
+    return [message]
+
+
+def _task(task: Any) -> tuple[str, str]:
+    if not isinstance(task, dict):
+        return "reward", ""
+    scenario = task.get("user_scenario")
+    instructions = scenario.get("instructions") if isinstance(scenario, dict) else None
+    if isinstance(instructions, dict):
+        wanted = "\n".join(
+            str(instructions[key])
+            for key in ("reason_for_call", "task_instructions")
+            if instructions.get(key)
+        )
+    else:
+        wanted = str(instructions or "")
+    criteria = task.get("evaluation_criteria")
+    return wanted or "reward", compact_json(criteria) if criteria else ""
+
+
+def _facts(task: Any) -> tuple[str, ...]:
+    scenario = task.get("user_scenario") if isinstance(task, dict) else None
+    instructions = scenario.get("instructions") if isinstance(scenario, dict) else None
+    known = instructions.get("known_info") if isinstance(instructions, dict) else None
+    return tuple(line.strip() for line in str(known).splitlines() if line.strip()) if known else ()

@@ -1,0 +1,72 @@
+"""Results of τ-bench (sierra-research/tau-bench): a JSON list of trajectories with rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.record.importing.chat import chat
+from bioeval_tui.record.importing.conversations import Conversation, GivenScore, Header, in_unit
+from bioeval_tui.record.importing.json_reading import lines, members
+from bioeval_tui.record.importing.looking import Look
+from bioeval_tui.text import compact_json
+
+PASS_ABOVE = 0.999999
+"""Only the whole reward is a success, within the 1e-6 that τ-bench itself allows."""
+STOP = "###STOP###"
+
+
+def fits(look: Look) -> bool:
+    """Say whether a file holds τ-bench's results."""
+    return look.shape in ("list", "lines") and {"task_id", "reward", "traj"} <= look.first.keys()
+
+
+def read(file: Path) -> Iterator[Header | Conversation]:
+    """Yield the conversations of a results file."""
+    yield Header(judge="τ-bench reward", pass_above=PASS_ABOVE)
+    look = Look.at(file)
+    with file.open("rb") as opened:
+        found = lines(opened) if look.shape == "lines" else members(opened)
+        for number, (_, result) in enumerate(found, start=1):
+            try:
+                yield _conversation(result)
+            except InputError as problem:
+                raise InputError(f"result {number}: {problem}") from None
+
+
+def _conversation(result: Any) -> Conversation:
+    if not isinstance(result, dict) or "task_id" not in result:
+        raise InputError("a JSON object with `task_id`, `reward` and `traj` is needed")
+    info = result.get("info")
+    info = info if isinstance(info, dict) else {}
+    messages = chat(result.get("traj") or [])
+    stopped = any(message.role == "user" and STOP in message.text for message in messages[-2:])
+    error = info.get("error")
+    return Conversation(
+        name=str(result["task_id"]),
+        messages=messages,
+        condition="supplied",  # the simulated user is always told the whole instruction
+        scores=[GivenScore("reward", in_unit(result.get("reward")), result.get("reward"))],
+        tasks=(_task(info.get("task")),),
+        reason="signed_off" if stopped else "unknown",
+        detail=str(error) if error else "",
+        record={key: value for key, value in result.items() if key != "traj"},
+    )
+
+
+def _task(task: Any) -> tuple[str, str]:
+    """Return what the user wants, and what must have been done."""
+    task = task if isinstance(task, Mapping) else {}
+    expected = [
+        f"{action.get('name')}({compact_json(action.get('kwargs') or action.get('arguments') or {})})"
+        for action in task.get("actions") or []
+        if isinstance(action, dict)
+    ]
+    criteria = []
+    if expected:
+        criteria.append("The agent changes the database as these calls would: " + "; ".join(expected))
+    if task.get("outputs"):
+        criteria.append(f"It tells the user: {'; '.join(map(str, task['outputs']))}")
+    return str(task.get("instruction") or "reward"), "\n".join(criteria)

@@ -1,0 +1,392 @@
+"""A foreign file made into a recording: read twice, once to know what is in it, once to write it; never held whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui import __version__
+from bioeval_tui import score as composite
+from bioeval_tui.errors import InputError, RecordingError
+from bioeval_tui.record import events
+from bioeval_tui.record.events import CONDITIONS, ConditionName, RunEvent, ScorePart
+from bioeval_tui.record.importing.conversations import Conversation, Header, Message
+from bioeval_tui.record.importing.formats import ImportFormat
+from bioeval_tui.record.reading import MAX_LINE
+from bioeval_tui.text import clean, clean_line, clean_value, compact_json, plural
+
+UNKNOWN = "unknown"
+MAX_RECORD = MAX_LINE // 4
+"""Most characters of what is kept besides of a message or conversation."""
+_HEAVY = ("events", "attachments", "store", "raw_data", "ticks", "output")
+"""What is left out first where there is too much to keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the user says of a file. `job` is a job's snapshot whose tasks, facts and judge are to hold for it."""
+
+    licence: str = ""
+    origin: str = ""
+    job: Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a file holds, before it is taken in."""
+
+    header: Header = field(default_factory=Header)
+    held: Counter[ConditionName] = field(default_factory=Counter)
+    named: dict[str, bool] = field(default_factory=dict)
+    """The scores by name, and whether all that are given lie in [0, 1]: only such can be a task's."""
+    tasks: tuple[tuple[str, str], ...] | None = None
+    """The tasks, where they are the same in every conversation."""
+    most_tasks: int = 0
+    unknown_condition: int = 0
+    began: datetime | None = None
+    timed: int = 0
+    conversations: int = 0
+
+    def take(self, found: Header | Conversation) -> None:
+        """Note one thing that was read."""
+        if isinstance(found, Header):
+            self.header = found
+            return
+        self.tasks = found.tasks if not self.conversations or found.tasks == self.tasks else None
+        self.conversations += 1
+        self.held[found.condition or "supplied"] += 1
+        self.unknown_condition += found.condition is None
+        self.most_tasks = max(self.most_tasks, len(found.tasks))
+        for score in found.scores:
+            fits = score.value is not None or score.told is None
+            self.named[score.name] = self.named.get(score.name, True) and fits
+        if found.started_at is not None:
+            self.timed += 1
+            self.began = min(self.began or found.started_at, found.started_at)
+
+    @property
+    def scores(self) -> list[str]:
+        """The names of the scores that count, in the order of the file."""
+        return [name for name, fits in self.named.items() if fits]
+
+
+def survey(file: Path, kind: ImportFormat) -> Survey:
+    """Read a file once, for what a recording says at its beginning.
+
+    Raises:
+        RecordingError: the file is not as its format has it, or holds no conversation.
+    """
+    found = Survey()
+    for each in _read(file, kind):
+        found.take(each)
+    if not found.conversations:
+        raise RecordingError(f"{file}: no conversation is in it")
+    if found.conversations > events.MOST_TRIALS:
+        raise RecordingError(f"{file}: more than {events.MOST_TRIALS:,} conversations; split it")
+    return found
+
+
+def digest(file: Path) -> str:
+    """Return a file's SHA-256."""
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def recording_of(
+    file: Path, kind: ImportFormat, found: Survey, sha256: str, run_id: str, told: Told
+) -> Iterator[RunEvent]:
+    """Yield the events of the recording that a foreign file becomes, every text in them cleaned.
+
+    Raises:
+        RecordingError: the file is not as its format has it.
+    """
+    writer = _Writer(found, run_id, told, datetime.now(UTC))
+    yield from writer.begin(file, kind, sha256)
+    for each in _read(file, kind):
+        if isinstance(each, Conversation):
+            yield from writer.conversation(each)
+    yield writer.end()
+
+
+def _read(file: Path, kind: ImportFormat) -> Iterator[Header | Conversation]:
+    try:
+        yield from kind.read(file)
+    except InputError as problem:
+        raise RecordingError(f"{file}: {problem}") from None
+    except OSError as error:
+        raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+class _Writer:
+    """Writes one recording: numbers its events, its trials, and the conversations of each case."""
+
+    def __init__(self, found: Survey, run_id: str, told: Told, now: datetime) -> None:
+        self._found, self._told, self._now = found, told, now
+        self._common: dict[str, Any] = {"run_id": run_id}
+        self._seq = 0
+        self._trials: Counter[ConditionName] = Counter()
+        self._cases: Counter[tuple[ConditionName, str]] = Counter()
+        self._scores: dict[ConditionName, list[float | None]] = {}
+        self._last = self._start = found.began or found.header.at or now
+        self._judged = told.job is not None
+        self.tasks = self._tasks()
+
+    def _make(self, kind: type[events.EventBase], at: datetime | None = None, **fields: Any) -> RunEvent:
+        self._seq += 1
+        made = kind(**self._common, seq=self._seq, at=at or self._last, **fields)
+        return made  # type: ignore[return-value]
+
+    def _tasks(self) -> list[dict[str, Any]]:
+        """Return the job's tasks: one for each score of the file, or those that it names without a score."""
+        if self._told.job is not None:
+            return list(self._told.job.get("tasks") or [])
+        found = self._found
+        if found.scores:
+            titles = [(name, "") for name in found.scores]
+        elif found.tasks is not None:
+            titles = list(found.tasks)
+        else:
+            titles = [(f"task {number}", "") for number in range(1, found.most_tasks + 1)]
+        passes = found.header.pass_above
+        return [
+            {"task": clean(title), "acceptanceCriteria": clean(criteria), "passAbove": passes}
+            for title, criteria in titles
+        ]
+
+    def begin(self, file: Path, kind: ImportFormat, sha256: str) -> Iterator[RunEvent]:
+        """Yield how the run began, and what a reader must know of it."""
+        found, header, told = self._found, self._found.header, self._told
+        job = {**told.job} if told.job is not None else {"tasks": self.tasks, "facts": []}
+        name = clean_line(header.name or file.stem, 200)
+        held = tuple(condition for condition in CONDITIONS if found.held[condition])
+        record = clean_value(header.record) if header.record and not _too_large(header.record) else None
+        yield self._make(
+            events.RunStarted,
+            at=self._start,
+            job_name=name,
+            job_path="",
+            job=job,
+            job_sha256=hashlib.sha256(compact_json(job).encode("utf-8", "replace")).hexdigest(),
+            program_version=__version__,
+            agent=clean_line(header.agent or UNKNOWN),
+            evaluator=clean_line(header.evaluator or UNKNOWN),
+            judge=clean_line(header.judge or UNKNOWN),
+            model=clean_line(header.model) or None,
+            seed=0,
+            trials=max(found.held.values()),
+            conditions=held,
+            source=events.ImportedFrom(
+                format=kind.name,
+                file=clean_line(file.name),
+                sha256=sha256,
+                licence=clean_line(told.licence or header.licence or UNKNOWN),
+                origin=clean_line(told.origin or header.origin or UNKNOWN),
+                times="told" if found.timed == found.conversations else "unknown",
+                record=record,
+            ),
+        )
+        for code, message in self._warnings(file):
+            yield self._make(events.Warned, at=self._start, code=code, message=message)
+
+    def _warnings(self, file: Path) -> Iterator[tuple[str, str]]:
+        found = self._found
+        told = (
+            ""
+            if found.timed
+            else "; when its conversations were held is unknown, the times are those of the import"
+        )
+        yield "imported", f"imported from {clean_line(file.name)}{told}"
+        if left := [clean_line(name, 80) for name, fits in found.named.items() if not fits]:
+            yield "score_not_counted", f"not between 0 and 1, so in no figure here: score {', '.join(left)}"
+        if found.unknown_condition:
+            yield (
+                "condition_unknown",
+                f"what the user knew in {plural(found.unknown_condition, 'conversation')} is unknown; they stand under facts supplied",
+            )
+
+    def conversation(self, talk: Conversation) -> Iterator[RunEvent]:
+        """Yield one conversation's events."""
+        condition: ConditionName = talk.condition or "supplied"
+        self._trials[condition] += 1
+        trial = self._trials[condition]
+        self._common |= {"condition": condition, "trial": trial, "attempt": 1}
+        self._last = talk.started_at or self._last
+        case = self._case(talk, condition)
+        kept = _bounded(talk.record)
+        yield self._make(
+            events.ConversationStarted,
+            session_id=clean_line(talk.session) or UNKNOWN,
+            greeting=clean(next((m.text for m in talk.messages if m.role == "user"), "")),
+            max_messages=len(talk.messages),
+            case=case,
+            record=clean_value(kept) or None,
+        )
+        if left := sorted(map(str, (talk.record or {}).keys() - (kept or {}).keys())):
+            said = f"too large to be kept: {clean_line(', '.join(left))}"
+            yield self._make(events.Warned, code="left_out", message=said)
+        turn = 0
+        for number, message in enumerate(talk.messages, start=1):
+            turn += message.role == "user" or number == 1
+            yield from self._message(message, number, turn)
+        yield from self._outcome(talk)
+        self._common = {"run_id": self._common["run_id"]}
+
+    def _case(self, talk: Conversation, condition: ConditionName) -> events.Case | None:
+        own = talk.tasks if self._told.job is None and talk.tasks != self._found.tasks else ()
+        name = clean_line(talk.name, 200)
+        if not (name or own or talk.facts):
+            return None
+        name = name or f"conversation {self._trials[condition]}"
+        self._cases[condition, name] += 1
+        # A score is about the whole case: its one description stands for each of the job's tasks.
+        tasks = tuple({"task": clean(task), "acceptanceCriteria": clean(criteria)} for task, criteria in own)
+        return events.Case(
+            name=name, trial=self._cases[condition, name], tasks=tasks, facts=tuple(map(clean, talk.facts))
+        )
+
+    def _message(self, message: Message, number: int, turn: int) -> Iterator[RunEvent]:
+        self._last = message.at or self._last
+        if message.latency_ms is not None and message.at is not None and message.latency_ms < 86_400_000:
+            began = message.at - timedelta(milliseconds=message.latency_ms)
+            yield self._make(
+                events.MessageStarted,
+                at=began,
+                message=number,
+                turn=turn,
+                role=message.role,
+                speaker=_speaker(message),
+            )
+        record = message.record if message.record and not _too_large(message.record) else None
+        made = self._make(
+            events.MessageCompleted,
+            message=number,
+            turn=turn,
+            role=message.role,
+            speaker=_speaker(message),
+            content=clean(message.text),
+            latency_ms=message.latency_ms,
+            first_token_ms=message.first_token_ms,
+            tokens_in=message.tokens_in,
+            tokens_out=message.tokens_out,
+            generation=tuple(clean_value(event) for event in message.generation),
+            record=clean_value(record),
+        )
+        yield made
+        if message.record and record is None:
+            yield self._make(
+                events.Warned,
+                code="left_out",
+                message=f"message {number} is too large to be kept as the file has it",
+            )
+
+    def _outcome(self, talk: Conversation) -> Iterator[RunEvent]:
+        lasted = (
+            (talk.ended_at - talk.started_at).total_seconds() if talk.ended_at and talk.started_at else 0.0
+        )
+        self._last = talk.ended_at or self._last
+        yield self._make(
+            events.ConversationEnded,
+            reason=talk.reason,
+            fault=talk.fault,
+            detail=clean_line(talk.detail),
+            duration_ms=max(0.0, lasted * 1000),
+        )
+        given = {} if self._judged else {score.name: score for score in talk.scores}
+        numbers = {name: number for number, name in enumerate(self._found.scores, start=1)}
+        passes = self._found.header.pass_above
+        scored = tuple(
+            events.TaskScored(
+                task=numbers[name],
+                title=clean(name),
+                score=score.value,
+                reason=clean(score.reason),
+                passed=score.value > passes,
+            )
+            for name, score in given.items()
+            if score.value is not None and name in numbers
+        )
+        if scored:
+            yield self._make(
+                events.TranscriptScored, judge=clean_line(self._found.header.judge or UNKNOWN), tasks=scored
+            )
+        yield self._scored(talk, [task.score for task in scored])
+
+    def _scored(self, talk: Conversation, scores: list[float]) -> RunEvent:
+        missing = len(self.tasks) - len(scores)
+        told = f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}" if missing else ""
+        task = composite.task_part(scores if not missing else None, len(self.tasks), told)
+        if not self.tasks:
+            task = task.model_copy(update={"reason": "the file has no scores"})
+        parts = (
+            ScorePart(
+                name="timing", weight=1, left_out=True, reason="imported: no response time was aimed at"
+            ),
+            task,
+            ScorePart(name="assertion", weight=4, left_out=True, reason="imported: no assertions"),
+        )
+        whole = composite.compose(parts, talk.failures)
+        score = talk.whole if talk.whole is not None else whole.score
+        if talk.fault == "infrastructure":
+            score = None
+        self._scores.setdefault(self._common["condition"], []).append(score)
+        return self._make(
+            events.ConversationScored,
+            score=score,
+            parts=whole.parts,
+            penalty=whole.penalty,
+            failures=talk.failures,
+            reason="" if score is not None else task.reason or whole.reason or UNKNOWN,
+            fault=talk.fault if score is None and talk.fault != "none" else "none",
+            given={clean_line(each.name): clean_value(each.told) for each in talk.scores} or None,
+        )
+
+    def end(self) -> RunEvent:
+        """Return how the run ended."""
+        trials = max(self._found.held.values())
+        means = {
+            condition: composite.mean_of(scores) if len(scores) == trials else None
+            for condition, scores in self._scores.items()
+        }
+        return self._make(
+            events.RunEnded,
+            status="completed",
+            scores=means,
+            mean=composite.published_mean(means),
+            clean=True,
+        )
+
+
+def _speaker(message: Message) -> str:
+    return "user" if message.role == "user" else "agent"
+
+
+def _too_large(value: Any) -> bool:
+    try:
+        return len(json.dumps(value, ensure_ascii=True, default=str)) > MAX_RECORD
+    except (ValueError, RecursionError):
+        return True
+
+
+def _bounded(record: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a record without its heaviest members, where it is too large to be kept."""
+    if record is None or not _too_large(record):
+        return record
+    kept = {key: value for key, value in record.items() if key not in _HEAVY}
+    return (
+        kept
+        if not _too_large(kept)
+        else {
+            key: value
+            for key, value in kept.items()
+            if isinstance(value, str | int | float | bool) and not _too_large(value)
+        }
+    )

@@ -1,0 +1,116 @@
+"""Conversations as ATIF trajectories (Harbor's Agent Trajectory Interchange Format, v1.7), one for each.
+
+The format has no field for a score or a condition: they stand in `extra`. What was imported from ATIF comes out as it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from bioeval_tui.record.importing.atif import OURS
+from bioeval_tui.record.importing.chat import calls_of
+from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.report.formats.registry import Asked
+from bioeval_tui.report.formats.tables import conversations
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.text import compact_json
+
+VERSION = "ATIF-v1.7"
+
+
+def write_runs(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
+    """Return the trajectories, one a line; a single one as an indented document."""
+    found = [trajectory(run, key, talk) for run, key, talk in conversations(runs)]
+    if len(found) == 1:
+        return json.dumps(found[0], ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return "".join(json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in found)
+
+
+def trajectory(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> dict[str, Any]:
+    """Return one conversation."""
+    source = run.started.source
+    if source is not None and source.format == "atif":
+        steps = [step for m in talk.messages for step in (m.record or {}).get("raw") or ()]
+        return {**(talk.record or {}), "steps": steps}
+    told = source is None or source.times == "told"
+    steps = []
+    for message in talk.messages:
+        if message.done:
+            steps.append(_step(message, len(steps) + 1, told))
+    started = run.started
+    agent = {
+        "name": started.agent,
+        "version": "unknown",
+        "model_name": None if started.rehearsal else started.model,
+    }
+    return {
+        "schema_version": VERSION,
+        "session_id": talk.session_id or started.run_id,
+        "trajectory_id": f"{started.run_id}/{key.condition}/{key.trial}",
+        "agent": {name: value for name, value in agent.items() if value},
+        "steps": steps,
+        **_final(talk, len(steps)),
+        "extra": {OURS: _extra(run, key, talk)},
+    }
+
+
+def _step(message: MessageState, number: int, told: bool) -> dict[str, Any]:
+    step: dict[str, Any] = {
+        "step_id": number,
+        "source": "user" if message.role == "user" else "agent",
+        "message": message.text,
+    }
+    if told:
+        step["timestamp"] = message.started_at.isoformat()
+    extra = {"speaker": message.speaker, "turn": message.turn, "latency_ms": message.latency_ms}
+    if message.role == "user":
+        return {**step, "extra": extra | ({"generation": message.generation} if message.generation else {})}
+    calls, results = [], []
+    for place, (call, output) in enumerate(calls_of(message.generation), start=1):
+        identity = call.id or f"call_{number}_{place}"
+        arguments = call.arguments if isinstance(call.arguments, dict) else {"value": call.arguments}
+        calls.append({"tool_call_id": identity, "function_name": call.name, "arguments": arguments})
+        if output is not None:
+            text = output.value if isinstance(output.value, str) else compact_json(output.value)
+            results.append({"source_call_id": identity, "content": text})
+    reasoning = [event["reasoning"] for event in message.generation if "reasoning" in event]
+    metrics = {"prompt_tokens": message.tokens_in, "completion_tokens": message.tokens_out}
+    known = {name: value for name, value in metrics.items() if value is not None}
+    return {
+        **step,
+        **({"reasoning_content": "\n".join(map(str, reasoning))} if reasoning else {}),
+        **({"tool_calls": calls} if calls else {}),
+        **({"observation": {"results": results}} if results else {}),
+        **({"metrics": known} if known else {}),
+        "extra": extra,
+    }
+
+
+def _final(talk: ConversationState, steps: int) -> dict[str, Any]:
+    answers = [message for message in talk.messages if message.role == "assistant"]
+    found: dict[str, Any] = {"total_steps": steps}
+    for name, counts in (
+        ("total_prompt_tokens", [m.tokens_in for m in answers]),
+        ("total_completion_tokens", [m.tokens_out for m in answers]),
+    ):
+        if counts and None not in counts:
+            found[name] = sum(count for count in counts if count is not None)
+    return {"final_metrics": found}
+
+
+def _extra(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> dict[str, Any]:
+    verdict = talk.verdict
+    return {
+        "run_id": run.run_id,
+        "job": run.started.job_name,
+        "condition": key.condition,
+        "trial": key.trial,
+        "case": talk.case.name if talk.case is not None else None,
+        "evaluator": run.started.evaluator,
+        "judge": verdict.judge if verdict is not None else None,
+        "end_reason": talk.ended.reason if talk.ended else None,
+        "score": talk.score.score if talk.score is not None else None,
+        "scores": {task.title: task.score for task in verdict.tasks} if verdict is not None else {},
+    }

@@ -1,0 +1,136 @@
+"""Logs that inspect_ai itself writes come in with the scores that it reads, and come out as they were."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report.formats.inspect_log import inspect_log, inspect_zip
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import run_result
+from tests.integration.reports.test_inspect_log import python
+
+pytestmark = pytest.mark.real_server
+
+WRITE = '''
+import sys
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import Score, Target, includes, mean, scorer
+from inspect_ai.solver import TaskState, generate, use_tools
+from inspect_ai.tool import tool
+
+@tool
+def add():
+    async def execute(x: int, y: int):
+        """Add two numbers.
+
+        Args:
+            x: the first.
+            y: the second.
+        """
+        return x + y
+    return execute
+
+@scorer(metrics=[mean()])
+def third():
+    async def score(state: TaskState, target: Target):
+        return Score(value=1 / 3, explanation="always a third")
+    return score
+
+@scorer(metrics={"polite": [mean()], "length": [mean()]})
+def several():
+    async def score(state: TaskState, target: Target):
+        return Score(value={"polite": 0.25, "length": 7})
+    return score
+
+outputs = []
+for number in range(6):
+    outputs += [
+        ModelOutput.for_tool_call("mockllm/model", "add", {"x": 1, "y": number}),
+        ModelOutput.from_content("mockllm/model", f"It is {1 + number}."),
+    ]
+for output in outputs:
+    output.usage = ModelUsage(input_tokens=5, output_tokens=7, total_tokens=12)
+samples = [Sample(input="1+1?", target="2", id="one"), Sample(input="1+2?", target="3", id=2), Sample(input="?", target="It")]
+task = Task(dataset=samples, solver=[use_tools(add()), generate()], scorer=[includes(), third(), several()], epochs=2)
+(log,) = eval(
+    task, model=get_model("mockllm/model", custom_outputs=outputs), log_dir=sys.argv[1], log_format=sys.argv[2],
+    display="none", max_samples=1,
+)
+assert log.status == "success", log.error
+'''
+READ = """
+import json, sys
+from inspect_ai.log import read_eval_log
+from inspect_ai.scorer import value_to_float
+number = value_to_float()
+log = read_eval_log(sys.argv[1])
+print(json.dumps({
+    "scores": {
+        f"{sample.id} {sample.epoch}": {
+            f"{name}: {key}" if key else name: number(value)
+            for name, score in sample.scores.items()
+            for key, value in (score.value.items() if isinstance(score.value, dict) else [("", score.value)])
+        }
+        for sample in log.samples
+    },
+    "samples": sorted((s.model_dump(mode="json", exclude={"events_data"}) for s in log.samples), key=lambda s: (str(s["id"]), s["epoch"])),
+    "header": log.model_dump(mode="json", exclude={"samples", "location", "etag", "reductions"}),
+}))
+"""
+
+
+def inspect(script: str, folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [python(), "-c", script, *arguments], capture_output=True, text=True, timeout=110,
+        env={**os.environ, "HOME": str(folder), "INSPECT_LOG_LEVEL": "warning"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("kind", ["eval", "json"])
+def test_scorers_epochs_and_tool_calls_come_in_as_inspect_reads_them_and_out_again(
+    kind: str, tmp_path: Path
+) -> None:
+    inspect(WRITE, tmp_path, str(tmp_path / "logs"), kind)
+    (log,) = (tmp_path / "logs").glob(f"*.{kind}")
+    told: dict[str, Any] = json.loads(inspect(READ, tmp_path, str(log)).splitlines()[-1])
+    run = load_run(import_file(log, tmp_path / "runs").path)
+    result = run_result(run)["conditions"]["supplied"]
+    seen = {}
+    for trial in result["trials"]:
+        name = f"{trial['case']} {run.state.conversation('supplied', trial['trial']).case.trial}"  # type: ignore[union-attr]
+        scores = {task["title"]: task["score"] for task in trial["tasks"]}
+        seen[name] = {**scores, "several: length": float(trial["given_scores"]["several: length"])}
+    assert seen == told["scores"]
+    assert (run.started.model, run.started.source.times) == ("mockllm/model", "told")  # type: ignore[union-attr]
+    for talk in run.state.conversations.values():
+        call, output = [event for message in talk.messages for event in message.generation]
+        assert call["request"]["function"]["name"] == "add"
+        assert talk.messages[-1].text == f"It is {output['output']}."
+    out = tmp_path / f"out.{kind}"
+    out.write_bytes(inspect_zip(run) if kind == "eval" else inspect_log(run).encode())
+    again = json.loads(inspect(READ, tmp_path, str(out)).splitlines()[-1])
+    assert again == told
+
+
+def test_a_run_of_ours_comes_back_from_its_inspect_log(tmp_path: Path) -> None:
+    demo = load_run(Path(__file__).parents[2] / "golden" / "demo-run.jsonl")
+    file = tmp_path / "demo.eval"
+    file.write_bytes(inspect_zip(demo))
+    back = load_run(import_file(file, tmp_path / "runs").path)
+    assert back.state.scores() == demo.state.scores()
+    for key, talk in demo.state.conversations.items():
+        same = back.state.conversations[key]
+        assert [(m.role, m.text, m.latency_ms) for m in same.messages] == [
+            (m.role, m.text, m.latency_ms) for m in talk.messages
+        ]

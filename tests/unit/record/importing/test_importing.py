@@ -1,0 +1,304 @@
+"""Conversations of other programs become runs: what their files say comes in, and what they do not say stays unknown."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from bioeval_tui.cli.runs import runs
+from bioeval_tui.errors import BioevalError, RecordingError
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.importing.formats import FORMATS, format_of
+from bioeval_tui.record.importing.writing import Told
+from bioeval_tui.record.state import ConversationKey
+from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report.formats.atif import write_runs as atif
+from bioeval_tui.report.formats.json_report import write_runs as json_report
+from bioeval_tui.report.formats.registry import Asked
+from bioeval_tui.report.formats.tables import openai_lines
+from bioeval_tui.report.loading import LoadedRun, load_run
+from bioeval_tui.report.result import run_result
+
+GOLDEN = Path(__file__).parents[3] / "golden"
+FOREIGN = GOLDEN / "foreign"
+CRAFT_MD = GOLDEN / "published" / "craft-md-25.jsonl"
+AIRLINE = GOLDEN / "published" / "tau-bench-airline.json"
+
+
+def imported(file: Path, folder: Path, **options: Any) -> LoadedRun:
+    return load_run(import_file(file, folder / "runs", **options).path)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        (FOREIGN / "tau-bench-excerpt.json", "tau-bench"),
+        (FOREIGN / "tau2.json", "tau2"),
+        (FOREIGN / "trajectory.json", "atif"),
+        (FOREIGN / "chat.jsonl", "openai-jsonl"),
+        (CRAFT_MD, "transcripts"),
+    ],
+)
+def test_the_content_of_a_file_tells_its_format_whatever_it_is_called(
+    file: Path, name: str, tmp_path: Path
+) -> None:
+    copy = tmp_path / "download"
+    copy.write_bytes(file.read_bytes())
+    found = format_of(copy)
+    assert found is not None
+    assert found.name == name
+    one_line = tmp_path / "one line"
+    if file.suffix == ".json":
+        one_line.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8"))), encoding="utf-8")
+        assert format_of(one_line) == found
+
+
+def test_a_recording_of_this_program_is_taken_as_one() -> None:
+    assert format_of(GOLDEN / "demo-run.jsonl") is None
+
+
+def published_airline(tmp_path: Path) -> Path:
+    """The rewards that τ-bench publishes, in its own format."""
+    told = json.loads(AIRLINE.read_text(encoding="utf-8"))
+    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    results = [
+        {"task_id": task, "reward": float(trial < successes), "info": {}, "traj": talk, "trial": trial}
+        for trial in range(told["trials"])
+        for task, successes in enumerate(told["successes"])
+    ]
+    file = tmp_path / "gpt-4o-airline.json"
+    file.write_text(json.dumps(results), encoding="utf-8")
+    return file
+
+
+def test_tau_bench_has_the_published_pass_k_with_intervals_in_show_and_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    taken = CliRunner().invoke(runs, ["import", str(published_airline(tmp_path))], standalone_mode=False)
+    run_id = taken.stdout.strip()
+    shown = CliRunner().invoke(runs, ["show", run_id], standalone_mode=False).stdout
+    for figure in ("1: 0.420 [0.321, 0.526]", "2: 0.273 [", "3: 0.220 [", "4: 0.200 [0.110, 0.336]"):
+        assert figure in shown
+    report = CliRunner().invoke(runs, ["report", run_id, "--format", "html"], standalone_mode=False).stdout
+    assert "1: 0.420 [0.321, 0.526], 2: 0.273 [0.178, 0.396]" in report
+    found = run_result(load_run(tmp_path / "runs" / f"{run_id}.jsonl"))["conditions"]["supplied"]["pass_k"]
+    assert [round(found[k]["value"], 3) for k in "1234"] == [0.42, 0.273, 0.22, 0.2]
+    assert "clustered by case, 50 cases" in shown
+
+
+def test_tool_calls_stand_with_their_results_in_the_answer_they_led_to(tmp_path: Path) -> None:
+    run = imported(FOREIGN / "tau-bench-excerpt.json", tmp_path)
+    raw = json.loads((FOREIGN / "tau-bench-excerpt.json").read_text(encoding="utf-8"))
+    for trial, result in enumerate(raw, start=1):
+        talk = run.state.conversations[ConversationKey("supplied", trial)]
+        calls = [
+            event["request"]["function"]["name"]
+            for m in talk.messages
+            for event in m.generation
+            if "request" in event
+        ]
+        said = [m["content"] for m in result["traj"] if m["role"] in ("user", "assistant") and m["content"]]
+        expected = [c["function"]["name"] for m in result["traj"] for c in m.get("tool_calls") or ()]
+        assert calls == expected
+        assert [m.text for m in talk.messages if m.text] == said
+        assert talk.case is not None
+        assert (talk.case.name, talk.case.tasks[0]["task"]) == (
+            str(result["task_id"]),
+            result["info"]["task"]["instruction"],
+        )
+    assert run.state.conversations[ConversationKey("supplied", 1)].case.trial == 1  # type: ignore[union-attr]
+
+
+def test_tau2_tells_times_models_tokens_and_why_a_conversation_ended(tmp_path: Path) -> None:
+    run = imported(FOREIGN / "tau2.json", tmp_path)
+    started = run.started
+    assert (started.job_name, started.agent, started.model) == ("τ²-bench telecom", "llm_agent", "gpt-4o")
+    assert started.evaluator == "user_simulator gpt-4.1"
+    assert started.source is not None
+    assert (started.source.times, f"{started.at:%H:%M:%S}") == ("told", "10:00:00")
+    first, second = (run.state.conversations[ConversationKey("supplied", n)] for n in (1, 2))
+    answer = next(m for m in first.messages if m.text.startswith("Please"))
+    assert (answer.latency_ms, answer.tokens_out) == (None, None)  # a tool took part of that time
+    assert second.messages[-1].latency_ms == 2000
+    assert [talk.ended.reason for talk in (first, second) if talk.ended] == ["signed_off", "max_turns"]
+    assert [talk.score.score for talk in (first, second) if talk.score] == [1.0, 0.0]
+    user = first.messages[-1]
+    assert (user.role, user.generation[0]["request"]["function"]["name"]) == ("user", "reset_apn")
+    assert first.case is not None
+    assert first.case.facts == ("You are John.", "Your number is 555.")
+
+
+def test_what_a_file_does_not_say_is_unknown(tmp_path: Path) -> None:
+    run = imported(FOREIGN / "chat.jsonl", tmp_path)
+    assert (run.started.agent, run.started.evaluator, run.started.judge, run.started.model) == (
+        "unknown", "unknown", "unknown", None,
+    )  # fmt: skip
+    source = run.started.source
+    assert source is not None
+    assert (source.times, source.licence, source.origin) == ("unknown", "unknown", "unknown")
+    assert all(talk.ended and talk.ended.reason == "unknown" for talk in run.state.conversations.values())
+    assert all(talk.score and talk.score.score is None for talk in run.state.conversations.values())
+    assert [w.code for w in run.state.warnings] == ["imported", "condition_unknown"]
+
+
+def test_licence_and_origin_can_be_told(tmp_path: Path) -> None:
+    run = imported(CRAFT_MD, tmp_path, told=Told(licence="MIT", origin="rajpurkarlab/craft-md"))
+    assert run.started.source is not None
+    assert (run.started.source.licence, run.started.source.origin) == ("MIT", "rajpurkarlab/craft-md")
+
+
+def test_the_same_file_is_one_run_and_listed_as_imported(tmp_path: Path) -> None:
+    first = import_file(CRAFT_MD, tmp_path / "runs")
+    again = import_file(CRAFT_MD, tmp_path / "runs")
+    assert (first.new, again.new, first.run_id) == (True, False, again.run_id)
+    (listed,) = Catalogue(tmp_path / "runs").runs()
+    lines = CRAFT_MD.read_text(encoding="utf-8").splitlines()
+    assert (listed.imported, listed.messages) == (
+        True,
+        sum(len(json.loads(line)["messages"]) for line in lines),
+    )
+
+
+ROUND_TRIPS = [FOREIGN / "chat.jsonl", CRAFT_MD]
+
+
+@pytest.mark.parametrize("file", ROUND_TRIPS)
+def test_chats_come_out_as_they_went_in(file: Path, tmp_path: Path) -> None:
+    out = openai_lines([imported(file, tmp_path)])
+    given = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [json.loads(line) for line in out.splitlines()] == given
+
+
+def test_a_trajectory_comes_out_as_it_went_in(tmp_path: Path) -> None:
+    file = FOREIGN / "trajectory.json"
+    run = imported(file, tmp_path)
+    assert json.loads(atif([run])) == json.loads(file.read_text(encoding="utf-8"))
+    talk = run.state.conversations[ConversationKey("supplied", 1)]
+    answer = talk.messages[1]
+    assert [event.get("output") for event in answer.generation if "output" in event] == ["5 mg", "70"]
+    assert (answer.tokens_in, answer.tokens_out) == (120, 14)
+    assert talk.messages[2].text == "And this?\n[image]"
+
+
+def said(run: LoadedRun) -> list[Any]:
+    """What a chat holds of a run."""
+
+    def plain(event: Mapping[str, Any]) -> Any:
+        request = event.get("request")
+        return [request["function"]["name"], request["arguments"]] if request else event.get("output")
+
+    return [
+        [key, [(m.role, m.text, [plain(event) for event in m.generation]) for m in talk.messages]]
+        for key, talk in sorted(run.state.conversations.items())
+    ]
+
+
+@pytest.mark.parametrize("name", ["openai-jsonl", "atif"])
+@pytest.mark.parametrize("file", [FOREIGN / "tau-bench-excerpt.json", FOREIGN / "tau2.json", CRAFT_MD])
+def test_messages_tool_calls_and_scores_survive_another_format(name: str, file: Path, tmp_path: Path) -> None:
+    run = imported(file, tmp_path)
+    written = tmp_path / "out"
+    written.write_text(openai_lines([run]) if name == "openai-jsonl" else atif([run]), encoding="utf-8")
+    back = imported(written, tmp_path / "again")
+    assert back.started.source is not None
+    assert said(back) == said(run)
+    assert back.state.scores() == run.state.scores()
+    cases = [[t.case.name if t.case else None for t in r.state.conversations.values()] for r in (run, back)]
+    assert cases[0] == cases[1]
+
+
+def test_the_demo_survives_openai_jsonl_and_atif_under_both_conditions(tmp_path: Path) -> None:
+    demo = load_run(GOLDEN / "demo-run.jsonl")
+    for text in (openai_lines([demo]), atif([demo])):
+        file = tmp_path / "out"
+        file.write_text(text, encoding="utf-8")
+        back = imported(file, tmp_path)
+        assert back.state.scores() == demo.state.scores()
+        words = [[m.text for m in t.messages] for t in demo.state.conversations.values()]
+        assert [[m.text for m in t.messages] for t in back.state.conversations.values()] == words
+
+
+def test_a_large_file_streams_through_with_bounded_memory(tmp_path: Path) -> None:
+    file = tmp_path / "large.json"
+    talk = [{"role": "user", "content": "x" * 20_000}, {"role": "assistant", "content": "y" * 20_000}]
+    with file.open("w", encoding="utf-8") as out:
+        out.write("[")
+        for number in range(500):
+            one = {"task_id": number, "reward": 1.0, "info": {}, "traj": talk, "trial": 0}
+            out.write(("," if number else "") + json.dumps(one))
+        out.write("]")
+    tracemalloc.start()
+    import_file(file, tmp_path / "runs")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert file.stat().st_size > 19e6
+    assert peak < 12e6
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            '[{"task_id": 0, "reward": 1, "traj": [{"role": "boss", "content": ""}]}]',
+            "result 1: message 1: `role`",
+        ),
+        ('[{"task_id": 0, "reward": 1, "traj": []}, {"task_id": 1,', "not JSON at character"),
+        (
+            '{"messages": [{"role": "user", "content": "a"}]}\n{"messages": 3}\n',
+            "line 2: `messages` must be a list",
+        ),
+        (
+            '{"messages": [{"role": "user", "content": "a"}]}\n{"messages": [}\n',
+            "line 2 is not JSON at column 15",
+        ),
+        (
+            '{"schema_version": "ATIF-v1.7", "agent": {}, "steps": [{"source": "dog"}]}',
+            "trajectory 1: step 1",
+        ),
+        ("[1, 2]", "in no format that is known"),
+        ("hello", "not a recording"),
+    ],
+)
+def test_a_damaged_file_is_one_sentence_with_the_place(text: str, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "file.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(BioevalError) as found:
+        import_file(file, tmp_path / "runs")
+    assert words in str(found.value)
+    assert not list((tmp_path / "runs").glob("*")) if (tmp_path / "runs").exists() else True
+
+
+def test_escape_sequences_of_a_foreign_file_never_reach_the_recording(tmp_path: Path) -> None:
+    file = tmp_path / "evil.jsonl"
+    line = {
+        "id": "a\x1b[2J",
+        "messages": [{"role": "user", "content": "\x1b]0;x\x07hi"}],
+        "more\x1b[1m": "\x9b2J",
+    }
+    file.write_text(json.dumps(line) + "\n" + json.dumps(line) + "\n", encoding="utf-8")
+    text = import_file(file, tmp_path / "runs").path.read_text(encoding="utf-8")
+    assert not any(bad in text for bad in ("\\u001b", "\x1b", "\x9b", "\\u009b"))
+
+
+def test_the_format_can_be_named_and_a_wrong_name_says_what_is_missing(tmp_path: Path) -> None:
+    assert imported(CRAFT_MD, tmp_path, kind="openai-jsonl").started.source.format == "openai-jsonl"  # type: ignore[union-attr]
+    with pytest.raises(RecordingError, match="`task_id`"):
+        import_file(CRAFT_MD, tmp_path / "runs", kind="tau-bench")
+
+
+def test_every_format_has_a_line_in_the_docs() -> None:
+    page = (GOLDEN.parents[1] / "docs" / "recordings.md").read_text(encoding="utf-8")
+    for one in FORMATS:
+        assert f"| `{one.name}` |" in page
+
+
+def test_the_json_report_of_an_imported_run_has_the_cases(tmp_path: Path) -> None:
+    text = json_report([imported(FOREIGN / "tau2.json", tmp_path)], Asked())
+    assert '"case": "reset"' in str(text)
