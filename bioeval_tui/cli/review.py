@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.cli.open_screen import run_app
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode
+from bioeval_tui.report.correction import draw
 from bioeval_tui.report.loading import find_recording
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.review.review_app import ReviewApp
@@ -20,22 +23,51 @@ from bioeval_tui.tui.review.review_items import ReviewSource
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui review 7f3a 91c2 --blind\n  bioeval-tui review results/ --as ada"
+    epilog="\b\nExamples:\n  bioeval-tui review 7f3a 91c2 --blind\n  bioeval-tui review results/ --as ada\n  bioeval-tui review 7f3a --sample 100 --seed 7"
 )
 @click.argument("what", metavar="RUN|REPORT...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option("--blind", is_flag=True, help="Keep the judge's word back until you have given yours.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Draw so many judged tasks at random, to review them blind.",
+)
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="The same runs and seed give the same draw."
+)
+@click.option(
+    "--strata", type=click.Choice(["verdict", "condition", "job"]), help="Draw in proportion to this."
+)
 @click.option("--as", "name", default="", help="Your name as a reviewer [user and host].")
-def review(what: tuple[str, ...], blind: bool, name: str) -> int:
+def review(
+    what: tuple[str, ...], blind: bool, sample: int | None, seed: int, strata: str | None, name: str
+) -> int:
     """Review judged tasks and graded submissions: accept, judge otherwise, assign fault, add notes, undo.
 
     RUN is a run's id, the beginning or end of it, or a recording's file; REPORT a grading report or a folder of
     them. Reviews are kept beside the recording or the report, which never change; works offline, without keys.
+    With --sample the queue is a random draw in a random order: `runs agreement` then says what people would say of
+    everything. Without a terminal it prints what was drawn.
     """
-    return _show(Settings.from_environment(), what, reviewer=name, blind=blind)
+    settings = Settings.from_environment()
+    if sample is None:
+        return _show(settings, what, reviewer=name, blind=blind)
+    paths = list(dict.fromkeys(find_recording(text, settings.runs_dir) for text in what))
+    drawn = draw(paths, sample, seed, strata)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        for path, item in drawn:
+            say(f"{path.stem} {item.condition} {item.trial} {item.task}")
+        return ExitCode.OK
+    return _show(settings, [path.stem for path in paths], reviewer=name, blind=True, drawn=True)
 
 
-def _show(settings: Settings, what: Sequence[str], *, reviewer: str = "", blind: bool = False) -> int:
+def _show(
+    settings: Settings, what: Sequence[str], *, reviewer: str = "", blind: bool = False, drawn: bool = False
+) -> int:
     """Open the review screen on runs (ids or recordings) and grading reports (files or folders).
+
+    With `drawn` it shows what was drawn of them.
 
     Raises:
         UsageError: something of these is neither, or there is no terminal.
@@ -47,7 +79,7 @@ def _show(settings: Settings, what: Sequence[str], *, reviewer: str = "", blind:
     for text in runs:
         find_recording(text, settings.runs_dir)
     services = AppServices(settings, reviewer=clean_line(reviewer, 80))
-    source = ReviewSource(tuple(runs), reports=tuple(map(Path, reports)))
+    source = ReviewSource(tuple(runs), reports=tuple(map(Path, reports)), drawn=drawn)
     try:
         run_app(ReviewApp(services, source, blind=blind))
     finally:

@@ -15,10 +15,12 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.paths import overlay_path, recording_path
 from bioeval_tui.report.agreement import agreement_report, rated_tasks
+from bioeval_tui.report.correction import corrections
 from bioeval_tui.report.files import write_private
 from bioeval_tui.report.formats.agreement import agreement_csv, agreement_dict, print_agreement
 from bioeval_tui.report.gate import GateRules
 from bioeval_tui.report.gate_run import Gate, print_checks, with_people
+from bioeval_tui.report.labels import with_labels
 from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_document, say
@@ -34,27 +36,56 @@ if TYPE_CHECKING:
 @click.argument("run", metavar="[RUN]...", nargs=-1, shell_complete=complete_run)
 @click.option("--judge", default="", help="Only judges with this in their name.")
 @click.option("--blind", is_flag=True, help="Only scores that were given before the judge's was seen.")
+@click.option(
+    "--labels",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A CSV of people's labels, in place of reviews: columns case or trial, and the label.",
+)
+@click.option("--column", default="", help="The column of the labels [people_score, label, score or passed].")
+@click.option(
+    "--labels-drawn",
+    is_flag=True,
+    help="What was labelled was drawn at random: then scores can be corrected by it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print a row for each task and judge.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
 def agreement(
-    run: tuple[str, ...], judge: str, blind: bool, as_json: bool, as_csv: bool, output: Path | None
+    run: tuple[str, ...],
+    judge: str,
+    blind: bool,
+    labels: Path | None,
+    column: str,
+    labels_drawn: bool,
+    as_json: bool,
+    as_csv: bool,
+    output: Path | None,
 ) -> int:
     """Compare judges with the people who reviewed their scores, and people with each other.
 
-    Cohen's kappa over passed or not, weighted kappa over tenths, Krippendorff's alpha and the mean absolute
-    difference over the scores, for each judge model and prompt version; and where they differ. RUN is an id, the
-    beginning or end of it, or a recording's file; without one, every run that has reviews.
+    Cohen's kappa over passed or not, weighted kappa over tenths, Krippendorff's alpha, sensitivity, specificity and the
+    mean absolute difference, with intervals, for each judge model and prompt version; what people would say of
+    everything, where the reviews were drawn at random; and where they differ. RUN is an id, the beginning or end of it,
+    or a recording's file; without one, every run that has reviews.
     """
     if as_json and as_csv:
         raise UsageError("give --json or --csv, not both")
 
-    items, problems = rated_tasks(_paths(run), blind=blind)
-    if not items:
+    if labels is None and (column or labels_drawn):
+        raise UsageError("--column and --labels-drawn are about --labels FILE")
+    if labels is not None and not run:
+        raise UsageError("say whose labels these are: name the runs")
+    paths = _paths(run)
+    items, problems = rated_tasks(paths, blind=blind, every=True)
+    if labels is not None:
+        items = with_labels(items, labels, column)
+    if not any(item.people for item in items):
         what = "blind score" if blind else "score"
         say(f"no {what} of people yet; `bioeval-tui review RUN` gives the first", err=True)
         return ExitCode.NOT_MEASURED
     report = agreement_report(items, problems, judge=judge)
+    corrected = corrections(paths, items, drawn=labels_drawn)
+    corrected = [each for each in corrected if judge.lower() in each.judge.judge.lower()]
     if judge and not report.judges:
         raise UsageError(f"no judge of these tasks has {judge!r} in its name")
     as_csv = as_csv or (output is not None and output.suffix == ".csv")
@@ -62,7 +93,7 @@ def agreement(
         text = (
             agreement_csv(report)
             if as_csv
-            else json.dumps(agreement_dict(report), indent=2, ensure_ascii=False)
+            else json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False)
         )
         if output is None:
             print_document(text if as_csv else f"{text}\n")
@@ -70,7 +101,7 @@ def agreement(
             write_private(output, text if as_csv else f"{text}\n")
             say(f"wrote {output}", err=True)
     else:
-        print_agreement(report, plain_console())
+        print_agreement(report, plain_console(), corrected)
     return ExitCode.OK
 
 

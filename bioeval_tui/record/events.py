@@ -497,6 +497,33 @@ class Reviewed(EventBase):
     undoes: str | None = None
 
 
+class Drawn(BaseModel):
+    """A task that was drawn for review: which, its place in the order to review, and its stratum."""
+
+    model_config = ConfigDict(frozen=True)
+    condition: ConditionName
+    trial: Trial
+    task: Place
+    place: Place
+    stratum: str = ""
+
+
+class ReviewsDrawn(EventBase):
+    """Judged tasks were drawn at random for review; in overlays only. Each run of a draw has those of its own.
+
+    `population` is how many judged tasks the run had. `strata` says what the draw is stratified by.
+    """
+
+    kind: Literal["reviews_drawn"] = "reviews_drawn"
+    draw: str
+    seed: int
+    asked: Place
+    strata: str = ""
+    runs: tuple[str, ...]
+    population: Place
+    items: tuple[Drawn, ...]
+
+
 def job_number(job: dict[str, Any], key: str, default: float) -> float:
     """Return a number of a recorded job, as a `Number`; the default where a foreign recording has none."""
     value = job.get(key)
@@ -531,7 +558,8 @@ KnownEvent = Annotated[
     | SubmissionGraded
     | ConversationScored
     | RunEnded
-    | Reviewed,
+    | Reviewed
+    | ReviewsDrawn,
     Field(discriminator="kind"),
 ]
 RunEvent = KnownEvent | UnknownEvent

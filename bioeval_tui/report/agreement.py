@@ -7,10 +7,10 @@ itself, too. People's score of a task is the mean over its reviewers, each with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from bioeval_tui.record import reviews
@@ -19,6 +19,7 @@ from bioeval_tui.record.overlay import Overlay, judgings, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.report.statistics.agreement import Agreement, agreement, krippendorff_alpha
+from bioeval_tui.report.statistics.judge_agreement import JudgeAgreement, RatedTwice, judge_agreement
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.text import clean_line, plural
@@ -50,6 +51,21 @@ class RatedTask:
     judges: Mapping[JudgeId, float]
     recorded: float | None = None
     latest: float | None = None
+    case: str = ""
+    case_trial: int = 1
+    panels: frozenset[str] = frozenset()
+    """Names of judges that are panels of others."""
+
+    @property
+    def cluster(self) -> str:
+        """What the verdict is not independent of: its case, or its conversation."""
+        where = self.case or f"{self.run_id} {self.key.condition} {self.key.trial}"
+        return f"{self.job}: {where}"
+
+    @property
+    def blind_score(self) -> float | None:
+        """The mean over the reviewers who had not seen the judge's; None without any."""
+        return reviews.score_of({name: entry for name, entry in self.people.items() if entry.blind})
 
     @property
     def people_score(self) -> float:
@@ -91,6 +107,17 @@ class RatedPair:
     prompt: str
     agreement: Agreement
     gaps: tuple[Gap, ...]
+    detail: JudgeAgreement | None = None
+    """Of a judge against people: with intervals, sensitivity, specificity and the confusion table."""
+
+
+@dataclass(frozen=True, slots=True)
+class AmongJudges:
+    """Several judges on the same tasks: their alpha, and how far each is from the mean of the others, signed."""
+
+    tasks: int
+    alpha: float | None
+    deviations: Mapping[JudgeId, Difference]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +133,8 @@ class AgreementReport:
     """How many of the people's scores were given before the judge's was seen."""
     given: int = 0
     problems: tuple[str, ...] = field(default=())
+    among: AmongJudges | None = None
+    """How far several judges agree with each other; None where no task has two."""
 
     @property
     def notes(self) -> list[str]:
@@ -124,10 +153,13 @@ class AgreementReport:
         return [*found, *self.problems]
 
 
-def rated_tasks(paths: Iterable[Path], *, blind: bool = False) -> tuple[list[RatedTask], list[str]]:
+def rated_tasks(
+    paths: Iterable[Path], *, blind: bool = False, every: bool = False
+) -> tuple[list[RatedTask], list[str]]:
     """Return the tasks of these runs that people scored, and which lines of the files were damaged.
 
-    With `blind`, only scores count that were given before the judge's was seen.
+    With `blind`, only scores count that were given before the judge's was seen. With `every`, tasks come, too, that
+    nobody scored.
 
     Raises:
         RecordingError: a recording or overlay cannot be read.
@@ -137,18 +169,19 @@ def rated_tasks(paths: Iterable[Path], *, blind: bool = False) -> tuple[list[Rat
     for path in paths:
         overlay = read_overlay(path)
         problems += [str(problem) for problem in overlay.problems]
-        if any(isinstance(event, Reviewed) for event in overlay.events):
+        if every or any(isinstance(event, Reviewed) for event in overlay.events):
             recording = read_recording(path)
             problems += [str(problem) for problem in recording.problems]
             state = apply_all(RunState(), recording.events)
-            found += _of_run(path.stem, state, overlay, blind=blind)
+            found += _of_run(path.stem, state, overlay, blind=blind, every=every)
     return found, problems
 
 
 def agreement_report(
-    items: Sequence[RatedTask], problems: Sequence[str] = (), *, judge: str = ""
+    every: Sequence[RatedTask], problems: Sequence[str] = (), *, judge: str = ""
 ) -> AgreementReport:
     """Compare all raters over these tasks. `judge` keeps judges with this in their name."""
+    items = [item for item in every if item.people]
     names = sorted({name for item in items for name in item.judges if judge.lower() in name.judge.lower()})
     people = sorted({name for item in items for name in item.people})
     given = [entry for item in items for entry in item.people.values()]
@@ -169,7 +202,41 @@ def agreement_report(
         blind=sum(entry.blind for entry in given),
         given=len(given),
         problems=tuple(problems),
+        among=_among(every),
     )
+
+
+def _among(items: Sequence[RatedTask]) -> AmongJudges | None:
+    """Compare the judges of the same tasks with each other; members of a panel, not the panel besides them."""
+    scored = []
+    for item in items:
+        members = {name: score for name, score in item.judges.items() if name.judge not in item.panels}
+        if len(members) > 1:
+            scored.append((item, members))
+    if not scored:
+        return None
+    names = dict.fromkeys(name for _, members in scored for name in members)
+    ratings = {
+        f"{name.judge} {name.prompt}": {
+            (item.run_id, item.key, item.task): members[name] for item, members in scored if name in members
+        }
+        for name in names
+    }
+    deviations = {
+        name: difference(
+            [
+                Sample(
+                    item.job,
+                    members[name] - fmean(s for other, s in members.items() if other != name),
+                    case=item.cluster,
+                )
+                for item, members in scored
+                if name in members
+            ]
+        )
+        for name in names
+    }
+    return AmongJudges(len(scored), krippendorff_alpha(ratings), deviations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,22 +273,30 @@ def change(items: Sequence[RatedTask]) -> AgreementChange | None:
     )
 
 
-def _of_run(run_id: str, state: RunState, overlay: Overlay, *, blind: bool) -> list[RatedTask]:
+def _of_run(run_id: str, state: RunState, overlay: Overlay, *, blind: bool, every: bool) -> list[RatedTask]:
     folded = reviews.fold_reviews(overlay.events, state)
     later = judgings(state, overlay)
     found = []
-    for (key, task), opinions in sorted(folded.tasks.items()):
+    rated: dict[reviews.TaskKey, Mapping[str, Reviewed]] = dict(folded.tasks)
+    if every:
+        for place, held in state.conversations.items():
+            for scored in held.verdict.tasks if held.verdict else ():
+                rated.setdefault(reviews.TaskKey(place, scored.task), {})
+    for (key, task), opinions in sorted(rated.items()):
         people = {name: entry for name, entry in opinions.items() if entry.blind or not blind}
         talk = state.conversations.get(key)
-        if talk is None or not people:
+        if talk is None or not (people or every):
             continue
         verdicts = [(talk.verdict, _recorded_prompts(state))] if talk.verdict else []
         verdicts += [(judging.verdict, judging.verdict.prompts) for judging in later.get(key, [])]
         judges: dict[JudgeId, float] = {}
+        panels: set[str] = set()
         latest = None
         for verdict, prompts in verdicts:
             scores = _scores(verdict, prompts, task)
             judges |= scores
+            if len(scores) > 1:
+                panels.add(next(iter(scores)).judge)
             if verdict is not talk.verdict:
                 latest = next(iter(scores.values()), latest)
         found.append(
@@ -236,6 +311,9 @@ def _of_run(run_id: str, state: RunState, overlay: Overlay, *, blind: bool) -> l
                 judges=judges,
                 recorded=next(iter(_scores(talk.verdict, {}, task).values()), None) if talk.verdict else None,
                 latest=latest,
+                panels=frozenset(panels),
+                case=talk.case.name if talk.case is not None else "",
+                case_trial=talk.case.trial if talk.case is not None else 1,
             )
         )
     return found
@@ -275,7 +353,11 @@ def _title(state: RunState, talk: ConversationState, task: int) -> str:
 
 def _judge_pair(name: JudgeId, items: Sequence[RatedTask]) -> RatedPair:
     scored = [(item, item.judges[name], item.people_score) for item in items if name in item.judges]
-    return _pair(name.judge, "people", name.prompt, scored)
+    units = [
+        RatedTwice(item.cluster, judge, item.passed(judge), people, item.passed(people))
+        for item, judge, people in scored
+    ]
+    return replace(_pair(name.judge, "people", name.prompt, scored), detail=judge_agreement(units))
 
 
 def _people_pair(a: str, b: str, items: Sequence[RatedTask]) -> RatedPair | None:

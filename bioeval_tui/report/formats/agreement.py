@@ -12,8 +12,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.report.agreement import AgreementChange, AgreementReport, Gap, RatedPair, RatedTask
+from bioeval_tui.report.agreement import (
+    AgreementChange,
+    AgreementReport,
+    AmongJudges,
+    Gap,
+    RatedPair,
+    RatedTask,
+)
+from bioeval_tui.report.correction import Correction
 from bioeval_tui.report.statistics.agreement import Agreement
+from bioeval_tui.report.statistics.judge_agreement import Figure, JudgeAgreement
 from bioeval_tui.report.words import number
 from bioeval_tui.text import as_cell, plural, shorten
 
@@ -25,7 +34,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def print_agreement(report: AgreementReport, console: Console) -> None:
+def print_agreement(report: AgreementReport, console: Console, corrected: Sequence[Correction] = ()) -> None:
     """Print a row for each judge and each two people, then where they differ most."""
     tasks, people = plural(len(report.items), "task"), plural(len(report.reviewers), "reviewer")
     console.print(Text(f"{tasks} scored by {people}", style="bold"))
@@ -48,8 +57,65 @@ def print_agreement(report: AgreementReport, console: Console) -> None:
     if report.people_alpha is not None and len(report.reviewers) > 2:
         table.add_row(Text("all people"), "", "", "", "", Text(number(report.people_alpha)), "", "")
     console.print(table)
+    for pair in report.judges:
+        if pair.detail is not None:
+            _print_detail(pair, pair.detail, console)
+            for each in corrected:
+                if each.judge == (pair.a, pair.prompt) and (each.found or each.what == "score"):
+                    console.print(Text(f"  {each.words}"), soft_wrap=True)
+                    if each.worth:
+                        console.print(Text(f"  {each.worth}"), soft_wrap=True)
+    if report.among is not None:
+        _print_among(report.among, console)
     for pair in pairs:
         _print_gaps(pair, console)
+
+
+def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> None:
+    """Print a judge's figures with their intervals, and how often it and people said passed."""
+    prompt = f", {pair.prompt}" if pair.prompt else ""
+    console.print(Text(f"\n{shorten(pair.a, 60)}{shorten(prompt, 40)}: against people", style="bold"))
+    figures = (
+        ("sensitivity", detail.sensitivity),
+        ("specificity", detail.specificity),
+        ("kappa", detail.kappa),
+        ("weighted kappa", detail.kappa_quadratic),
+        ("alpha", detail.alpha),
+    )
+    told = ", ".join(f"{name} {figure_words(figure)}" for name, figure in figures)
+    console.print(
+        Text(f"  {told} ({plural(detail.clusters, 'conversation or case', 'conversations or cases')})"),
+        soft_wrap=True,
+    )
+    found = detail.confusion
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("", "people: passed", "failed"):
+        table.add_column(title, justify="left" if not title else "right")
+    table.add_row("  judge: passed", str(found.true_positives), str(found.false_positives))
+    table.add_row("  failed", str(found.false_negatives), str(found.true_negatives))
+    console.print(table)
+
+
+def figure_words(figure: Figure) -> str:
+    """Return `0.79 [0.61, 0.90]`; without an interval the value alone."""
+    interval = figure.interval
+    return number(figure.value) + (f" [{interval.low:.2f}, {interval.high:.2f}]" if interval else "")
+
+
+def _print_among(among: AmongJudges, console: Console) -> None:
+    console.print(
+        Text(
+            f"\njudges among themselves: alpha {number(among.alpha)} over {plural(among.tasks, 'task')}",
+            style="bold",
+        )
+    )
+    for judge, found in among.deviations.items():
+        said = {"better": "gives more than the others", "worse": "gives less than the others"}
+        verdict = said.get(found.verdict, "no deviation beyond chance")
+        interval = found.estimate.interval
+        width = f" [{interval.low:+.2f}, {interval.high:+.2f}]" if interval else ""
+        mean = "–" if found.mean is None else f"{found.mean:+.2f}"
+        console.print(Text(f"  {shorten(judge.judge, 60)}: {mean}{width}, {verdict}"), soft_wrap=True)
 
 
 def change_words(found: AgreementChange) -> list[str]:
@@ -88,7 +154,7 @@ def change_dict(found: AgreementChange | None) -> dict[str, Any] | None:
     }
 
 
-def agreement_dict(report: AgreementReport) -> dict[str, Any]:
+def agreement_dict(report: AgreementReport, corrected: Sequence[Correction] = ()) -> dict[str, Any]:
     """Return everything: each pair with every disagreement, and every task with all scores."""
     return {
         "format": "bioeval-tui agreement",
@@ -99,9 +165,22 @@ def agreement_dict(report: AgreementReport) -> dict[str, Any]:
         "scores_given_blind": report.blind,
         "notes": report.notes,
         "judges": [
-            {"judge": pair.a, "prompt": pair.prompt, **asdict(pair.agreement), "disagreements": _gaps(pair)}
+            {
+                "judge": pair.a,
+                "prompt": pair.prompt,
+                **asdict(pair.agreement),
+                "against_people": asdict(pair.detail) if pair.detail else None,
+                "corrected": {
+                    each.what: {"words": each.words, "refused": each.refused or None}
+                    | (asdict(each.found) if each.found else {})
+                    for each in corrected
+                    if each.judge == (pair.a, pair.prompt)
+                },
+                "disagreements": _gaps(pair),
+            }
             for pair in report.judges
         ],
+        "judges_among_themselves": _among(report.among) if report.among else None,
         "people": {
             "alpha": report.people_alpha,
             "pairs": [
@@ -133,6 +212,24 @@ def agreement_csv(report: AgreementReport) -> str:
             )  # fmt: skip
             writer.writerow([_safe(value) for value in row])
     return file.getvalue()
+
+
+def _among(among: AmongJudges) -> dict[str, Any]:
+    return {
+        "tasks": among.tasks,
+        "alpha": among.alpha,
+        "deviations": [
+            {
+                "judge": judge.judge,
+                "prompt": judge.prompt,
+                "mean": found.mean,
+                "interval": [found.estimate.interval.low, found.estimate.interval.high]
+                if found.estimate.interval
+                else None,
+            }
+            for judge, found in among.deviations.items()
+        ],
+    }
 
 
 def _safe(value: object) -> object:

@@ -22,6 +22,7 @@ from bioeval_tui.record.masking.current import current
 from bioeval_tui.record.overlay import Overlay, append_reviews, in_force, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
+from bioeval_tui.report.correction import last_draw, progress
 from bioeval_tui.report.loading import find_recording
 from bioeval_tui.report.report_reviews import REPORT_REVIEWS, report_reviews, submission_key
 from bioeval_tui.settings import Settings
@@ -47,9 +48,11 @@ class ReviewDesk:
             RecordingError, InputError, UsageError: a recording or report cannot be read or found.
         """
         found: list[ReviewItem] = []
-        for run_id in source.run_ids:
-            path = find_recording(run_id, self._runs_dir)
+        paths = [find_recording(run_id, self._runs_dir) for run_id in source.run_ids]
+        for run_id, path in zip(source.run_ids, paths, strict=True):
             found += run_items(run_id, self._state(path), read_overlay(path))
+        if source.drawn:
+            return _drawn(found, paths, source)
         rows = list(source.rows)
         for path in source.reports:
             if path not in self._rows:
@@ -151,6 +154,23 @@ class ReviewDesk:
         now = datetime.now(UTC)
         append_reviews(path, [events.Reviewed(**where, **fields, review=entry, author=author, seq=0, at=now)])
         return entry
+
+
+def _drawn(items: Sequence[ReviewItem], paths: Sequence[Path], source: ReviewSource) -> list[ReviewItem]:
+    """Return the items that were drawn, in the order of the draw, with what the reviews so far are worth."""
+    places: dict[tuple[str, ConversationKey | None, int | None], int] = {
+        (run_id, ConversationKey(each.condition, each.trial), each.task): each.place
+        for run_id, path in zip(source.run_ids, paths, strict=True)
+        if (draw := last_draw(path)) is not None
+        for each in draw.items
+    }
+    told = progress(paths)
+    found = [
+        (places[item.id.place, item.id.key, item.id.task], replace(item, sample=told))
+        for item in items
+        if (item.id.place, item.id.key, item.id.task) in places
+    ]
+    return [item for _, item in sorted(found, key=lambda pair: pair[0])]
 
 
 def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]:

@@ -243,6 +243,8 @@ class ReviewScreen(RefreshedScreen):
         item = self.looked_at
         path = (self.NAME, item.subject) if item else (self.NAME,)
         notes = [Cell(review_view.progress(self.items, self.me), "quiet")] if self.items else []
+        if self.items and self.items[0].sample:
+            notes.append(Cell(self.items[0].sample, "quiet"))
         if self.blind:
             notes.append(Cell("blind", "warn"))
         if self.only_to_do:

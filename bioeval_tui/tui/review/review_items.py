@@ -20,6 +20,8 @@ class ReviewSource(NamedTuple):
     rows: tuple[MedalRow, ...] = ()
     reports: tuple[Path, ...] = ()
     """Grading reports, files or folders: every submission in them."""
+    drawn: bool = False
+    """Only the tasks that were drawn for review, in the order of the draw."""
 
 
 class ItemId(NamedTuple):
@@ -62,6 +64,8 @@ class ReviewItem:
     notes: tuple[Reviewed, ...] = ()
     fault: Fault = "none"
     graded: Mark = "valid"
+    sample: str = ""
+    """What the draw is worth so far that the task belongs to; empty where it was not drawn."""
 
 
 @dataclass(frozen=True, slots=True)

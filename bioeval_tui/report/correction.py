@@ -1,0 +1,245 @@
+"""What people would say of all verdicts: reviews drawn at random, and the judges' scores corrected by them.
+
+A draw is kept in the overlay of each of its runs (`ReviewsDrawn`), so that anybody sees which reviews were drawn and which
+somebody chose. Only blind scores of drawn tasks count, from the first in the drawn order up to the first that is missing:
+who leaves out what is hard has chosen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.record.events import Drawn, ReviewsDrawn
+from bioeval_tui.record.overlay import append_numbered, read_overlay
+from bioeval_tui.report.agreement import JudgeId, RatedTask, rated_tasks
+from bioeval_tui.report.statistics.prediction_powered import (
+    CorrectedMean,
+    JudgedItem,
+    NotCorrectable,
+    Sampling,
+    corrected_mean,
+)
+from bioeval_tui.report.statistics.review_sampling import draw_reviews
+from bioeval_tui.text import compact_json, plural
+
+Strata = Literal["verdict", "condition", "job"]
+STRATA: tuple[Strata, ...] = ("verdict", "condition", "job")
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """One judge's mean, and what people would say; `refused` says why they cannot be told.
+
+    `what` is the mean `score` of the tasks, or the share that `passes`.
+    """
+
+    judge: JudgeId
+    what: Literal["score", "passes"]
+    found: CorrectedMean | None
+    refused: str = ""
+
+    @property
+    def words(self) -> str:
+        """Such as `judge 0.73; people would say 0.66 [0.58, 0.75], from 100 reviews of 2,000`."""
+        if self.found is None:
+            return f"{self.what}: what people would say cannot be told: {self.refused}"
+        one = self.found
+        return (
+            f"{self.what}: judge {one.judge:.2f}; people would say {one.estimate:.2f} "
+            f"[{one.interval.low:.2f}, {one.interval.high:.2f}], from {plural(one.reviews, 'review')} of {one.items:,}"
+        )
+
+    @property
+    def worth(self) -> str:
+        """What the next ten reviews are worth, such as `ten more: ±0.085 → ±0.081`; empty where that is unknown."""
+        if self.found is None:
+            return ""
+        return f"ten more reviews: ±{self.found.width / 2:.3f} → ±{self.found.width_after_ten_more / 2:.3f}"
+
+
+def draw(paths: Sequence[Path], n: int, seed: int, by: str | None = None) -> list[tuple[Path, Drawn]]:
+    """Draw judged tasks for review, keep the draw in the runs' overlays, and return it in the order to review.
+
+    The same runs and seed give the same draw, which is then not written twice.
+
+    Raises:
+        UsageError: nothing was judged, or the strata would cut a conversation or case.
+        RecordingError: a recording or overlay cannot be read or written.
+    """
+    strata = next((name for name in STRATA if name == by), None)
+    items = {_name(item): item for item in rated_tasks(paths, every=True)[0] if item.judges}
+    if not items:
+        raise UsageError("no judged task is in these runs: there is nothing to draw from")
+    stratum_of = {name: _stratum(item, strata) for name, item in items.items()}
+    cluster_of: dict[str, str] = {}
+    for name, item in items.items():
+        if cluster_of.setdefault(item.cluster, stratum_of[name]) != stratum_of[name]:
+            raise UsageError(
+                f"{item.cluster} has tasks of several strata ({strata}), which do not vary independently; draw without --strata"
+            )
+    drawn = draw_reviews(stratum_of, n, seed)
+    identity = hashlib.sha256(
+        compact_json([n, seed, strata, sorted(stratum_of.items())]).encode()
+    ).hexdigest()[:16]
+    by_id = {path.stem: path for path in paths}
+    places = {name: place for place, name in enumerate(drawn, start=1)}
+    for run_id, path in by_id.items():
+        own = [(name, item) for name, item in items.items() if item.run_id == run_id]
+        event = ReviewsDrawn(
+            run_id=run_id,
+            seq=0,
+            at=datetime.now(UTC),
+            draw=identity,
+            seed=seed,
+            asked=n,
+            strata=strata or "",
+            runs=tuple(sorted(by_id)),
+            population=len(own),
+            items=tuple(_drawn(item, places[name], stratum_of[name]) for name, item in own if name in places),
+        )
+        last = last_draw(path)
+        if last is None or last.draw != identity:
+            append_numbered(path, [event])
+    return [
+        (by_id[items[name].run_id], _drawn(items[name], places[name], stratum_of[name])) for name in drawn
+    ]
+
+
+def last_draw(path: Path) -> ReviewsDrawn | None:
+    """Return the last draw in a run's overlay; None without any."""
+    found = [event for event in read_overlay(path).events if isinstance(event, ReviewsDrawn)]
+    return found[-1] if found else None
+
+
+def corrections(
+    paths: Sequence[Path], items: Sequence[RatedTask], *, drawn: bool = False
+) -> list[Correction]:
+    """Return for each judge what people would say of all of its verdicts in these runs.
+
+    `items` are all judged tasks of the runs (`rated_tasks(every=True)`). `drawn` says that whoever gave labels drew
+    at random what to label.
+
+    Raises:
+        RecordingError: an overlay cannot be read.
+    """
+    found_draw, why = (None, "") if drawn else _draw_of(paths, items)
+    names = dict.fromkeys(name for item in items for name in item.judges)
+    found = []
+    for name in names:
+        own = [item for item in items if name in item.judges]
+        if not any(item.people for item in own):
+            continue
+        for what in ("score", "passes"):
+            found.append(_correct(name, what, own, found_draw, why))
+    return found
+
+
+def progress(paths: Sequence[Path]) -> str:
+    """Return how far the reviews of a draw are, and what the next ten are worth, in a few words."""
+    items = rated_tasks(paths, every=True)[0]
+    drawn = [each for path in paths if (last := last_draw(path)) for each in last.items]
+    found = [each for each in corrections(paths, items) if each.what == "score"]
+    if not found:
+        return f"0 of {len(drawn)} drawn are reviewed"
+    best = max(found, key=lambda each: each.found.reviews if each.found else 0)
+    return f"{best.words}; {best.worth}" if best.found else best.refused
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """The drawn tasks by name, in the order to review them, and what they are stratified by."""
+
+    order: tuple[str, ...]
+    strata: Strata | None
+
+
+def _draw_of(paths: Sequence[Path], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
+    """Return the draw that the runs share, or why there is none."""
+    draws = [last_draw(path) for path in paths]
+    known = [each for each in draws if each is not None]
+    if not known:
+        return None, "the reviews were not drawn at random; `bioeval-tui review RUN --sample 100` draws them"
+    same = len({each.draw for each in known}) == 1 and len(known) == len(draws)
+    if not same or set(known[0].runs) != {path.stem for path in paths}:
+        runs = " ".join(known[0].runs)
+        return None, f"the reviews were drawn from these runs together: {runs}; name them all, and no other"
+    if sum(bool(item.judges) for item in items) != sum(each.population for each in known):
+        return None, "the runs have other verdicts than when the reviews were drawn; draw again"
+    places = {
+        f"{each.run_id} {item.condition} {item.trial} {item.task}": item.place
+        for each in known
+        for item in each.items
+    }
+    strata = next((name for name in STRATA if name == known[0].strata), None)
+    return _Draw(tuple(sorted(places, key=places.__getitem__)), strata), ""
+
+
+def _correct(
+    name: JudgeId,
+    what: Literal["score", "passes"],
+    items: Sequence[RatedTask],
+    drawn: _Draw | None,
+    why: str,
+) -> Correction:
+    if why:
+        return Correction(name, what, None, why)
+    counted = _counted(items, drawn)
+    judged = []
+    for item in items:
+        people = None
+        if drawn is None:
+            people = item.people_score if item.people else None
+        elif _name(item) in counted:
+            people = item.blind_score
+        judge = item.judges[name]
+        if what == "passes":
+            judge = float(item.passed(judge))
+            people = None if people is None else float(item.passed(people))
+        stratum = _stratum(item, drawn.strata) if drawn is not None else ""
+        judged.append(JudgedItem(judge, people, item.cluster, stratum))
+    sampling: Sampling = "stratified" if drawn is not None and drawn.strata else "random"
+    try:
+        return Correction(name, what, corrected_mean(judged, sampling))
+    except NotCorrectable as problem:
+        return Correction(name, what, None, str(problem))
+
+
+def _counted(items: Iterable[RatedTask], drawn: _Draw | None) -> set[str]:
+    """Return the drawn tasks whose blind scores count: in the drawn order, up to the first that has none."""
+    reviewed = {_name(item) for item in items if item.blind_score is not None}
+    found = set()
+    for name in drawn.order if drawn is not None else ():
+        if name not in reviewed:
+            break
+        found.add(name)
+    return found
+
+
+def _stratum(item: RatedTask, strata: Strata | None) -> str:
+    """Return an item's stratum; its name says what it is by, so that no two kinds share one."""
+    match strata:
+        case "verdict":
+            score = next(iter(item.judges.values()))
+            return f"verdict {'passed' if item.passed(score) else 'failed'}"
+        case "condition":
+            return f"condition {item.key.condition}"
+        case "job":
+            return f"job {item.job}"
+        case _:
+            return ""
+
+
+def _name(item: RatedTask) -> str:
+    return f"{item.run_id} {item.key.condition} {item.key.trial} {item.task}"
+
+
+def _drawn(item: RatedTask, place: int, stratum: str) -> Drawn:
+    return Drawn(
+        condition=item.key.condition, trial=item.key.trial, task=item.task, place=place, stratum=stratum
+    )

@@ -1,0 +1,199 @@
+"""What people would say of everything: reviews drawn at random correct the judge's scores; others do not."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bioeval_tui.cli.review import review
+from bioeval_tui.cli.runs import runs
+from bioeval_tui.errors import InputError, UsageError
+from bioeval_tui.evaluate.assertions.medal import Grading
+from bioeval_tui.record import events
+from bioeval_tui.record.overlay import append_reviews
+from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report.agreement import agreement_report, rated_tasks
+from bioeval_tui.report.correction import corrections, draw, last_draw, progress
+from bioeval_tui.report.labels import with_labels
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.data.reviews import ReviewDesk
+from bioeval_tui.tui.review.review_items import ReviewSource
+
+CASES = 400
+"""Conversations, each a case of its own."""
+
+
+def truth(case: int) -> bool:
+    return Random(case).random() < 0.6
+
+
+def judged(case: int) -> bool:
+    """A judge that passes everything that is good, and 40 % of what is not."""
+    return truth(case) or Random(f"judge {case}").random() < 0.4
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    results = [
+        {"task_id": case, "reward": float(judged(case)), "info": {}, "traj": talk, "trial": 0}
+        for case in range(CASES)
+    ]
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(results), encoding="utf-8")
+    return import_file(file, tmp_path / "runs").path
+
+
+def say(path: Path, drawn: events.Drawn, *, blind: bool = True, author: str = "ada") -> None:
+    score = float(truth(drawn.trial - 1))
+    entry = events.Reviewed(
+        run_id=path.stem, seq=0, at=datetime.now(UTC), condition=drawn.condition, trial=drawn.trial, attempt=1,
+        author=author, review=f"{author} {drawn.trial}", action="override", task=drawn.task, after=score, blind=blind,
+    )  # fmt: skip
+    append_reviews(path, [entry])
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(runs, list(arguments), standalone_mode=False)
+
+
+def test_a_drawn_sample_says_what_people_would_say_and_what_ten_more_are_worth(run: Path) -> None:
+    for path, item in draw([run], 100, 7):
+        say(path, item)
+    score, passes = corrections([run], rated_tasks([run], every=True)[0])
+    assert score.found is not None
+    people = sum(map(truth, range(CASES))) / CASES
+    assert score.found.interval.low <= people <= score.found.interval.high
+    assert score.found.judge > score.found.interval.high  # the judge alone is far off
+    assert f"judge {score.found.judge:.2f}; people would say {score.found.estimate:.2f} [" in score.words
+    assert "from 100 reviews of 400" in score.words
+    assert passes.found is not None
+    assert score.found.width_after_ten_more < score.found.width
+    shown = call("agreement", run.stem).stdout
+    assert "people would say" in shown
+    assert "ten more reviews: ±" in shown
+    assert "sensitivity 1.00" in shown
+    (judge,) = json.loads(call("agreement", run.stem, "--json").stdout)["judges"]
+    assert judge["corrected"]["score"]["reviews"] == 100
+    assert judge["against_people"]["confusion"]["false_negatives"] == 0
+
+
+def test_the_same_seed_draws_the_same_and_writes_it_once(run: Path) -> None:
+    first, again = draw([run], 20, 7), draw([run], 20, 7)
+    assert first == again
+    assert draw([run], 20, 8) != first
+    kept = last_draw(run)
+    assert kept is not None
+    assert (kept.seed, kept.population, len(kept.items)) == (8, CASES, 20)
+
+
+def test_reviews_that_were_not_drawn_correct_nothing(run: Path) -> None:
+    for path, item in draw([run], 60, 7):
+        say(path, item)
+    run.with_suffix(".overlay.jsonl").write_bytes(
+        b"".join(
+            line
+            for line in run.with_suffix(".overlay.jsonl").read_bytes().splitlines(keepends=True)
+            if b"reviews_drawn" not in line
+        )
+    )
+    found = corrections([run], rated_tasks([run], every=True)[0])
+    assert {each.found for each in found} == {None}
+    assert "not drawn at random" in found[0].refused
+
+
+def test_fewer_than_thirty_reviews_are_refused(run: Path) -> None:
+    for path, item in draw([run], 100, 7)[:29]:
+        say(path, item)
+    found = corrections([run], rated_tasks([run], every=True)[0])
+    assert "29 reviews: at least 30 are needed" in found[0].refused
+    assert "29 reviews" in progress([run])
+
+
+def test_only_blind_scores_count_up_to_the_first_that_was_left_out(run: Path) -> None:
+    drawn = draw([run], 100, 7)
+    for place, (path, item) in enumerate(drawn):
+        if place == 40:
+            continue  # too hard to say
+        say(path, item, blind=place != 35)
+    found = corrections([run], rated_tasks([run], every=True)[0])
+    assert found[0].found is not None
+    assert found[0].found.reviews == 35
+
+
+def test_a_stratified_draw_is_estimated_by_stratum(run: Path) -> None:
+    for path, item in draw([run], 100, 7, "verdict"):
+        say(path, item)
+    score = corrections([run], rated_tasks([run], every=True)[0])[0]
+    assert score.found is not None
+    people = sum(map(truth, range(CASES))) / CASES
+    assert score.found.interval.low <= people <= score.found.interval.high
+
+
+def test_review_without_a_terminal_prints_the_draw(run: Path) -> None:
+    done = CliRunner().invoke(review, [run.stem, "--sample", "5", "--seed", "7"], standalone_mode=False)
+    assert done.return_value == 0
+    assert len(done.stdout.splitlines()) == 5
+    assert done.stdout.splitlines()[0].startswith(f"{run.stem} supplied ")
+
+
+def test_the_queue_has_what_was_drawn_in_the_drawn_order_and_says_what_it_is_worth(run: Path) -> None:
+    drawn = draw([run], 40, 7)
+    desk = ReviewDesk(Settings.from_environment(), Grading(lambda _: None, lambda *_: None))  # type: ignore[arg-type]
+    source = ReviewSource((run.stem,), drawn=True)
+    queue = desk.queue(source)
+    assert [item.id.key.trial for item in queue if item.id.key] == [item.trial for _, item in drawn]
+    assert queue[0].sample == "0 of 40 drawn are reviewed"
+    for path, item in drawn:
+        say(path, item)
+    assert "ten more reviews" in desk.queue(source)[0].sample
+
+
+def test_a_table_of_labels_stands_for_reviews(run: Path, tmp_path: Path) -> None:
+    table = tmp_path / "labels.csv"
+    with table.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["case", "physician"])
+        rows.writerows([case, "pass" if truth(case) else "fail"] for case in range(0, CASES, 2))
+    shown = call("agreement", run.stem, "--labels", str(table), "--column", "physician").stdout
+    assert "200 tasks scored by 1 reviewer" in shown
+    assert "not drawn at random" in shown
+    told = call(
+        "agreement", run.stem, "--labels", str(table), "--column", "physician", "--labels-drawn"
+    ).stdout
+    assert "from 200 reviews of 400" in told
+    table.write_text("case,label\n7,0.5\n999,1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 3: no judged task fits"):
+        with_labels(rated_tasks([run], every=True)[0], table)
+    table.write_text("case,label\n7,five\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 2: label is 'five', not a number from 0 to 1"):
+        with_labels(rated_tasks([run], every=True)[0], table)
+
+
+def test_several_judges_are_compared_with_each_other_without_people(run: Path) -> None:
+    items = [
+        item.__class__(**{**{name: getattr(item, name) for name in item.__slots__}, "judges": {
+            next(iter(item.judges)): score, next(iter(item.judges))._replace(judge="mild"): min(1.0, score + 0.2),
+        }})
+        for item in rated_tasks([run], every=True)[0]
+        for score in item.judges.values()
+    ]  # fmt: skip
+    among = agreement_report(items).among
+    assert among is not None
+    assert among.tasks == CASES
+    mild = next(found for judge, found in among.deviations.items() if judge.judge == "mild")
+    assert mild.verdict == "better"
+
+
+def test_nothing_judged_cannot_be_drawn_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    golden = Path(__file__).parents[2] / "golden" / "foreign" / "chat.jsonl"
+    path = import_file(golden, tmp_path / "runs").path
+    with pytest.raises(UsageError, match="no judged task"):
+        draw([path], 3, 1)
