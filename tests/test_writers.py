@@ -32,6 +32,7 @@ MAY_WRITE = {
     "grade/batch/worker_process.py": "the same page",
     "grade/biomlbench/standin_utils.py": "unpacks for a published preparer, into its own folder",
     "grade/files/h5ad_writing.py": "anndata writes by path, into a draft, which is moved into place when it is whole",
+    "grade/ledger.py": "appends to the ledger, locked",
     "grade/tasks/prepare.py": "unpacks an archive into a draft, which is moved into place when it is whole",
     "grade/tasks/sources/scripts/polaris_download.py": "runs in another Python, without this package",
     "record/catalogue.py": "makes a database for its owner alone; SQLite writes it",

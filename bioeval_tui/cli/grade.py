@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import click
 from bioeval_tui.cli.task_options import BOARD, WHERE, need_file, options
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
-from bioeval_tui.grade.batch.intervals import add_intervals, uncertainties
+from bioeval_tui.grade.batch.intervals import add_intervals, uncertainties, with_ladder
 from bioeval_tui.grade.batch.run import run_batch
 from bioeval_tui.grade.batch.submissions import read_submissions
 from bioeval_tui.grade.console import (
@@ -29,12 +29,14 @@ from bioeval_tui.grade.console import (
     task_row,
     task_table,
 )
+from bioeval_tui.grade.ledger import NAME, Ledger
 from bioeval_tui.sample.paths import find_list, find_submission
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.grade import Outcome
+    from bioeval_tui.grade.task_report import TaskReport
 
 DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
@@ -65,6 +67,12 @@ _intervals = click.option(
     help="How sure each score is, by resampling test rows: for declared metrics and ProteinGym, for graders with code as "
     "well (each is called 2,000 times, or for a minute), or not at all.",
 )
+_ladder = click.option(
+    "--ladder",
+    is_flag=True,
+    help="Add the Ladder score: the best of this agent's scores with these answers, where only what is better by three "
+    "standard errors counts, so that many tries do not help. Needs intervals.",
+)
 _file = click.argument("file", type=click.Path(path_type=Path))
 _task = click.argument("task_id", metavar="TASK")
 
@@ -76,6 +84,11 @@ def _registry(given: dict[str, Any]) -> Registry:
 def _pool(registry: Registry, options: dict[str, Any], workers: int | None = 1) -> GraderPool:
     limits = {"time_limit_s": options["time_limit"], "memory_limit_mb": options["memory_limit"]}
     return GraderPool(registry, workers=workers, **limits)
+
+
+def _ladder_of(registry: Registry) -> Callable[[TaskReport], TaskReport]:
+    ledger = Ledger(registry.data_dir / NAME)
+    return lambda report: with_ladder(report, registry, ledger)
 
 
 def _talk(sentence: str) -> None:
@@ -111,8 +124,11 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
 @click.option("--scheduler", metavar="URL", help="Grade on a Dask cluster, such as tcp://host:8786.")
 @click.option("--resume", is_flag=True, help="Go on with a batch that was cut short.")
 @_intervals
+@_ladder
 @_json
-def grade(submissions: Path, output_dir: Path | None, as_json: bool, intervals: str, **options: Any) -> int:
+def grade(
+    submissions: Path, output_dir: Path | None, as_json: bool, intervals: str, ladder: bool, **options: Any
+) -> int:
     """Grade the submissions that a JSONL file lists, and write the reports.
 
     Exit 0: all graded and valid. 1: some are invalid. 2: wrong use. 3: some could not be graded.
@@ -147,7 +163,13 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, intervals: 
         if intervals != "none":
             try:
                 with long_work("intervals", result.valid) as advance:
-                    add_intervals(result, backend, call_code=intervals == "all", on_progress=advance)
+                    add_intervals(
+                        result,
+                        backend,
+                        call_code=intervals == "all",
+                        ladder_of=_ladder_of(registry) if ladder else None,
+                        on_progress=advance,
+                    )
             except KeyboardInterrupt:
                 _talk("interrupted; the reports are complete but for the intervals of their scores")
                 return ExitCode.INTERRUPTED
@@ -174,8 +196,11 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, intervals: 
 @BOARD
 @_limits
 @_intervals
+@_ladder
 @_json
-def grade_sample(file: Path, task_id: str, as_json: bool, intervals: str, **options: Any) -> int:
+def grade_sample(
+    file: Path, task_id: str, as_json: bool, intervals: str, ladder: bool, **options: Any
+) -> int:
     """Grade one CSV or h5ad FILE for TASK and show its report.
 
     Exit 0: valid. 1: invalid. 2: wrong use. 3: could not be graded.
@@ -190,6 +215,8 @@ def grade_sample(file: Path, task_id: str, as_json: bool, intervals: str, **opti
         if intervals != "none" and not isinstance(outcome, Invalid | NotGraded):
             for _, found in uncertainties([outcome], pool, call_code=intervals == "all"):
                 outcome = replace(outcome, uncertainty=found)
+            if ladder:
+                outcome = _ladder_of(registry)(outcome)
 
     if isinstance(outcome, NotGraded):
         if as_json:

@@ -35,6 +35,7 @@ COMMANDS: Table = {
     "validate": ("grade", "Say everything that is wrong with a submission."),
     "tasks": ("grade", "List, show, prepare and check machine-learning tasks."),
     "medals": ("medals", "Show graded reports as a medal table."),
+    "ledger": ("ledger", "Check the ledger of looks at the answers."),
     "baseline": ("baseline", "Write baseline submissions for a task."),
     "doctor": ("doctor", "Say what works here and, where something is missing, what brings it."),
     "engine": ("engine", ""),

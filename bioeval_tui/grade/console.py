@@ -249,6 +249,10 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
         if report.uncertainty is not None:
             for line in sure_lines(report.uncertainty):
                 out.print(f"  {line}")
+        if extra and extra.ladder_score is not None:
+            out.print(f"  Ladder score {_threshold(extra.ladder_score)}")
+        if report.looks_words:
+            out.print(f"  {report.looks_words}")
         above = "above" if report.above_median else "not above"
         out.print(f"  {above} the median ({_threshold(report.median_threshold)})")
         if report.beats_human is not None:

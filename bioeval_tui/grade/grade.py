@@ -19,6 +19,7 @@ from bioeval_tui.grade.files.alignment import invalid
 from bioeval_tui.grade.files.tables import read_frame
 from bioeval_tui.grade.grader import is_invalid_submission
 from bioeval_tui.grade.humans import compare_with_humans, load_humans
+from bioeval_tui.grade.ledger import file_hash
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
 from bioeval_tui.grade.paths import (
     UNKNOWN_AGENT,
@@ -153,6 +154,11 @@ class TaskGrading:
             return NotGraded(self.task.id, shown, reason, agent=agent)
         said = str(invalid(problems))
         return Invalid(self._report(path, shown, agent, None, said, 0.0), said, tuple(problems))
+
+    @cached_property
+    def answers_hash(self) -> str:
+        """The SHA-256 of the answers, as hexadecimal text."""
+        return file_hash(self.task.answers)
 
     @cached_property
     def proof(self) -> Proof:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
+from bioeval_tui.grade.ledger import Looks
 from bioeval_tui.grade.uncertainty import Uncertainty
 
 
@@ -17,7 +18,9 @@ class ReportExtra:
 
     `score_needed` is the score at which the next better medal begins; `error` says why a submission
     is invalid; `leaderboard_position` is the place the score would take, counting from 1; `environment`
-    names the Python and the packages that graded; `leaderboard` says where the board comes from.
+    names the Python and the packages that graded; `leaderboard` says where the board comes from. `looks` is how many
+    different submissions have been scored with these answers by now, `agent_looks` how many of this agent; `ladder_score`
+    is the best score that the Ladder lets count.
     """
 
     agent: str | None = None
@@ -30,6 +33,9 @@ class ReportExtra:
     self_trained_leaderboard: bool | None = None
     environment: str | None = None
     leaderboard: str | None = None
+    looks: int | None = None
+    agent_looks: int | None = None
+    ladder_score: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, ready for JSON."""
@@ -98,6 +104,13 @@ class TaskReport:
             return ""
         size = f" of {self.leaderboard_size + 1:,}" if self.leaderboard_size else ""
         return f"{self.extra.leaderboard_position:,}{size}"
+
+    @property
+    def looks_words(self) -> str:
+        """`graded once`, or `37th look at these answers`; empty if it is not known."""
+        if self.extra is None or not self.extra.looks:
+            return ""
+        return Looks(self.extra.looks, self.extra.agent_looks or self.extra.looks).words
 
     @property
     def needed_words(self) -> str:
@@ -224,6 +237,9 @@ _EXTRA_KINDS: dict[str, Callable[[str, Any], Any]] = {
     "self_trained_leaderboard": _yes_or_none,
     "environment": _text_or_none,
     "leaderboard": _text_or_none,
+    "looks": _count,
+    "agent_looks": _count,
+    "ladder_score": _number_or_none,
 }
 _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "task_id": _text,

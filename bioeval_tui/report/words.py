@@ -214,6 +214,10 @@ def standing(report: TaskReport) -> str:
         parts.append("above the human median" if report.beats_human else "not above the human median")
     if report.needed_words:
         parts.append(report.needed_words)
+    if report.extra and report.extra.ladder_score is not None:
+        parts.append(f"Ladder score {report.extra.ladder_score:g}")
+    if report.looks_words:
+        parts.append(report.looks_words)
     return "; ".join(parts) or "no score"
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, Protocol
 
 from bioeval_tui.files import write_whole
 from bioeval_tui.grade.batch.feeding import BatchItem, Result
 from bioeval_tui.grade.batch.output import BatchResult
+from bioeval_tui.grade.ledger import LADDER_STEP, Ledger, file_hash, ladder
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.grade.uncertainty import Uncertainty
+from bioeval_tui.grade.tasks.registry import Registry
+from bioeval_tui.grade.uncertainty import LEVEL, Uncertainty
 
 
 class Backend(Protocol):
@@ -46,14 +50,32 @@ def uncertainties(
             yield number, Uncertainty(why_not=answer["not_graded"]["reason"])
 
 
+def with_ladder(report: TaskReport, registry: Registry, ledger: Ledger) -> TaskReport:
+    """Return a report with its Ladder score: of its agent's looks at these answers up to this one.
+
+    The step is `LADDER_STEP` standard errors, taken from the score's interval; without one there is no Ladder score.
+    """
+    extra, sure = report.extra, report.uncertainty
+    if extra is None or sure is None or sure.low is None or sure.high is None or report.score is None:
+        return report
+    answers = file_hash(registry.get_task(report.task_id).answers)
+    scores = ledger.history(answers, extra.agent)[: extra.agent_looks] or [report.score]
+    error = (sure.high - sure.low) / (2 * NormalDist().inv_cdf((1 + LEVEL) / 2))
+    best = ladder(scores, max(LADDER_STEP * error, 1e-5), lower_is_better=report.is_lower_better)[-1]
+    return replace(report, extra=replace(extra, ladder_score=round(best, 5)))
+
+
 def add_intervals(
     result: BatchResult,
     backend: Backend,
     *,
     call_code: bool = False,
+    ladder_of: Callable[[TaskReport], TaskReport] | None = None,
     on_progress: Callable[[], None] = lambda: None,
 ) -> None:
     """Write `uncertainty` into every report of a finished batch; an interruption leaves the reports as they were.
+
+    `ladder_of` adds the Ladder score, see `with_ladder`.
 
     Raises:
         StorageError: the disk is full; each file is whole, as it was or with what was added.
@@ -62,7 +84,8 @@ def add_intervals(
     values = whole["task_reports"]
     reports = [TaskReport.from_dict(item) for item in values]
     for number, found in uncertainties(reports, backend, call_code=call_code):
-        values[number]["uncertainty"] = found.to_dict()
+        report = replace(reports[number], uncertainty=found)
+        values[number] = (report if ladder_of is None else ladder_of(report)).to_dict()
         on_progress()
     for value, name in zip(values, result.names, strict=True):
         if "uncertainty" in value:

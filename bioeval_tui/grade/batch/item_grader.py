@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,13 @@ from bioeval_tui.grade.batch.wire import WORKER_PYTHON
 from bioeval_tui.grade.biomlbench.standins import install
 from bioeval_tui.grade.grade import TaskGrading, explained, failure
 from bioeval_tui.grade.intervals import uncertainty_of
+from bioeval_tui.grade.ledger import NAME, Ledger, file_hash
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, problem_to_dict
+from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.grade.tasks.task_code import MissingPackageError
 from bioeval_tui.grade.uncertainty import Uncertainty
+from bioeval_tui.text import clean_line
 
 _KEPT_TASKS = 32
 INTERVALS = ("interval", "interval-code")
@@ -34,6 +38,7 @@ class ItemGrader:
     def __init__(self, setup: dict[str, Any]) -> None:
         roots = [Path(item) for item in setup["tasks_dirs"]]
         self.registry = Registry(roots, Path(setup["data_dir"]), setup["leaderboard"])
+        self._ledger = Ledger(self.registry.data_dir / NAME)
         self._ready: OrderedDict[str, TaskGrading] = OrderedDict()
         self._pandas_of_program: str | None = setup.get("pandas")
         install(self.registry.tasks_dirs)
@@ -43,13 +48,19 @@ class ItemGrader:
             {"a": [0.0]}
         )  # what pandas loads on first use is not to count as the grader's memory
 
-    def grade(self, task_id: str, path: str | None, absolute: str | None, agent: str | None) -> Outcome:
+    def grade(
+        self, task_id: str, path: str | None, absolute: str | None, kind: str, agent: str | None
+    ) -> Outcome:
         """Grade one file; whatever the grader does short of ending the process comes back as an outcome."""
         shown = path or ""
         try:
             ready = self._task(task_id)
             file = None if absolute is None else Path(absolute)
-            return ready.grade(file, path, handed_in=True, agent=agent)
+            outcome = ready.grade(file, path, handed_in=True, agent=agent)
+            # Validating shows no score.
+            if kind == "grade" and isinstance(outcome, TaskReport):
+                return self._counted(ready, file, outcome)
+            return outcome
         except (InputError, NotGradedError) as error:
             return NotGraded(task_id, shown, str(error), final=True, agent=agent)
         except SystemExit as error:
@@ -59,6 +70,21 @@ class ItemGrader:
         except BaseException as error:
             reason = failure(error, task_id)
         return NotGraded(task_id, shown, reason, agent=agent)
+
+    def _counted(self, ready: TaskGrading, file: Path | None, report: TaskReport) -> TaskReport:
+        """Add a scored file to the ledger, and to its report how many there are."""
+        assert file is not None
+        assert report.extra is not None
+        assert report.score is not None
+        try:
+            agent = report.extra.agent
+            looks = self._ledger.look(
+                ready.task.id, file_hash(file), ready.answers_hash, agent, float(report.score)
+            )
+        except OSError as error:
+            reason = f"this look at the answers is not in the ledger: {clean_line(str(error), 200)}"
+            return replace(report, extra=replace(report.extra, warnings=(*report.extra.warnings, reason)))
+        return replace(report, extra=replace(report.extra, looks=looks.all, agent_looks=looks.of_agent))
 
     def answer(
         self, task_id: str, path: str | None, absolute: str | None, kind: str, agent: str | None
@@ -70,7 +96,7 @@ class ItemGrader:
             return {"uncertainty": self._uncertainty(task_id, absolute, kind).to_dict()}
         if kind == "diagnose":
             return outcome_to_dict(self._diagnose(task_id, path, absolute, agent))
-        answer = outcome_to_dict(self.grade(task_id, path, absolute, agent))
+        answer = outcome_to_dict(self.grade(task_id, path, absolute, kind, agent))
         if kind == "examine" and absolute is not None:
             with contextlib.suppress(Exception):
                 findings = self._task(task_id).examine(Path(absolute))

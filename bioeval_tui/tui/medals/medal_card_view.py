@@ -59,6 +59,10 @@ def _standing_lines(report: TaskReport) -> list[Line]:
     lines += _sure_lines(report)
     if report.leaderboard_percentile is not None:
         lines.append([Cell(f"percentile {report.leaderboard_percentile:.1f}")])
+    if report.extra and report.extra.ladder_score is not None:
+        lines.append([Cell(f"Ladder score {number(report.extra.ladder_score)}")])
+    if report.looks_words:
+        lines.append([Cell(report.looks_words, "quiet" if report.looks_words == "graded once" else "warn")])
     if report.beats_human is not None:
         words = "above the human median" if report.beats_human else "not above the human median"
         share = "" if report.human_percentile is None else f", human percentile {report.human_percentile:.1f}"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bioeval_tui.cli import grade, medals
+from bioeval_tui.cli import grade, ledger, medals
 from bioeval_tui.errors import UsageError
 from bioeval_tui.grade.tasks.registry import UnknownTaskError
 
@@ -25,7 +25,7 @@ from bioeval_tui.grade.tasks.registry import UnknownTaskError
 def run(tasks, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run a command with the tasks on the spot; the exit code is what the command returns or raises."""
     monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
-    commands = {command.name: command for command in (*grade.COMMANDS, *medals.COMMANDS)}
+    commands = {command.name: command for command in (*grade.COMMANDS, *ledger.COMMANDS, *medals.COMMANDS)}
 
     def run_(name: str, *args: object) -> Result:
         words = [str(arg) for arg in args]
@@ -348,3 +348,32 @@ def test_reports_get_the_intervals_of_their_scores_after_they_are_written(
     )
     plain = run("grade", listing, "--output-dir", tmp_path / "plain", "--json", "--intervals", "none")
     assert "uncertainty" not in Path(json.loads(plain.stdout)["report"]).read_text()
+
+
+def test_every_look_at_the_answers_is_counted_and_the_ledger_verified(
+    tasks, run: Any, tmp_path: Path
+) -> None:
+    rows = range(40)
+    task = tasks.add(answers="id,y\n" + "".join(f"r{n},{n % 7}\n" for n in rows))
+    for try_ in range(4):
+        tasks.submit(
+            "id,y\n" + "".join(f"r{n},{n % 7 + (n + try_) % 5 / 4}\n" for n in rows), f"try{try_}.csv"
+        )
+    listing = lines(tasks, *((task, f"try{n}.csv") for n in range(3)))
+    done = run("grade", listing, "--output-dir", tmp_path / "out", "--workers", "2", "--json")
+    report = json.loads(Path(json.loads(done.stdout)["report"]).read_text())
+    assert sorted(item["extra"]["looks"] for item in report["task_reports"]) == [1, 2, 3]
+    card = run("grade-sample", tasks.submissions / "try3.csv", task, "--ladder").stdout
+    assert "4th look at these answers" in card
+    assert "Ladder score" in card
+    again = json.loads(run("grade-sample", tasks.submissions / "try3.csv", task, "--json").stdout)
+    assert again["extra"]["looks"] == 4, "the same file again tells nothing new"
+    run("validate", tasks.submissions / "try3.csv", task)
+    ledger = tasks.data / "grading-ledger.jsonl"
+    assert len(ledger.read_text().splitlines()) == 5, "validating shows no score"
+    whole = run("ledger", "verify", ledger)
+    assert (whole.return_value, "5 lines, whole" in whole.stdout) == (0, True)
+    ledger.write_text(ledger.read_text().replace('"score":', '"score":1'))
+    changed = run("ledger", "verify", ledger)
+    assert changed.return_value == 1
+    assert "line 1 was changed" in changed.stdout

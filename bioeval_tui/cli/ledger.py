@@ -1,0 +1,49 @@
+"""The ledger of looks at the answers: check it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from bioeval_tui.cli.task_options import settings_for
+from bioeval_tui.errors import ExitCode
+from bioeval_tui.grade.ledger import NAME, verify
+from bioeval_tui.terminal import print_json, say
+from bioeval_tui.text import clean_line, plural
+
+
+@click.group(epilog="\b\nExample:\n  bioeval-tui ledger verify")
+def ledger() -> None:
+    """Check the ledger of looks at the answers."""
+
+
+@ledger.command(
+    "verify", epilog="\b\nExample:\n  bioeval-tui ledger verify --data-dir ~/.cache/bioml-bench/data"
+)
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--data-dir", type=click.Path(file_okay=False, path_type=Path), help="The folder of the tasks' data."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def ledger_verify(file: Path | None, data_dir: Path | None, as_json: bool) -> int:
+    """Check that no line of a ledger was changed, moved or taken away.
+
+    Without FILE it is the one in the folder of the tasks' data. Exit 0: whole. 1: not. 2: there is none.
+    """
+    settings = settings_for({"tasks_dirs": (), "data_dir": data_dir, "leaderboard": None})
+    path = file or settings.tasks_data_dir / NAME
+    found = verify(path)
+    if as_json:
+        print_json(
+            {"file": str(path), "lines": found.lines, "whole": not found.problems, "problems": found.problems}
+        )
+    else:
+        whole = "whole" if not found.problems else "not whole"
+        say(f"{clean_line(str(path), 300)}: {plural(found.lines, 'line')}, {whole}")
+        for problem in found.problems:
+            say(f"  · {problem}")
+    return ExitCode.BELOW if found.problems else ExitCode.OK
+
+
+COMMANDS: list[click.Command] = [ledger]

@@ -1,0 +1,256 @@
+"""The ledger of looks at the answers: one line for each graded submission, each holding the hash of the one before.
+
+Every score that is shown says something about the hidden answers; who tries often enough finds what scores well there and
+nowhere else. `grading-ledger.jsonl` stands in the folder of the tasks' data. Lines are only ever added, under a lock, so that
+graders in parallel lose none. `verify` finds a line that was changed, moved, added by hand or taken away, the last ones too:
+`grading-ledger.head` holds the number and the hash of the last line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.files import write_fully
+from bioeval_tui.portable import BINARY, lock
+from bioeval_tui.text import clean_line
+
+NAME = "grading-ledger.jsonl"
+HEAD = "grading-ledger.head"
+FIRST = "0" * 64
+"""What stands as the hash of the line before the first."""
+
+GRADED, SHOWN = "graded", "answers shown"
+LADDER_STEP = 3.0
+"""How many standard errors of the score an attempt must be better by to count as better.
+
+With one, the best of a few dozen random submissions would still climb: it lies about two above the first.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How often the answers were looked at before and with this submission, in all and by its agent."""
+
+    all: int
+    of_agent: int
+    scores: tuple[float, ...] = ()
+    """The agent's scores in the order of its looks, this one last."""
+
+    @property
+    def words(self) -> str:
+        """`graded once`, or `37th look at these answers, 3rd of this agent`."""
+        if self.all == 1:
+            return "graded once"
+        of_agent = "" if self.of_agent == self.all else f", {ordinal(self.of_agent)} of this agent"
+        return f"{ordinal(self.all)} look at these answers{of_agent}"
+
+
+class Ledger:
+    """A ledger file; it is made when the first line is added. May be used by several processes at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._read_to = 0
+        self._number, self._last = 0, FIRST
+        self._seen: dict[str, dict[str, tuple[str | None, float | None]]] = {}
+
+    def look(self, task_id: str, submission: str, answers: str, agent: str | None, score: float) -> Looks:
+        """Add a look and return how many there were. The same file again is no further look.
+
+        Args:
+            task_id: the task.
+            submission, answers: the SHA-256 of the files, as hexadecimal text.
+            agent: who handed the submission in, if known.
+            score: what the submission got.
+
+        Raises:
+            OSError: the ledger cannot be written.
+        """
+        entry = {"kind": GRADED, "submission": submission, "agent": agent, "score": score}
+        self._add(task_id, answers, entry)
+        seen = self._seen[answers]
+        before = [(who, scored) for name, (who, scored) in seen.items() if name != submission]
+        own = [scored for who, scored in before if who == agent and scored is not None]
+        return Looks(len(before) + 1, len(own) + 1, (*own, score))
+
+    def history(self, answers: str, agent: str | None) -> list[float]:
+        """Return the scores of an agent's different submissions for these answers, in the order of its looks.
+
+        Raises:
+            OSError: the ledger cannot be read.
+        """
+        descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | BINARY)
+        try:
+            lock(descriptor, wait=True)
+            self._catch_up(descriptor)
+        finally:
+            os.close(descriptor)
+        seen = self._seen.get(answers, {}).values()
+        return [score for who, score in seen if who == agent and score is not None]
+
+    def note_shown(self, task_id: str, answers: str, submission: str, agent: str | None) -> None:
+        """Add that answers were shown to a person.
+
+        Raises:
+            OSError: the ledger cannot be written.
+        """
+        self._add(task_id, answers, {"kind": SHOWN, "submission": submission, "agent": agent})
+
+    def _add(self, task_id: str, answers: str, more: dict[str, Any]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o644)
+        try:
+            lock(descriptor, wait=True)
+            self._catch_up(descriptor)
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            entry = {"number": self._number + 1, "at": at, "task_id": task_id, "answers": answers, **more}
+            entry["previous"] = self._last
+            line = _line(entry)
+            write_fully(descriptor, line)
+            self._take_in(line)
+            self._read_to += len(line)
+            (self.path.parent / HEAD).write_text(f"{self._number} {self._last}\n", encoding="ascii")
+        finally:
+            os.close(descriptor)
+
+    def _catch_up(self, descriptor: int) -> None:
+        """Read what other processes have added since the last time."""
+        size = os.fstat(descriptor).st_size
+        if size < self._read_to:
+            self._read_to, self._number, self._last = 0, 0, FIRST
+            self._seen.clear()
+        os.lseek(descriptor, self._read_to, os.SEEK_SET)
+        data = bytearray()
+        while block := os.read(descriptor, 1 << 20):
+            data += block
+        for line in bytes(data).splitlines(keepends=True):
+            if not line.endswith(
+                b"\n"
+            ):  # cut by a crash: `verify` says so; what follows starts a line of its own
+                write_fully(descriptor, b"\n")
+                line += b"\n"
+                data += b"\n"
+            self._take_in(line)
+        self._read_to += len(data)
+
+    def _take_in(self, line: bytes) -> None:
+        self._number += 1
+        self._last = _hash(line)
+        try:
+            entry = json.loads(line)
+            if entry["kind"] == GRADED:
+                seen = self._seen.setdefault(str(entry["answers"]), {})
+                seen.setdefault(str(entry["submission"]), (entry["agent"], entry["score"]))
+        except (ValueError, KeyError, TypeError):
+            pass  # `verify` names it; grading goes on
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What checking a ledger found: how many lines it has, and what is wrong; nothing if `problems` is empty."""
+
+    lines: int
+    problems: tuple[str, ...]
+
+
+def verify(path: Path) -> Verified:
+    """Check every line of a ledger against the one before, and the last against `grading-ledger.head`.
+
+    Raises:
+        InputError: there is no such file, or it cannot be read.
+    """
+    shown = clean_line(str(path), 300)
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        raise InputError(f"there is no ledger {shown}: nothing was graded with that data yet") from None
+    except OSError as error:
+        raise InputError(f"{shown} cannot be read: {clean_line(str(error), 160)}") from None
+    problems: list[str] = []
+    hashes = [FIRST]
+    for place, line in enumerate(lines, start=1):
+        try:
+            entry = json.loads(line)
+            number, previous = entry["number"], entry["previous"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            problems.append(f"line {place:,} is no entry of a ledger")
+        else:
+            if number != place:
+                problems.append(
+                    f"line {place:,} has the number {clean_line(str(number), 20)}: lines are missing or were moved"
+                )
+            if previous != hashes[-1]:
+                problems.append(
+                    f"line {place - 1:,} was changed or taken away after line {place:,} was written"
+                )
+        hashes.append(_hash(line))
+    problems += _head_problems(path.parent / HEAD, hashes)
+    return Verified(len(lines), tuple(problems))
+
+
+def _head_problems(head: Path, hashes: Sequence[str]) -> Iterator[str]:
+    last = len(hashes) - 1
+    try:
+        number, digest = head.read_text(encoding="ascii").split()
+        count = int(number)
+    except (OSError, ValueError, UnicodeDecodeError):
+        yield f"{HEAD} is missing or damaged: whether the last lines are all there cannot be told"
+        return
+    if count > last:
+        yield f"the last {count - last:,} of {count:,} lines are missing"
+    elif hashes[count] != digest:
+        yield f"line {count:,} was changed"
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    return json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _hash(line: bytes) -> str:
+    return hashlib.sha256(line).hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file, as hexadecimal text.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def ordinal(number: int) -> str:
+    """Return `1st`, `2nd`, `3rd`, `4th`, …, `1,001st`."""
+    last = 0 if number % 100 in (11, 12, 13) else number % 10
+    return f"{number:,}" + {1: "st", 2: "nd", 3: "rd"}.get(last, "th")
+
+
+def ladder(scores: Sequence[float], step: float, *, lower_is_better: bool) -> list[float]:
+    """Return the Ladder score after each attempt: the best one that was better than the best before by more than `step`.
+
+    A score that counts is rounded to a multiple of `step`; who sees only these learns next to nothing of the answers from
+    attempts that are not truly better. Source: Blum and Hardt, The Ladder: A Reliable Leaderboard for Machine Learning
+    Competitions (2015), algorithm 1.
+
+    Args:
+        scores: in the order of the attempts.
+        step: the smallest improvement that counts, above 0.
+        lower_is_better: the direction.
+    """
+    sign = -1.0 if lower_is_better else 1.0
+    best: float | None = None
+    found = []
+    for score in scores:
+        if best is None or sign * (score - best) > step:
+            best = round(score / step) * step
+        found.append(best)
+    return found
