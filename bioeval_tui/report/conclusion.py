@@ -21,6 +21,7 @@ from bioeval_tui.report.statistics.estimates import FEWEST
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.report.summary import Summary, summarise_runs
+from bioeval_tui.score import penalty_of
 from bioeval_tui.text import clean_line, plural, shorten
 
 Outcome = Literal[
@@ -43,6 +44,7 @@ _STANDINGS: dict[Outcome, Standing] = {
     ),
 }  # fmt: skip
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_HELPS: dict[bool, Outcome] = {True: "facts_help", False: "facts_hurt"}
 _WHERE = {"withheld": "without the facts", "supplied": "with the facts"}
 LONGEST_DETAIL = 140
 
@@ -238,8 +240,10 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
                 f"{knowing} changes nothing (one trial): the agent scores {number(withheld)} either way{_fails(run)}.",
             )
         helps = uplift.mean > 0
-        verb, code = ("lifts", "facts_help") if helps else ("lowers", "facts_hurt")
-        return Conclusion(code, f"{knowing} {verb} the agent {span} (one trial){_cause(run, helps, given)}.")  # type: ignore[arg-type]
+        verb, code = ("lifts" if helps else "lowers"), _HELPS[helps]
+        return Conclusion(
+            code, f"{knowing} {verb} the agent {span} (one trial){_cause(run, helps, given)}{_penalty(run)}."
+        )
     if uplift.verdict == "too few":
         return Conclusion(
             "too_few",
@@ -264,8 +268,8 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
     if uplift.verdict == "not distinguishable":
         return Conclusion("no_difference", f"What the facts change cannot be told from chance: {span}{over}.")
     helps = uplift.verdict == "better"
-    verb, code = ("lifts", "facts_help") if helps else ("lowers", "facts_hurt")
-    return Conclusion(code, f"{knowing} {verb} the agent {span}{over}{_cause(run, helps, given)}.")  # type: ignore[arg-type]
+    verb, code = ("lifts" if helps else "lowers"), _HELPS[helps]
+    return Conclusion(code, f"{knowing} {verb} the agent {span}{over}{_cause(run, helps, given)}.")
 
 
 def _one_condition(run: LoadedRun) -> Conclusion:
@@ -298,6 +302,16 @@ def _cause(run: LoadedRun, helps: bool, given: int) -> str:
             if gain.kind == "task" and gain.index in done & failed:
                 return f": {there} the task “{_short(gain.title, 70)}” is not done"
     return ""
+
+
+def _penalty(run: LoadedRun) -> str:
+    """Return how much of the difference is no more than failed requests; empty where both conditions had as many."""
+    both = [sum(talk.failures for talk in _talks(run) if talk.key.condition == name) for name in CONDITIONS]
+    if both[0] == both[1]:
+        return ""
+    low, high = (penalty_of(failures) for failures in sorted(both))
+    where = _WHERE["withheld" if both[0] > both[1] else "supplied"]
+    return f"; {high - low:.2f} of it is the penalty for {plural(max(both), 'failed request')} {where}"
 
 
 def _fails(run: LoadedRun) -> str:

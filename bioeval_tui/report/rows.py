@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bioeval_tui import score as composite
 from bioeval_tui.evaluate.tool_calls import tool_calls_text
 from bioeval_tui.record.events import (
     CONDITIONS,
@@ -129,6 +130,43 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
         )
         for index, (title, weight) in assertion_titles(state).items()
     ]
+
+
+def score_steps(state: RunState, condition: ConditionName, trial: int) -> list[tuple[int, float]]:
+    """Return the score over what was known after each turn, by turn; the last one is the whole score once there is one.
+
+    Until the judge has spoken that is timing and assertions alone, as `RunState.running_score` has it.
+    """
+    talk = state.conversation(condition, trial)
+    if talk is None:
+        return []
+    target, found = target_ms(state), []
+    turns = sorted({message.turn for message in talk.messages if message.role == "assistant"})
+    for turn in turns:
+        latencies = [
+            message.latency_ms
+            for message in talk.messages
+            if message.turn <= turn and message.role == "assistant" and message.latency_ms is not None
+        ]
+        seen = [
+            next((check for check in reversed(checks) if check.after_turn <= turn), None)
+            for checks in talk.checks.values()
+        ]
+        known = [
+            (check.weight, check.status == "passed")
+            for check in seen
+            if check and check.status != "not_measured"
+        ]
+        failures = sum(
+            1 for failure in talk.request_failures if failure.counted and (failure.message or 0) <= 2 * turn
+        )
+        parts = [composite.timing_part(target, latencies), composite.assertion_part(known)]
+        value = composite.running(parts, failures)
+        if value is not None:
+            found.append((turn, value))
+    if found and talk.score is not None and talk.score.score is not None:
+        found[-1] = (found[-1][0], talk.score.score)
+    return found
 
 
 def parting(state: RunState, trial: int) -> int | None:

@@ -26,7 +26,7 @@ from bioeval_tui.tui.keys import bindings, places
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.keymap import resolve, use_keys
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
-from bioeval_tui.tui.shared.themes import DEFAULT_VARIABLES, THEMES
+from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIABLES, THEMES
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -99,7 +99,7 @@ class BioevalApp(App[None]):
         for look in THEMES:
             self.register_theme(look)
         kept = services.preferences.get("theme")
-        self.theme = theme or (kept if kept in [look.name for look in THEMES] else "dark")
+        self.theme = theme or (kept if kept in self.theme_names else "dark")
         self.services = services = masked(services)
         self.keys: dict[str, str] = {}
         """The keys that were changed, by name."""
@@ -180,6 +180,17 @@ class BioevalApp(App[None]):
         await self.action_go("runs")
         cast("RunsScreen", self.screen).search(words)
 
+    @property
+    def theme_names(self) -> list[str]:
+        """This program's looks, then Textual's own palettes."""
+        own = [look.name for look in THEMES]
+        return [*own, *sorted(name for name in self.available_themes if name not in (*own, *_NOT_OFFERED))]
+
+    def habits_changed(self) -> None:
+        """Let the live screen take up reading habits that were changed in the settings."""
+        if self.has_live:
+            self.live.conversations.take_habits()
+
     def use_theme(self, name: str) -> None:
         """Change the colours, now and for the next time."""
         self.theme = name
@@ -256,6 +267,12 @@ class BioevalApp(App[None]):
     async def _go_chosen(self, action: str | None) -> None:
         if action is not None:
             await self.run_action(action)
+
+    def action_settings(self) -> None:
+        """Show themes and reading habits, to be changed."""
+        from bioeval_tui.tui.shared.settings_dialog import SettingsDialog
+
+        self.push_screen(SettingsDialog())
 
     def action_change_keys(self) -> None:
         """Show every key, to be changed."""
@@ -386,7 +403,7 @@ class BioevalApp(App[None]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return the variables that a foreign theme lacks."""
-        return DEFAULT_VARIABLES
+        return DEFAULT_VARIABLES if self.current_theme.dark else DEFAULT_LIGHT_VARIABLES
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return Textual's filters, and the one that lets no control character through."""
@@ -395,4 +412,6 @@ class BioevalApp(App[None]):
         return [*super().get_line_filters(), _SAFE_LINES, *masked_lines]
 
 
+_NOT_OFFERED = ("textual-ansi", "ansi-dark", "ansi-light")
+"""They leave all colours to the terminal, and with them the shades that cursors and boxes are drawn in."""
 _SAFE_LINES = SafeLines()

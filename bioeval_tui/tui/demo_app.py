@@ -22,6 +22,7 @@ from bioeval_tui.tui.batch.grid import GridScreen
 from bioeval_tui.tui.data.recorded_batch import replayed_batch
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.score_card import ScoreCard
+from bioeval_tui.tui.medals.medals import MedalsScreen
 from bioeval_tui.tui.shared.dialog import Dialog
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class DemoApp(BioevalApp):
             self.live.show_caption()
         if self.scene != "run":
             self.notify(
-                "The demo is paused; space goes on." if self.held else "The demo goes on.", markup=False
+                "The demo is paused; space continues." if self.held else "The demo continues.", markup=False
             )
 
     async def _direct(self) -> None:
@@ -147,6 +148,8 @@ class DemoApp(BioevalApp):
             if self._has_run():
                 self._begin("card", CARD_S)
             return
+        if self.scene == "medals" and isinstance(self.screen, MedalsScreen) and self.screen.is_grading:
+            return  # there is nothing to look at yet
         self._left_s -= TICK_S
         if self._left_s <= 0:
             await self._next()
@@ -164,6 +167,8 @@ class DemoApp(BioevalApp):
         if self.scene == "card" and self._graded:
             self._begin("medals", MEDALS_S)
             await self.action_go("medals")
+            if isinstance(self.screen, MedalsScreen) and not self.screen.table.entries:
+                self.screen.action_grade_samples()
         elif self.scene in ("card", "medals"):
             self._begin("own", OWN_S)
             self.push_screen(TryYourOwn(), self._chosen)

@@ -55,6 +55,11 @@ class Services(Protocol):
         """Where the submissions that this session grades, their tasks and data were looked for, in lines."""
         ...
 
+    @property
+    def has_submissions(self) -> bool:
+        """Whether the session was given submissions or reports; else `medals` grades shipped samples, once asked to."""
+        ...
+
     def medals(self) -> AsyncIterator[MedalRow | None]:
         """Grade (or read) the reports that this session shows, one by one as they are ready.
 

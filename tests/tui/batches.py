@@ -43,6 +43,6 @@ def _glance(
     elif number % 6 == 4:
         return Glance(key, Rank.TO_COME, Cell("◌ to come", "quiet"), job=job, model=model)
     else:
-        state, rank = Cell(f"✓ signed off · {2 * len(times) + 1} messages", "good"), Rank.DONE
+        state, rank = Cell(f"■ signed off · {2 * len(times) + 1} messages", "good"), Rank.DONE
         return Glance(key, rank, state, Cell(f"{value:.2f}", "strong"), value, job, model, times, 3000.0)
     return Glance(key, rank, state, job=job, model=model, latencies_ms=times, slow_ms=3000.0)

@@ -271,6 +271,7 @@ class FakeServices:
         found = fold_reviews(self.entries).submissions
         return [found.get(row.file, {}) for row in rows]
 
+    has_submissions = True
     looked: Sequence[str] = ()
     sure: Mapping[str, Uncertainty] = {}
     """How sure the score of each task's rows is."""

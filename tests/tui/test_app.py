@@ -248,5 +248,5 @@ async def test_a_conversation_that_is_clicked_is_the_one_that_keys_act_on() -> N
         assert app.live.watched.condition == "withheld"
         await pilot.click("#talk-supplied Transcript", offset=(10, 20))
         await until(pilot, lambda: app.live.watched.condition == "supplied")
-        await pilot.click("#talk-withheld TalkHead", offset=(10, 0))
+        await pilot.click("#talk-withheld", offset=(10, 0))
         await until(pilot, lambda: app.live.watched.condition == "withheld")

@@ -148,7 +148,7 @@ async def test_the_grid_moves_filters_copies_follows_and_stops() -> None:
         services.next_look.set()
         await until(pilot, lambda: all(glance.rank is Rank.DONE for glance in grid.shown))
         await loaded(app, pilot)
-        assert "✓ ENDED" in screen_text(app)
+        assert "■ ENDED" in screen_text(app)
         assert grid.check_action("stop", ()) is False
 
 

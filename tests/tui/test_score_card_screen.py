@@ -32,7 +32,7 @@ async def card(size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[BioevalApp, 
 async def test_scores_mean_and_rehearsal_are_on_the_card(size: tuple[int, int]) -> None:
     async with card(size) as (app, _):
         text = screen_text(app)
-        assert "rehearsal: scripted evaluator, rules judge" in text
+        assert "rehearsal: evaluator scripted, judge rules" in text
         assert "mean (published formula)  0.62" in text
         assert "tone (not in score)" in text
         assert "the reminder has date, dose and zone" in text

@@ -43,9 +43,9 @@ _WORDS: dict[Rank, tuple[str, str]] = {
     Rank.AGENT_FAILED: ("✗", "agent failed"),
     Rank.WAITS: ("‖", "waiting"),
     Rank.SLOW: ("◷", "slow"),
-    Rank.GOES_ON: ("●", "going on"),
+    Rank.GOES_ON: ("●", "in progress"),
     Rank.TO_COME: ("◌", "to come"),
-    Rank.DONE: ("✓", "done"),
+    Rank.DONE: ("■", "done"),
 }
 
 

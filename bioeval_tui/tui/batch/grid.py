@@ -137,7 +137,7 @@ class GridScreen(BaseScreen):
             notes.insert(0, Cell(f"{len(self.shown):,} shown: “{self._filter}”", "warn"))
         on = batch_view.goes_on(self.glances)
         state = (
-            Cell("● LIVE", "good") if on else Cell("✓ ENDED") if self._loaded else Cell("◌ READING", "quiet")
+            Cell("● LIVE", "good") if on else Cell("■ ENDED") if self._loaded else Cell("◌ READING", "quiet")
         )
         if self._failure:
             state = Cell("! stopped", "bad")
@@ -186,7 +186,7 @@ class GridScreen(BaseScreen):
         if self.batch_id is not None:
             refused = await self.bioeval.services.stop_batch(self.batch_id)
             self.tell(
-                refused or "The batch ends: what goes on is cancelled, and nothing more begins.",
+                refused or "The batch ends: what is in progress is cancelled, and nothing more begins.",
                 bad=bool(refused),
             )
 

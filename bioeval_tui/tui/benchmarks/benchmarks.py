@@ -55,6 +55,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         & #side { width: 44%; }
         & BenchmarkCard { height: 1fr; }
         &.-narrow #side { display: none; }
+        &.-narrow.-tall #side { display: block; height: 55%; }
     }
     """
 

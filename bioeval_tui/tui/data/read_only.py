@@ -71,6 +71,8 @@ class ReadOnlyServices:
 
     looked: Sequence[str] = ()
     """Nothing is looked for."""
+    has_submissions = True
+    """Asked for, they are refused in a sentence."""
 
     async def medals(self) -> AsyncIterator[MedalRow | None]:
         """No submissions: they would be graded here."""

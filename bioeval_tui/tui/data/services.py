@@ -262,6 +262,11 @@ class AppServices:
 
         return grade_row(self._grading, task_id, file_path(file))
 
+    @property
+    def has_submissions(self) -> bool:
+        """Whether there are reports or submissions of somebody's own."""
+        return bool(self._reports or self._submissions)
+
     def medals(self) -> AsyncIterator[MedalRow | None]:
         """Give the session's reports as they are written, or grade its submissions one by one; the samples by default."""
         from bioeval_tui.tui.data.grading import all_rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -179,7 +180,9 @@ class JobsScreen(ListScreen[JobItem]):
         mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
         if mine is None and job.sample:
             return jobs_view.Form(agent="sample", played="rehearsal")
-        return jobs_view.Form.remembered(mine if mine is not None else kept.get("run.last"))
+        found = jobs_view.Form.remembered(mine if mine is not None else kept.get("run.last"))
+        # How many conversations a run has is asked each time: enter, enter must not start a batch.
+        return replace(found, models="", repeats="1")
 
     def _run(self, job: JobItem, form: jobs_view.Form | None) -> None:
         if form is None:

@@ -62,15 +62,21 @@ class Conversations(Vertical):
         module = await asyncio.to_thread(import_module, "bioeval_tui.tui.live.talk_widget")
         self.talks = {condition: module.Talk(condition) for condition in heads_view.CONDITIONS}
         await self.query_one("#talks").mount_all(self.talks.values())
+        self.take_habits()
+        self.take({})
+
+    def take_habits(self) -> None:
+        """Follow, link and show what people chose to."""
         kept = self._program.services.preferences
         self.linked = kept.get("live.linked") is not False
         for talk in self.talks.values():
-            if kept.get("live.follow") is False:
+            follows = kept.get("live.follow") is not False
+            if not follows:
                 talk.transcript.stay()
+            talk.transcript.may_follow = follows
             talk.transcript.set_choices(
                 dense=kept.get("live.dense") is True, show_events=kept.get("live.events") is not False
             )
-        self.take({})
 
     @property
     def _program(self) -> Program:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -30,6 +31,7 @@ from bioeval_tui.tui.shared.tones import paint
 if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
+    from bioeval_tui.tui.live.score_card import LookedAt, ScoreCard
     from bioeval_tui.tui.live.score_card_view import Evidence
     from bioeval_tui.tui.services import Opener
 
@@ -97,6 +99,8 @@ class LiveScreen(BaseScreen):
         self.find = FindLine(self.conversations)
         self.operator = Operator(self.watched)
         self._card_shown = False
+        self._left_card: LookedAt | None = None
+        """Where the score card was left for the evidence of a row: `esc` goes back there."""
         self._banner = ""
         for owner in (self.operator, self.replay, self.conversations, self.panels, self.stage, self.find):
             self.key_owners.add(owner, owner.KEYS)
@@ -150,6 +154,7 @@ class LiveScreen(BaseScreen):
         """Let go of the run that is shown, and show another."""
         self.opener = opener
         self.from_grid, self.batch_id = False, None
+        self._left_card = None
         self.operator.forget()
         self.conversations.clear()
         await self._replace_link(self._link_to(opener))
@@ -325,7 +330,7 @@ class LiveScreen(BaseScreen):
             if self.bioeval.captions and link.status in ("waiting", "replay"):
                 lines = introduction()
             self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
-        sentence = notices_view.banner(state, link.status, link.failure) if state else ""
+        sentence = notices_view.banner(state, link.status, link.failure, link.now) if state else ""
         banner = self.query_one("#banner", Static)
         banner.display = bool(sentence) and not self.watched.presenting
         if sentence != self._banner:  # its height may change: the whole screen is laid out anew
@@ -351,6 +356,10 @@ class LiveScreen(BaseScreen):
             case "grid":
                 several = state is not None and state.started is not None and state.started.trials > 1
                 return several or (state is not None and self.known_batch is not None)
+            case "to_card":
+                return self._left_card is not None and not watched.presenting
+            case "to_grid" | "leave" if self._left_card is not None and not watched.presenting:
+                return False
             case "to_grid" | "leave":
                 return (self.panels.has_focus_within or not self.from_grid) == (action == "leave")
         return True
@@ -456,11 +465,18 @@ class LiveScreen(BaseScreen):
             return
         from bioeval_tui.tui.live.score_card import ScoreCard
 
-        card = ScoreCard(self.state, self.watched.trial)
+        card = ScoreCard(self.state, self.watched.trial, self._left_card)
+        self._left_card = None
         if self.watched.playback is not None:
             card.key_owners.add(self.replay, self.replay.KEYS)
-        self.app.push_screen(card, self._card_closed)
+        self.app.push_screen(card, partial(self._card_closed, card))
 
-    def _card_closed(self, evidence: Evidence | None) -> None:
+    def action_to_card(self) -> None:
+        """Go back to the row of the score card that led here."""
+        self.action_score_card()
+
+    def _card_closed(self, card: ScoreCard, evidence: Evidence | None) -> None:
         if evidence is not None:
+            self._left_card = card.looked_at
+            self.refresh_keys()
             self.conversations.jump(evidence.condition, evidence.message, evidence.quote)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.record.state import NOT_CLEAN
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
 
 SLOW_S = 5.0
+NEWS_S = 15.0
+"""For so long, in the run's own time, a warning that changes nothing of the result stands above the conversations."""
 
 
 class Keys(NamedTuple):
@@ -32,7 +35,7 @@ def waiting(link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended
             Cell("No run is open", "strong"),
             Cell(""),
             *([Cell(f"{keys.jobs}  jobs: enter on one runs it", "quiet")] if keys.jobs else []),
-            Cell(f"{keys.runs}  runs held before, and those that go on elsewhere", "quiet"),
+            Cell(f"{keys.runs}  runs held before, and those in progress elsewhere", "quiet"),
         ]
     again = Cell(
         f"{keys.again}  try again     {keys.quit}  quit" if keys.again else f"{keys.quit}  quit", "quiet"
@@ -69,7 +72,7 @@ def title(link: LinkState) -> Cell:
     return Cell("") if link == "empty" else Cell("◌ WAITING", "quiet")
 
 
-def banner(state: RunState, link: LinkState, failure: str) -> str:
+def banner(state: RunState, link: LinkState, failure: str, now: datetime | None) -> str:
     """Return the one sentence that must be read beside the conversations, or nothing."""
     if link == "interrupted":
         kept = sum(1 for talk in state.conversations.values() for message in talk.messages if message.done)
@@ -77,15 +80,17 @@ def banner(state: RunState, link: LinkState, failure: str) -> str:
         run = state.started.run_id if state.started else ""
         return (
             f"! {why[0].upper()}{why[1:]}. {plural(kept, 'message')} kept; "
-            f"bioeval-tui runs resume {run} goes on from there."
+            f"bioeval-tui runs resume {run} continues from there."
         )
     if state.ended is not None and state.ended.status == "failed":
         return f"! Could not be measured: {state.ended.detail or 'the run failed'}"
     unclean = next((w for w in _warnings(state) if w.code in NOT_CLEAN), None)
     if unclean is not None:
         return f"! {state.cleanness.capitalize()}: {unclean.message}.{'' if state.only_condition else ' No uplift is shown.'}"
-    if state.ended is None and state.warnings:
-        return f"! {state.warnings[-1].message}"
+    if state.ended is None and state.warnings and now is not None:
+        newest = state.warnings[-1]
+        if (now - newest.at).total_seconds() < NEWS_S:
+            return f"! {newest.message}"
     return ""
 
 

@@ -18,7 +18,7 @@ class QuitScreen(Dialog[bool]):
     """True to stop the run, False to leave it running, None to stay."""
 
     NAME: ClassVar[str] = "Quit"
-    HEADING: ClassVar[str] = "A run goes on"
+    HEADING: ClassVar[str] = "A run is in progress"
     BINDINGS: ClassVar[list[BindingType]] = bindings("quit")
 
     def __init__(self, run_id: str) -> None:
@@ -29,7 +29,7 @@ class QuitScreen(Dialog[bool]):
         """Say what each answer means."""
         yield Static(
             Content(
-                "The engine runs by itself. Left alone, it goes on and is recorded;\n"
+                "The engine runs by itself. Left alone, it continues and is recorded;\n"
                 f"bioeval-tui watch {self._run_id} shows it again.\n"
                 "Stopped, it keeps what was said so far.\n"
             ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on
 from textual.binding import BindingType
@@ -24,6 +24,7 @@ from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.steps_view import Steps, step_plot
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
 
 if TYPE_CHECKING:
@@ -31,6 +32,14 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
 
 COLUMN = 10
+GAINS_SHOWN, BAR, PLOT_ROWS = 5, 6, 5
+
+
+class LookedAt(NamedTuple):
+    """Where somebody was on the card."""
+
+    row: int
+    condition: ConditionName
 
 
 class EvidenceRows(RowList):
@@ -63,13 +72,16 @@ class ScoreCard(Dialog[Evidence]):
         & #headline { height: 4; margin-top: 1; }
         & .card--score { width: 20; height: 4; }
         & .card--score Digits { width: auto; text-style: bold; }
+        & Digits.-good { color: $text-success; }
+        & Digits.-warn { color: $text-warning; }
+        & Digits.-bad { color: $text-error; }
         & .card--rest { width: 1fr; height: 4; padding-top: 1; }
         & #reviewed { height: auto; display: none; }
         & .card--bars { margin: 1 0; }
         & #columns { height: auto; }
         & #table { width: 3fr; height: auto; }
         & #table RowList { height: auto; max-height: 14; }
-        & .card--raise { width: 2fr; height: 6; padding-left: 3; }
+        & .card--raise { width: 2fr; height: 14; padding-left: 3; }
         & #details { height: auto; max-height: 6; margin-top: 1; border-top: solid $line; }
         & #faults { margin-top: 1; color: $quiet; height: 1; }
         &.-narrow {
@@ -86,15 +98,21 @@ class ScoreCard(Dialog[Evidence]):
     }
     """
 
-    def __init__(self, state: RunState, trial: int) -> None:
+    def __init__(self, state: RunState, trial: int, looked_at: LookedAt | None = None) -> None:
+        """`looked_at` is the row and condition to begin with; else the condition with more to explain."""
         super().__init__()
         self._state = state
         self._trial = trial
         self._both = rows.talks(state, trial)
         self._rows = score_card_view.rows(state, trial)
-        # The second one, unless it was not held: there the facts could be given.
-        self._condition: ConditionName = "supplied" if self._both.get("supplied") else next(iter(self._both))
+        self._condition = looked_at.condition if looked_at else score_card_view.to_explain(self._both)
         self._list = EvidenceRows()
+        self._list.cursor = looked_at.row if looked_at else 0
+
+    @property
+    def looked_at(self) -> LookedAt:
+        """The row under the cursor, and the condition."""
+        return LookedAt(self._list.cursor, self._condition)
 
     @property
     def heading(self) -> str:
@@ -110,10 +128,11 @@ class ScoreCard(Dialog[Evidence]):
                 Content("\n").join([paint(note) for note in notes]), classes="card--line", markup=False
             )
         with Horizontal(id="headline"):
-            for name, value in score_card_view.headline(self._state, self._trial):
+            for name, talk in self._both.items():
                 with Vertical(classes="card--score"):
                     yield Static(Content.styled(name, "$quiet"), markup=False)
-                    yield Digits(value.replace("–", "-"))
+                    value = score_parts_view.score_words(talk).replace("–", "-")
+                    yield Digits(value, classes=f"-{score_card_view.tone(talk)}")
             yield Static(self._rest(), classes="card--rest", markup=False)
         yield Static(id="reviewed", markup=False)
         yield Drawn(classes="card--bars")
@@ -179,21 +198,48 @@ class ScoreCard(Dialog[Evidence]):
         return Content.assemble(left(label, width - COLUMN * len(columns)), *columns)
 
     def _raise(self, width: int) -> Content:
-        title = f"what would raise it most ({self._condition})"
-        lines = [paint(Cell(title, "quiet"))]
         talk = self._both.get(self._condition)
         found = gains(self._state, talk) if talk else []
-        for gain in found[:5]:
-            lines.append(Content.assemble(left(gain.what, width - 8), right(Cell(gain.words, "good"), 8)))
+        value = score_parts_view.score_words(talk)
+        lines = [paint(Cell(f"why {value} ({self._condition}): what would gain most", "quiet"))]
+        most = max((gain.by for gain in found), default=0.0)
+        for gain in found[:GAINS_SHOWN]:
+            bar = Cell("█" * max(1, round(gain.by / most * BAR)), "warn")
+            lines.append(
+                Content.assemble(
+                    left(gain.what, width - 8 - BAR), right(Cell(gain.words, "good"), 7), " ", left(bar, BAR)
+                )
+            )
         if not found:
             perfect = talk is not None and talk.score is not None and talk.score.score == 1
-            why = "nothing: it is perfect" if perfect else "not known without a score"
+            why = "nothing is left to gain" if perfect else "not known without a score"
             lines.append(paint(Cell(why, "quiet")))
+        lines += [Content("")] * (GAINS_SHOWN + 2 - len(lines))
+        lines += self._steps(width)
         if not self._wide:
             words = found[0].what if found else "–"
             line = Content.assemble(("raises it most  ", "$quiet"), words)
             return spread(line, paint(Cell(found[0].words if found else "", "good")), width)
         return Content("\n").join(lines)
+
+    def _steps(self, width: int) -> list[Content]:
+        """Return the score over the turns, a line a condition."""
+        drawn = [
+            Steps(
+                name, report_steps, heavy=name == self._condition, tone=score_card_view.tone(self._both[name])
+            )
+            for name in sorted(self._both, key=lambda name: name == self._condition)
+            if (report_steps := rows.score_steps(self._state, name, self._trial))
+        ]
+        plot = step_plot(drawn, width, PLOT_ROWS)
+        return (
+            [
+                paint(Cell("score by turn; the last step has the judge's word", "quiet")),
+                *(paint(*line) for line in plot),
+            ]
+            if plot
+            else []
+        )
 
     def _show_condition(self) -> None:
         self.query_one(".card--head", Drawn).refresh()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui import score as composite
@@ -12,10 +14,10 @@ from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import heads_view, panels_view
 from bioeval_tui.tui.live.score_parts_view import score_words
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, duration, score, seconds, uplift
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, duration, score, score_tone, seconds, uplift
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName, TaskScored
+    from bioeval_tui.record.events import AssertionChecked, ConditionName, TaskScored
     from bioeval_tui.record.reviews import ReviewedScores
     from bioeval_tui.record.state import ConversationState, RunState
 
@@ -65,6 +67,18 @@ def conclusion(state: RunState) -> Cell:
     """Return what the run found, in one sentence."""
     found = conclude(state)
     return Cell(found.sentence, _TONES[found.standing])
+
+
+def tone(talk: ConversationState | None) -> Tone:
+    """Return the tone of a conversation's score."""
+    return score_tone(talk.score.score if talk and talk.score else None)
+
+
+def to_explain(both: report_rows.Talks) -> ConditionName:
+    """Return the condition with more to explain: the lower score, one without a score before any."""
+    held = {name: talk for name, talk in both.items() if talk is not None} or both
+    values = {name: talk.score.score if talk and talk.score else None for name, talk in held.items()}
+    return min(values, key=lambda name: -1.0 if values[name] is None else values[name] or 0.0)
 
 
 def notes(state: RunState) -> list[Cell]:
@@ -195,8 +209,27 @@ def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> lis
             if check is not None:
                 said = Cell(check.error, "bad") if check.error else _since(row, condition, check.status)
             details[condition] = [said]
-        found.append(Row(Cell(f"{row.weight:g}× {row.title}"), cells, details=details))
+        evidence = {c: _turn_of(talk, row.timelines[c]) for c, talk in both.items()}
+        shown = {c: found_at for c, found_at in evidence.items() if found_at is not None}
+        found.append(Row(Cell(f"{row.weight:g}× {row.title}"), cells, details=details, evidence=shown))
     return found
+
+
+def _turn_of(talk: ConversationState | None, checks: Sequence[AssertionChecked]) -> Evidence | None:
+    """Return the agent's message after which an assertion became what it was at the end: the last one if it never changed."""
+    if talk is None:
+        return None
+    changed = [
+        later.after_turn
+        for before, later in pairwise(checks)
+        if before.status != later.status and later.after_turn
+    ]
+    answers = [message for message in talk.messages if message.role == "assistant"]
+    if not answers:
+        return None
+    turn = changed[-1] if changed else answers[-1].turn
+    at = next((message for message in answers if message.turn == turn), answers[-1])
+    return Evidence(talk.key.condition, at.message, None)
 
 
 def _since(row: report_rows.AssertionRow, condition: ConditionName, status: str) -> Cell:
@@ -223,11 +256,20 @@ def _time_row(state: RunState, trial: int, both: report_rows.Talks) -> Row:
             continue
         late = 0 < target < times.average_ms
         cells[condition] = Cell(seconds(times.average_ms), "warn" if late else "plain")
-        words = f"p90 {seconds(times.p90_ms)}, longest {seconds(times.max_ms)}"
+        said = f"p90 {seconds(times.p90_ms)}, longest {seconds(times.max_ms)}"
         first = times.first_token_ms
         token = "" if first is None else f", median first token {seconds(first)}"
-        details[condition] = [Cell(f"{words}{token}; target {target / 1000:.1f} s on average")]
-    return Row(Cell("  average answer", "quiet"), cells, details=details)
+        details[condition] = [Cell(f"{said}{token}; target {target / 1000:.1f} s on average")]
+    slowest = {c: _slowest(talk) for c, talk in both.items() if talk is not None}
+    evidence = {c: Evidence(c, number, None) for c, number in slowest.items() if number is not None}
+    return Row(Cell("  average answer", "quiet"), cells, details=details, evidence=evidence)
+
+
+def _slowest(talk: ConversationState) -> int | None:
+    answered = [
+        message for message in talk.messages if message.latency_ms is not None and message.role == "assistant"
+    ]
+    return max(answered, key=lambda message: message.latency_ms or 0.0).message if answered else None
 
 
 def _failure_row(both: report_rows.Talks) -> Row:
@@ -243,7 +285,12 @@ def _failure_row(both: report_rows.Talks) -> Row:
         or [Cell("no request failed", "quiet")]
         for c, talk in both.items()
     }
-    return Row(Cell("  failures of the agent", "quiet"), cells, details=details)
+    evidence = {
+        c: Evidence(c, failed[0], None)
+        for c, talk in both.items()
+        if (failed := [f.message for f in (talk.request_failures if talk else ()) if f.message])
+    }
+    return Row(Cell("  failures of the agent", "quiet"), cells, details=details, evidence=evidence)
 
 
 def _fact_row(both: report_rows.Talks) -> Row:
@@ -256,7 +303,10 @@ def _fact_row(both: report_rows.Talks) -> Row:
         or [Cell("no fact was given away", "quiet")]
         for c, talk in both.items()
     }
-    return Row(Cell("  facts given", "quiet"), cells, details=details)
+    evidence = {
+        c: Evidence(c, talk.facts[0].message, None) for c, talk in both.items() if talk and talk.facts
+    }
+    return Row(Cell("  facts given", "quiet"), cells, details=details, evidence=evidence)
 
 
 def faults(state: RunState) -> str:

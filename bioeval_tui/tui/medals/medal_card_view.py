@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.tui.medals import medal_scale_view
 from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number, standing
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
 
 Line = list[Cell]
 AROUND = 2
+EIGHTHS = " ▁▂▃▄▅▆▇█"
+FEWEST_FOR_COLUMNS = 8
+LOW, TALL, WIDE = 4, 9, 80
+"""How high the columns are: beside the table, and from this width on."""
 UNKNOWN = "unknown"
 """Stands in a report for an agent that has no name; a card leaves it out."""
 
@@ -24,6 +30,8 @@ def card(row: MedalRow, width: int) -> list[Line]:
     name = row.task_id if row.agent == UNKNOWN else f"{row.task_id} · {row.agent}"
     lines: list[Line] = [[MEDALS[place]], [Cell(name, "strong")], []]
     report = row.report
+    if report is not None:
+        lines += [[Cell(conclude_grading(report).sentence, "strong")], []]
     if report is None:
         lines.append([Cell("not graded: ", "warn"), Cell(row.not_graded or "no reason is known")])
         return [*lines, [], [Cell("its data can be prepared from here", "busy")]] if row.lacks_data else lines
@@ -34,7 +42,7 @@ def card(row: MedalRow, width: int) -> list[Line]:
     lines += _standing_lines(report)
     scale = medal_scale_view.scale_of(row)
     if scale is not None:
-        lines += _scale_lines(scale, width)
+        lines += _scale_lines(row, scale, width)
     lines += _next_lines(report)
     lines += _warning_lines(report)
     lines += _board_lines(row, report)
@@ -86,18 +94,59 @@ def _sure_lines(report: TaskReport) -> list[Line]:
     ]
 
 
-def _scale_lines(scale: medal_scale_view.Scale, width: int) -> list[Line]:
+def _scale_lines(row: MedalRow, scale: medal_scale_view.Scale, width: int) -> list[Line]:
+    """Return the board as columns in medal colours, the axis, where the score stands, and the medals enlarged."""
     start = f"{'◂ ' if scale.cut else ''}{number(scale.worst)}"
     end = number(scale.best)
-    ends = " " * max(1, width - len(start) - len(end))
-    words = " " * max(1, width - len("worse") - len("better"))
-    return [
-        [Cell(f"worse{words}better", "quiet")],
+    score = number(row.report.score if row.report else None)
+    closely = medal_scale_view.zoomed(scale) if medal_scale_view.crowded(scale, width) else None
+    names = [mark for mark in scale.marks if not (closely and mark.name in medal_scale_view.MEDAL_NAMES)]
+    lines = [
+        *_columns(row, scale, width),
         medal_scale_view.axis(scale, width),
-        *medal_scale_view.labels(scale, width),
-        [Cell(start + ends + end, "quiet")],
+        medal_scale_view.pointer(scale, width, f"this {score}"),
+        *medal_scale_view.labels(replace(scale, marks=tuple(names)), width),
+        [Cell(f"{start} worse{' ' * max(1, width - len(start) - len(end) - 13)}better {end}", "quiet")],
         [],
     ]
+    if closely is not None:
+        lines += [
+            [Cell("the medals, enlarged", "quiet")],
+            medal_scale_view.axis(closely, width),
+            *medal_scale_view.labels(closely, width),
+            medal_scale_view.pointer(closely, width, f"this {score}"),
+            [],
+        ]
+    return lines
+
+
+def _columns(row: MedalRow, scale: medal_scale_view.Scale, width: int) -> list[Line]:
+    """Return the leaderboard as columns from worst to best, each in the colour of the medal that begins at or below it."""
+    if len(row.leaderboard) < FEWEST_FOR_COLUMNS or row.report is None:
+        return []
+    span = scale.best - scale.worst or 1.0
+    counts = [0] * width
+    for score in row.leaderboard:
+        at = (score - scale.worst) / span
+        if at >= 0:
+            counts[min(width - 1, round(at * (width - 1)))] += 1
+    reach = max(1, width // 40)  # a cell is narrower than scores lie apart
+    counts = [sum(counts[max(0, x - reach) : x + reach + 1]) for x in range(width)]
+    most, height = max(counts) or 1, TALL if width >= WIDE else LOW
+    medals = [mark for mark in scale.marks if mark.name in medal_scale_view.MEDAL_NAMES]
+    tones: list[Tone] = []
+    for x in range(width):
+        reached = [mark for mark in medals if mark.at <= (x + 0.5) / max(1, width - 1)]
+        tones.append(max(reached, key=lambda mark: mark.at).tone if reached else "quiet")
+    lines: list[Line] = []
+    for level in reversed(range(height)):
+        signs = (EIGHTHS[max(0, min(8, _eighths(count, most, height) - 8 * level))] for count in counts)
+        lines.append(joined(zip(signs, tones, strict=True)))
+    return lines
+
+
+def _eighths(count: int, most: int, height: int) -> int:
+    return max(1, round(count / most * height * 8)) if count else 0
 
 
 def _next_lines(report: TaskReport) -> list[Line]:

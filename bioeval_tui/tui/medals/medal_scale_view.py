@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
     from bioeval_tui.tui.items import MedalRow
 
+MEDAL_NAMES = ("bronze", "silver", "gold")
+CLOSE = 8
+"""Medals nearer than so many cells are shown once more, larger."""
 FAR_OUT = 3.0
 """The axis begins no further below the median than this many times the median's distance from the best."""
 
@@ -69,14 +73,51 @@ def _named(report: TaskReport, human: float | None) -> list[tuple[str, float | N
 
 
 def axis(scale: Scale, width: int) -> list[Cell]:
-    """Return the axis as one line: `┼` at each mark, `▲` where the score stands."""
+    """Return the axis as one line, `┼` at each mark. The score has a line of its own, so that it hides none."""
     cells: list[Cell] = [Cell("─", "quiet")] * max(1, width)
     if scale.cut:
         cells[0] = Cell("┄", "quiet")
     for mark in scale.marks:
         cells[_column(mark.at, width)] = Cell("┼", mark.tone)
-    cells[_column(scale.own, width)] = Cell("▲", "strong")
     return cells
+
+
+def pointer(scale: Scale, width: int, words: str) -> list[Cell]:
+    """Return the line under an axis with `▲` where the score stands, and words beside it."""
+    at = _column(scale.own, width)
+    label = f"▲ {words}"
+    if at + len(label) > width:
+        label = f"{words} ▲"
+        return [Cell(" " * max(0, at + 1 - len(label))), Cell(label, "strong")]
+    return [Cell(" " * at), Cell(label, "strong")]
+
+
+def crowded(scale: Scale, width: int) -> bool:
+    """Return whether medals stand so close on the axis that their names could not stand under them."""
+    places = [_column(mark.at, width) for mark in scale.marks if mark.name in MEDAL_NAMES]
+    return any(later - before < CLOSE for before, later in pairwise(places))
+
+
+def zoomed(scale: Scale) -> Scale | None:
+    """Return the part of the scale from bronze on; None where the score lies far below it."""
+    medals = [mark for mark in scale.marks if mark.name in MEDAL_NAMES]
+    if len(medals) < 2:
+        return None
+    low, high = min(mark.at for mark in medals), max(mark.at for mark in medals)
+    reach = high - low
+    if reach <= 0 or scale.own < low - reach:
+        return None
+    start, end = min(low, scale.own), max(high, scale.own)
+    start, end = start - 0.05 * (end - start), end + 0.05 * (end - start)
+
+    def place(at: float) -> float:
+        return min(1.0, max(0.0, (at - start) / (end - start)))
+
+    span = scale.best - scale.worst
+    shown = tuple(
+        Mark(mark.name, place(mark.at), mark.tone) for mark in scale.marks if start <= mark.at <= end
+    )
+    return Scale(shown, place(scale.own), scale.worst + start * span, scale.worst + end * span, True)
 
 
 def labels(scale: Scale, width: int) -> list[list[Cell]]:

@@ -104,12 +104,17 @@ class MedalsScreen(BaseScreen):
     }
     """
 
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (132, "-wide")]  # noqa: RUF012
+    """The card stands beside the table only where that leaves the table as much room as it has without."""
+
     def __init__(self) -> None:
         super().__init__()
         self.at_rest: AtRest = AtRest(self, self._rests)
         self.looked_at: Entry | None = None
         self.marks: dict[int, Opinions] = {}
         """What reviewers say of a row, by the row's identity."""
+        self.samples = False
+        """Whether what is shown was shipped with the program, to try it out."""
         self.is_stopped = False
         """Whether somebody stopped the grading."""
         self.grouped = False
@@ -153,7 +158,21 @@ class MedalsScreen(BaseScreen):
                 self.hidden = frozenset(names)
         self.query_one("#totals", Drawn).draw(self._totals)
         self.redraw()
+        if self.bioeval.services.has_submissions:
+            self._grade()
+        else:
+            self._all_taken()
+
+    def _grade(self) -> None:
         self.run_worker(self._take(self.bioeval.services.medals()), group="medals", exit_on_error=False)
+
+    def action_grade_samples(self) -> None:
+        """Grade what is shipped to try it out."""
+        self.samples = True
+        self._done = False
+        self.redraw()
+        self.refresh_bindings()
+        self._grade()
 
     async def _take(self, rows: AsyncIterator[MedalRow | None]) -> None:
         """Take in what there is; what is written later is followed in a worker that has no end."""
@@ -199,7 +218,7 @@ class MedalsScreen(BaseScreen):
         self.is_stopped = self._done = False
         self.redraw()
         self.refresh_bindings()
-        self.run_worker(self._take(self.bioeval.services.medals()), group="medals", exit_on_error=False)
+        self._grade()
 
     def _all_taken(self) -> None:
         """Draw what is there by now, and what reviewers say of it."""
@@ -302,12 +321,17 @@ class MedalsScreen(BaseScreen):
         count = len(self.table.entries)
         shown = len(self.table.visible)
         notes = [
+            *([Cell("shipped samples", "warn")] if self.samples else []),
             Cell(plural(count, "report"), "quiet"),
             Cell(plural(self.table.totals().agents, "agent"), "quiet"),
         ]
         if self.table.filter:
             notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))
-        ended = Cell("■ stopped, the rest is not graded", "warn") if self.is_stopped else Cell("✓ all graded")
+        ended = (
+            Cell("■ stopped, the rest is not graded", "warn")
+            if self.is_stopped
+            else Cell("■ all graded" if count else "")
+        )
         done = Cell("● watching", "quiet") if self._watching else ended
         state = done if self._done and not self._failure else Cell("● grading…", "busy")
         self.title_bar.say(
@@ -328,6 +352,10 @@ class MedalsScreen(BaseScreen):
             return Content.styled("Grading was stopped before the first submission was done", "bold")
         return Content.assemble(
             ("Nothing is graded yet\n\n", "bold"),
+            (
+                f"{self.key('grade_samples')}  grade three shipped samples, to see what this looks like\n\n",
+                "$text-accent",
+            ),
             ("bioeval-tui grade SUBMISSIONS.jsonl --output-dir DIR grades files;\n", "$quiet"),
             ("bioeval-tui medals REPORT.json shows what was graded before.", "$quiet"),
             *looked,
@@ -362,6 +390,8 @@ class MedalsScreen(BaseScreen):
             return self.is_grading
         if action == "again":
             return self.is_stopped
+        if action == "grade_samples":
+            return self._done and not self.table.entries and not self.is_stopped and not self._failure
         if action == "ungroup":
             return self.grouped
         if action == "review":

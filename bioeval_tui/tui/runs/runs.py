@@ -53,7 +53,9 @@ class RunsScreen(ListScreen[RunSummary]):
         & #side { width: 44; padding: 0 2; }
         & #run-line { height: 1; padding: 0 2; display: none; }
         &.-narrow #side { display: none; }
+        &.-narrow.-tall #side { display: block; height: 50%; }
         &.-narrow.-filled #run-line { display: block; }
+        &.-narrow.-tall.-filled #run-line { display: none; }
         &.-short #run-line { display: none; }
     }
     """
@@ -142,9 +144,8 @@ class RunsScreen(ListScreen[RunSummary]):
                 return self.looked_at is not None and self.looked_at.batch_id is not None
             case "replay" | "review" | "report" | "delete":
                 run = self.looked_at
-                return run is not None and (
-                    run.status != "running" or bool(self.marked and action != "replay")
-                )
+                of_marked = bool(self.marked) and action in ("review", "report")
+                return run is not None and (run.status != "running" or of_marked)
         return super().check_action(action, parameters)
 
     @on(RowList.Chosen)
@@ -222,8 +223,9 @@ class RunsScreen(ListScreen[RunSummary]):
             self.tell(f"Wrote {home_relative(path)}")
 
     def action_delete(self) -> None:
-        """Move the marked runs, or this one, to the trash."""
-        self.run_worker(self._delete(self._chosen_ids()), group="delete", exit_on_error=False)
+        """Move this run to the trash. Marks are for comparing: they delete nothing."""
+        if (run := self.looked_at) is not None:
+            self.run_worker(self._delete([run.run_id]), group="delete", exit_on_error=False)
 
     async def _delete(self, run_ids: Sequence[str]) -> None:
         try:
@@ -232,7 +234,6 @@ class RunsScreen(ListScreen[RunSummary]):
             self.tell(f"Nothing was deleted: {error}", bad=True)
             return
         self._deleted += 1
-        self.marked.clear()
         what = "it" if len(run_ids) == 1 else "them"
         self.tell(f"Moved {plural(len(run_ids), 'run')} to the trash; {self.key('undo')} brings {what} back")
         self.refresh_items()

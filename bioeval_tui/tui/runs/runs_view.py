@@ -8,7 +8,7 @@ from datetime import datetime
 from bioeval_tui.record import reviews
 from bioeval_tui.report.compared import RunSummary, Status
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.shared.cells_view import Cell, score, signed, uplift
+from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
 from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.tui.shared.times import ago, when
@@ -33,7 +33,7 @@ COLUMNS: tuple[Column, ...] = (
 )
 STATUS: dict[Status, Cell] = {
     "running": Cell("● live", "good"),
-    "completed": Cell("✓ completed"),
+    "completed": Cell("■ completed"),
     "cancelled": Cell("– cancelled", "quiet"),
     "failed": Cell("! not measured", "bad"),
     "interrupted": Cell("◐ interrupted", "warn"),
@@ -95,7 +95,7 @@ def row(run: RunSummary, now: datetime, *, marked: bool, exact: bool) -> dict[st
         "started": Cell(when(run.started_at, now, exact=exact), "quiet"),
         "withheld": _score(run.scores.get("withheld")),
         "supplied": _score(run.scores.get("supplied")),
-        "mean": Cell(score(run.score), "strong" if run.score is not None else "quiet"),
+        "mean": Cell(score(run.score), score_tone(run.score)),
         "uplift": uplift(run.uplift),
         "messages": Cell(f"{run.messages:,}", "quiet"),
         "fault": Cell("–", "quiet") if run.fault == "none" else Cell(run.fault, "warn"),

@@ -10,7 +10,6 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.types import IgnoreReturnCallbackType
 
 from bioeval_tui.tui.shared.keys_footer_widget import hints
-from bioeval_tui.tui.shared.themes import THEMES
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.shared.program import Program
@@ -50,8 +49,8 @@ class Actions(Provider):
         yield Action(
             "Change the keys", "Every key by its name; enter gives it another", app.action_change_keys
         )
-        for theme in THEMES:
-            yield Action(f"Theme: {theme.name}", "Change the colours", partial(self._use, theme.name))
+        for name in app.theme_names:
+            yield Action(f"Theme: {name}", "Change the colours", partial(self._use, name))
 
     def _use(self, name: str) -> None:
         cast("Program", self.app).use_theme(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from textual.binding import BindingType
@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.glossary import SIGNS, WORDS
 from bioeval_tui.tui.shared.keys_footer_widget import hints
 
 
@@ -21,7 +22,9 @@ class HelpScreen(Dialog[None]):
     """The keys of the screen that was open when help was asked for."""
 
     NAME: ClassVar[str] = "Help"
-    ABOUT: ClassVar[str] = "What the screen below shows, and every key that applies there."
+    ABOUT: ClassVar[str] = (
+        "What the screen below shows, every key that applies there, and what signs and words mean."
+    )
     BINDINGS: ClassVar[list[BindingType]] = bindings("help")
 
     def __init__(self, about: Screen[Any]) -> None:
@@ -46,11 +49,20 @@ class HelpScreen(Dialog[None]):
                 for key, words in self._keys
             ]
             yield Static(Content("\n").join(lines), markup=False)
+            yield Static(listed("Signs", SIGNS), markup=False)
+            yield Static(listed("Words", WORDS), markup=False)
 
     def action_change_keys(self) -> None:
         """Show every key, to be changed."""
         self.dismiss(None)
         self.bioeval.action_change_keys()
+
+
+def listed(title: str, entries: Sequence[tuple[str, str]]) -> Content:
+    """Return a heading and what each entry means, one under another."""
+    width = max(len(name) for name, _ in entries)
+    lines = [Content.assemble((f"{name:>{width}}", "bold"), "  ", means) for name, means in entries]
+    return Content("\n").join([Content(""), Content.styled(title, "bold $text-accent"), *lines])
 
 
 def help_lines(screen: Screen[Any]) -> list[tuple[str, str]]:

@@ -126,6 +126,11 @@ def fit(all_hints: list[Hint], width: int) -> tuple[list[Hint], list[Hint]]:
     return kept, ends
 
 
+def _more(count: int) -> Hint:
+    """Return the hint that says how many keys there is no room for; a click on it opens the help."""
+    return Hint(f"+{count}", "more", "app.help", everywhere=True)
+
+
 def _length(some: list[Hint]) -> int:
     return sum(len(hint.key) + len(hint.words) + 3 for hint in some)
 
@@ -152,7 +157,12 @@ class KeysFooter(Widget):
         if self.app.screen is not self.screen:
             self._places = []
             return Content("")
-        kept, ends = fit(hints(self.screen), width)
+        found = hints(self.screen)
+        kept, ends = fit(found, width)
+        left_out = sum(not hint.everywhere for hint in found) - len(kept)
+        if left_out:
+            ends = [_more(left_out), *fit(found, width - _length([_more(left_out)]))[1]]
+            kept = fit(found, width - _length([_more(left_out)]))[0]
         self._places = []
         line = self._draw(kept, 0)
         end = self._draw(ends, max(line.cell_length, width - _length(ends) + 2))

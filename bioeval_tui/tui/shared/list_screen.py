@@ -23,6 +23,7 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
 
 Item = TypeVar("Item")
+TIMES_MOVE_S = 10.0
 
 
 class ListScreen(RefreshedScreen, Generic[Item]):
@@ -36,6 +37,8 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     NEEDS_ROWS: ClassVar[frozenset[str]] = frozenset({"filter", "sort", "reverse", "copy"})
     LEAST: ClassVar[int] = 16
     AUTO_FOCUS = ""
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (150, "-wide")]  # noqa: RUF012
+    """Beside the table stands something only where the table keeps as much room as it has without."""
     DEFAULT_CSS = """
     ListScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
@@ -130,6 +133,13 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.refresh_items()
         if self.REFRESH_S:
             self.refresh_every(self.REFRESH_S)
+        self.set_interval(TIMES_MOVE_S, self._move_times)
+
+    def _move_times(self) -> None:
+        """Draw again what says how long ago something was."""
+        if self.in_view and self.listing.items:
+            self.table.rows.refresh()
+            self.look(self.looked_at)
 
     def take_keys(self) -> None:
         """Name the keys as they are now."""

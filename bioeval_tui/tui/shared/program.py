@@ -60,6 +60,15 @@ class Program(Protocol):
         """Answer to the keys that were kept; say which of them cannot be used."""
         ...
 
+    @property
+    def theme_names(self) -> list[str]:
+        """Every theme that can be chosen."""
+        ...
+
+    def habits_changed(self) -> None:
+        """Let the live screen take up reading habits that were changed in the settings."""
+        ...
+
     def use_theme(self, name: str) -> None:
         """Change the colours, now and for the next time."""
         ...

@@ -13,6 +13,15 @@ DEFAULT_VARIABLES = {
 }
 """What this program's styles use beyond Textual's variables, for themes that do not set them."""
 
+DEFAULT_LIGHT_VARIABLES = {
+    "quiet": "#5f6672",
+    "line": "#b9bdc4",
+    "gold": "#8a6400",
+    "silver": "#535b68",
+    "bronze": "#8d4e1d",
+}
+"""The same for themes with a light background."""
+
 THEMES: tuple[Theme, ...] = (
     Theme(
         name="dark",

@@ -86,6 +86,12 @@ def test_what_chance_may_have_done_is_no_effect(tmp_path: Path) -> None:
     assert "cannot be told from chance" in found.sentence
 
 
+def test_a_penalty_for_failed_requests_is_not_put_down_to_the_facts(tmp_path: Path) -> None:
+    found = concluded(Recorded([replace(FAILS, failures=1)], [KNOWS]), tmp_path)
+    assert found.outcome == "facts_help"
+    assert found.sentence.endswith("; 0.30 of it is the penalty for 1 failed request without the facts.")
+
+
 def test_unlike_beginnings_leave_no_uplift(tmp_path: Path) -> None:
     found = concluded(Recorded([FAILS], [KNOWS], clean=False), tmp_path)
     assert found.outcome == "not_clean"

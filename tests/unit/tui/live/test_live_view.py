@@ -178,7 +178,9 @@ def test_keys_apply_only_where_they_make_sense() -> None:
 
 
 def test_an_interrupted_run_says_what_is_kept_and_what_to_do() -> None:
-    sentence = notices_view.banner(after(60), "interrupted", "the engine is gone; the run was interrupted")
+    sentence = notices_view.banner(
+        after(60), "interrupted", "the engine is gone; the run was interrupted", None
+    )
     assert "7 messages kept" in sentence
     assert f"bioeval-tui runs resume {RUN_ID}" in sentence
 

@@ -1,0 +1,93 @@
+"""Settings, on `,`: each takes effect at once, so that the screen behind shows what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.tui.shared.choice_widget import Choice
+from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.form_dialog import FormDialog
+
+YES_NO = {"yes": "yes", "no": "no"}
+READING: tuple[tuple[str, str, bool], ...] = (
+    ("live.follow", "follow the newest message", True),
+    ("live.events", "show what the agent did", True),
+    ("live.linked", "scroll conversations together", True),
+    ("live.dense", "no empty lines between turns", False),
+)
+"""Habits of the live screen: the preference, the question, and what holds unless it was chosen."""
+
+
+class SettingsDialog(Dialog[None]):
+    """Themes and reading habits. Arrows change a value."""
+
+    NAME: ClassVar[str] = "Settings"
+    ABOUT: ClassVar[str] = "Themes and reading habits. What is changed here takes effect at once and is kept."
+    HEADING: ClassVar[str] = "Settings"
+    DEFAULT_CSS = """
+    SettingsDialog {
+        align: right middle;
+        & > .dialog--box { width: 64; }
+        & .form--row { height: 1; }
+        & .form--row > .form--label { color: $quiet; width: 30; }
+        & #sample { height: 6; margin-top: 1; border: round $line; padding: 0 1; }
+    }
+    """
+
+    def compose_body(self) -> Iterable[Widget]:
+        """A line each, and a sample of the theme's colours."""
+        kept = self.bioeval.services.preferences
+        with Vertical(classes="dialog--body"):
+            names = {name: name for name in self.bioeval.theme_names}
+            yield FormDialog.row(self, "theme", Choice(names, self.app.theme, id="theme"))  # type: ignore[arg-type]
+            for name, question, usual in READING:
+                value = "yes" if bool(kept.get(name, usual)) else "no"
+                yield FormDialog.row(self, question, Choice(YES_NO, value, id=name.replace(".", "-")))  # type: ignore[arg-type]
+            yield Static(id="sample", markup=False)
+
+    LABEL_WIDTH: ClassVar[int] = 30
+
+    def on_mount(self) -> None:
+        """Show the sample, and begin at the theme."""
+        self._show_sample()
+        self.query(Choice).first().focus()
+
+    def _show_sample(self) -> None:
+        lines = (
+            Content.assemble(("▌user", "bold $text-accent"), "   Could you remind me at 9?"),
+            Content.assemble(
+                ("┃agent", "bold $text-primary"), "  Which time zone are you in?   ", ("0.9 s", "$quiet")
+            ),
+            Content.assemble(
+                ("✓ holds", "$text-success"),
+                "   ",
+                ("! look here", "$text-warning"),
+                "   ",
+                ("✗ fails", "$text-error"),
+            ),
+            Content.assemble(
+                ("● gold", "bold $gold"),
+                "   ",
+                ("◐ silver", "bold $silver"),
+                "   ",
+                ("◔ bronze", "bold $bronze"),
+            ),
+        )
+        self.query_one("#sample", Static).update(Content("\n").join(lines))
+
+    @on(Choice.Changed)
+    def _changed(self, event: Choice.Changed) -> None:
+        if event.choice.id == "theme":
+            self.bioeval.use_theme(event.choice.value)
+            self._show_sample()
+            return
+        name = next(name for name, _, _ in READING if name.replace(".", "-") == event.choice.id)
+        self.bioeval.services.keep(name, event.choice.value == "yes")
+        self.bioeval.habits_changed()
