@@ -5,9 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Table = Mapping[str, tuple[str, str]]
 """Each command's module in this package, and its line in help; a command with an empty line is not listed."""
@@ -40,6 +43,17 @@ class LazyGroup(click.Group):
         """Write the list from the table, without loading a command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, self.table[name][1]) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return what the shell offers, from the table: click would load every command for its line."""
+        from click.shell_completion import CompletionItem  # for the tab key alone
+
+        found = [
+            CompletionItem(name, help=self.table[name][1])
+            for name in self.list_commands(ctx)
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find the command; for a misspelt one, suggest the nearest."""
