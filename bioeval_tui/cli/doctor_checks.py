@@ -8,7 +8,7 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -177,11 +177,19 @@ def _embedded_graph(settings: Settings) -> Finding:
 def _agent(settings: Settings) -> Finding:
     host = host_of(settings.agent_url)
     try:
-        httpx2.get(settings.agent_url, timeout=PROBE_S)
+        _status(settings.agent_url)
     except httpx2.HTTPError as error:
         to_do = "start your agent, or `bioeval-tui agent --port 8081`; BIOEVAL_AGENT_URL says where it is"
         return Finding("agent", "absent", f"{host} {_unreachable(error)}", to_do)
     return Finding("agent", "works", f"{host} answers")
+
+
+def _status(url: str, headers: Mapping[str, str] | None = None) -> int:
+    """Return the status of an answer, whose body is left unread: it may have no end. Raises httpx2's errors."""
+    import httpx2
+
+    with httpx2.stream("GET", url, headers=headers, timeout=PROBE_S) as answer:
+        return answer.status_code
 
 
 def _unreachable(error: Exception) -> str:
@@ -216,14 +224,14 @@ def _role(settings: Settings, role: str, mine: RoleSettings) -> Finding:
 def _answers(name: str, url: str, key: Secret | None, variables: str) -> Finding:
     base, headers = url.rstrip("/"), {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
     try:
-        answer = httpx2.get(f"{base}/models", headers=headers, timeout=PROBE_S)
+        status = _status(f"{base}/models", headers)
     except httpx2.HTTPError as error:
         to_do = f"check {variables}_BASE_URL and the network"
         return Finding(name, "broken", f"{host_of(base)} {_unreachable(error)}", to_do)
-    if answer.status_code in (401, 403):
-        said = f"{host_of(base)} refuses the key ({answer.status_code})"
+    if status in (401, 403):
+        said = f"{host_of(base)} refuses the key ({status})"
         return Finding(name, "broken", said, f"check {variables}_API_KEY")
-    return Finding(name, "works", f"{host_of(base)} answers ({answer.status_code})")
+    return Finding(name, "works", f"{host_of(base)} answers ({status})")
 
 
 def _neo4j(settings: Settings) -> Finding:

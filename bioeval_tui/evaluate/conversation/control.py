@@ -7,7 +7,8 @@ latency would be a lie.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,10 @@ from bioeval_tui.evaluate.seams import Condition
 from bioeval_tui.text import clean
 
 INTENTS = ("pause", "resume", "step", "take_over", "say", "give_back", "cancel")
+
+
+class RunCancelledError(Exception):
+    """Every condition was cancelled before the first conversation began."""
 
 
 @dataclass
@@ -56,6 +61,7 @@ class Control:
         self._by_condition = {condition: ConversationControl() for condition in conditions}
         self._tasks: dict[Condition, set[asyncio.Task[Any]]] = {condition: set() for condition in conditions}
         self.on_action: Callable[[str, Condition | None, str, str], None] = lambda *_: None
+        self._beginning: asyncio.Task[Any] | None = None
 
     def of(self, condition: Condition) -> ConversationControl:
         """Return the control of a condition."""
@@ -65,6 +71,28 @@ class Control:
         """Name the task that a cancel ends."""
         self._tasks[condition].add(task)
         task.add_done_callback(self._tasks[condition].discard)
+
+    @contextlib.contextmanager
+    def beginning(self) -> Iterator[None]:
+        """End what the block waits for, a graph or an agent that is silent, once every condition is cancelled.
+
+        Raises:
+            RunCancelledError: they are.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        already = self.all_cancelled
+        if already:
+            raise RunCancelledError
+        self._beginning = task
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self.all_cancelled or task.uncancel():
+                raise  # somebody else cancelled it
+            raise RunCancelledError from None
+        finally:
+            self._beginning = None
 
     def act(
         self, kind: str, condition: Condition | None = None, text: str = "", sender: str = ""
@@ -86,6 +114,9 @@ class Control:
         for name in targets:
             self._act_on(name, self._by_condition[name], kind, clean(text, 20_000))
         self.on_action(kind, condition, clean(text, 20_000), sender)
+        if kind == "cancel" and self.all_cancelled and self._beginning is not None:
+            self._beginning.cancel()
+            self._beginning = None
         return None
 
     @property

@@ -13,7 +13,7 @@ from bioeval_tui import __version__
 from bioeval_tui import score as composite
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluate.conversation import verdicts as scoring
-from bioeval_tui.evaluate.conversation.control import Control
+from bioeval_tui.evaluate.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter, Emitter
 from bioeval_tui.evaluate.conversation.observe import Observation, what_differs
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
@@ -143,7 +143,8 @@ class _Run:
 
     async def run(self) -> events.RunEnded:
         trials = range(1, self.plan.trials + 1)
-        await preflight(self.plan, self.parts)
+        with contextlib.suppress(RunCancelledError), self.control.beginning():
+            await preflight(self.plan, self.parts)
         at_once = self.plan.parallel or self.plan.shared_agent > 1
         if at_once and self.parts.graph is not None and len(self.plan.conditions) * self.plan.trials > 1:
             self.not_clean(SEEN_BY_OTHERS)

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from bioeval_tui import __version__
 from bioeval_tui.errors import BioevalError, RecordingError
-from bioeval_tui.evaluate.conversation.control import Control
+from bioeval_tui.evaluate.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluate.conversation.emitter import Emitter
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
-from bioeval_tui.evaluate.conversation.run_job import end_run, run_job, started_fields
+from bioeval_tui.evaluate.conversation.run_job import Earlier, end_run, run_job, started_fields
 from bioeval_tui.evaluate.conversation.standstill import Standstill
 from bioeval_tui.evaluate.engine.budget import CallBudget, Rates
 from bioeval_tui.evaluate.engine.intents import listen, what_helps
@@ -229,12 +229,16 @@ def _begin(run: PreparedRun, emitter: Emitter) -> None:
 async def _hold(
     run: PreparedRun, found: Resumption | None, emitter: Emitter, control: Control, batch: _Batch
 ) -> events.RunEnded:
+    earlier = found.earlier if found else None
     try:
         if found is not None and not found.owes(run.plan.conditions, run.plan.trials):
             return end_run(run.plan, emitter, found.earlier)  # only the end is missing: nobody need be asked
-        async with run.open_parts(control) as parts:
-            earlier = found.earlier if found else None
+        async with contextlib.AsyncExitStack() as stack:
+            with control.beginning():
+                parts = await stack.enter_async_context(run.open_parts(control))
             return await run_job(run.plan, _bounded(parts, run, batch), emitter, control, earlier=earlier)
+    except RunCancelledError:
+        return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped="cancelled before it began")
     except BioevalError as error:
         return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
     except Exception as error:

@@ -6,11 +6,15 @@ from bioeval_tui import plugins
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.graphs.identity import graph_id
 from bioeval_tui.evaluate.hosts import host_of
-from bioeval_tui.evaluate.seams import KnowledgeGraph
+from bioeval_tui.evaluate.http.client import Timeouts, make_client
+from bioeval_tui.evaluate.http.failures import TRANSPORT_ERRORS
+from bioeval_tui.evaluate.seams import KnowledgeGraph, PeerError
 from bioeval_tui.evaluate.wiring.plugged import PluggedGraph, told_as
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import clean_line
 
+ABOUT_S, MAX_ABOUT = 2.0, 100_000
+"""How long, and how many bytes, an agent may take to say who it is."""
 CHOICES = ("auto", "embedded", "neo4j", "none")
 
 
@@ -112,17 +116,15 @@ def _neo4j_is_set(settings: Settings) -> bool:
 
 async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
     """Say whether the agent is this program's sample agent on this very graph file."""
-    import httpx2
-
     from bioeval_tui.evaluate.graphs.embedded import available
 
     if available() is not None or not settings.graph_file.is_file():
         return False
     try:
-        async with httpx2.AsyncClient(timeout=2.0) as client:
+        async with make_client([agent_url], Timeouts(ABOUT_S, ABOUT_S), most=MAX_ABOUT) as client:
             answer = await client.get(f"{agent_url}/api/v1/about")
             claimed = answer.json().get("graphId") if answer.status_code == 200 else None
-    except (httpx2.HTTPError, ValueError, AttributeError):
+    except (*TRANSPORT_ERRORS, PeerError, AttributeError, RecursionError):
         return False
     return isinstance(claimed, str) and clean_line(claimed) == graph_id(settings.graph_file)
 

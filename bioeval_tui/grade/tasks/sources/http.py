@@ -16,6 +16,7 @@ from bioeval_tui.text import clean_line
 ATTEMPTS = 3
 BACKOFF_S = 0.2
 TIMEOUT_S = 30.0
+MAX_TEXT_BYTES = 50_000_000
 
 
 def download(url: str, target: Path, hint: str) -> Path:
@@ -44,8 +45,15 @@ def fetch_text(url: str, hint: str) -> str:
     found: list[str] = []
 
     def keep(response: httpx2.Response) -> None:
-        response.read()
-        found.append(response.text)
+        body = bytearray()
+        for chunk in response.iter_bytes(1 << 16):
+            body += chunk
+            if len(body) > MAX_TEXT_BYTES:
+                host = clean_line(urlsplit(url).netloc)
+                raise SourceError(
+                    f"{host} sent more than {MAX_TEXT_BYTES:,} bytes for {clean_line(url)}; {hint}"
+                )
+        found.append(body.decode(response.encoding or "utf-8", "replace"))
 
     _get(url, hint, keep)
     return found[-1]

@@ -202,6 +202,36 @@ async def test_stopping_cancels_what_goes_on_and_nothing_more_begins(stages: Sta
     assert missing(stages.state()) == [("withheld", 1), ("supplied", 1)]
 
 
+@pytest.mark.parametrize("where", ["agent and graph are opened", "the graph is asked first"])
+async def test_a_run_that_waits_before_its_first_conversation_ends_when_it_is_told_to(
+    stages: Stages, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = asyncio.Event()
+    closed: list[str] = []
+
+    async def silent(*_: object) -> None:
+        stop.set()
+        await asyncio.Event().wait()
+
+    @contextlib.asynccontextmanager
+    async def opening(control: Control) -> AsyncIterator[Parts]:
+        try:
+            if where == "agent and graph are opened":
+                await silent()
+            async with stages._parts("r") as parts:
+                yield parts
+        finally:
+            closed.append("parts")
+
+    monkeypatch.setattr("bioeval_tui.evaluate.conversation.run_job.preflight", silent)
+    async with asyncio.timeout(60):
+        (ended,) = await run_batch([stages.run(open_parts=opening)], stages.folder, stop=stop)
+    assert ended.status == "cancelled"
+    assert closed == ["parts"]
+    assert stages.order == [], "no conversation began"
+    assert missing(stages.state()) == [("withheld", 1), ("supplied", 1)]
+
+
 async def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_space(
     stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
