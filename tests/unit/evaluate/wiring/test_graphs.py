@@ -38,6 +38,8 @@ async def test_an_agent_that_never_ends_what_it_says_of_itself_is_not_ours(
                 await asyncio.sleep(0)
         except (OSError, asyncio.CancelledError):
             pass  # it has gone, or the test has ended
+        finally:
+            writer.transport.abort()
 
     async def honest(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
