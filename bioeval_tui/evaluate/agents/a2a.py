@@ -439,13 +439,22 @@ def _key_header(card: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _whole(value: Any) -> Any:
+    """Return JSON with 5 for 5.0: on its way through protobuf every number becomes one with a point."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    return [_whole(item) for item in value] if isinstance(value, list) else value
+
+
 def _events_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what a part without text tells: a tool call or its result where it is one, else the part as it is.
 
     A2A has no form of its own for tool calls. Known are the events of the REST API, and those of Google's Agent
     Development Kit (`adk_type: function_call` and `function_response` in the part's metadata).
     """
-    data, metadata = part.get("data"), part.get("metadata")
+    data, metadata = _whole(part.get("data")), part.get("metadata")
     if isinstance(data, dict):
         kind = metadata.get("adk_type") if isinstance(metadata, dict) else None
         call_id = str(data.get("id") or "")
@@ -457,7 +466,7 @@ def _events_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
             return [result_event(response, call_id, failed=failed)]
         if request_of(data) is not None or result_of(data) is not None:
             return [clean_value(data, 100_000)]
-    shown = dict(part)
+    shown = {**part, "data": data} if "data" in part else dict(part)
     if isinstance(raw := shown.get("raw"), str):
         shown["raw"] = raw[:_MAX_RAW]
     return [clean_value({"part": shown}, 100_000)]

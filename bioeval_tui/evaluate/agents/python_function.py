@@ -237,7 +237,7 @@ class PythonAgent:
 
 
 def _kind(value: Any) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
+    return "nothing" if value is None else f"a value of type {type(value).__name__}"
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
