@@ -8,6 +8,7 @@ import click
 
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluate.wiring.start import run_spec_file
+from bioeval_tui.report.deciding import decider_of
 from bioeval_tui.settings import Settings
 
 
@@ -15,7 +16,7 @@ from bioeval_tui.settings import Settings
 @click.argument("spec", type=click.Path(exists=True, path_type=Path))
 def engine(spec: Path) -> int:
     """Run the engine process (started by the program itself)."""
-    ended = run_spec_file(spec, Settings.from_environment())
+    ended = run_spec_file(spec, Settings.from_environment(), decider_of)
     return ExitCode.OK if all(end.status == "completed" for end in ended) else ExitCode.NOT_MEASURED
 
 

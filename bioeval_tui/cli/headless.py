@@ -28,6 +28,7 @@ from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import follow
 from bioeval_tui.record.state import RunState, apply, lighten
 from bioeval_tui.report.conclusion import conclude_batch
+from bioeval_tui.report.deciding import decider_of
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.dry_run import print_estimates
 from bioeval_tui.report.gate import GateRules
@@ -74,7 +75,10 @@ def run_headless(
     for sentence in judges_see(prepared):
         talk.print(Text(sentence), soft_wrap=True)
     interrupted: list[bool] = []
-    running = run_prepared(prepared, spec, settings, on_interrupt=lambda: interrupted.append(True))
+    stopping = decider_of(spec)
+    running = run_prepared(
+        prepared, spec, settings, on_interrupt=lambda: interrupted.append(True), stopping=stopping
+    )
     try:
         states = run_fairly(_run(running, spec, settings, talk, verbose))
     except RecordingError as error:
@@ -97,6 +101,8 @@ def run_headless(
         print_score_card(states[0], out, prices)
     else:
         print_batch(loaded, out)
+    if stopping is not None:
+        (talk if as_json else out).print(Text(stopping.words), soft_wrap=True)
     print_checks(result, talk if as_json else out)
     _say_how_to_resume(states, talk)
     _say_who_is_missing(states, talk)

@@ -19,6 +19,7 @@ COMMANDS: Table = {
     "app": ("app", "Open the terminal application: jobs, runs, benchmarks, medals."),
     "demo": ("demo", "Watch it work: a real conversation, offline, no key, no server."),
     "run": ("run", "Evaluate an agent: hold the conversations of one or more jobs."),
+    "plan": ("plan", "Say how many cases and trials a difference or an interval needs."),
     "watch": ("watch", "Attach this terminal to a run that goes on elsewhere."),
     "serve": ("serve", "Open the application in a browser, for you or for an audience."),
     "review": ("review", "Accept or correct judged scores and graded submissions; judges against people."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from bioeval_tui.cli.thresholds import (
     with_gate_files_and_json,
 )
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.engine.spec import spec_of
+from bioeval_tui.evaluate.engine.spec import RunRequest, spec_of
+from bioeval_tui.report.gate import GateRules
 from bioeval_tui.settings import Settings
 
 DEFAULT_JOB = "data/eval/agent.yml"
@@ -29,6 +31,7 @@ DEFAULT_JOB = "data/eval/agent.yml"
         "\b\nExamples:\n  bioeval-tui run job.yml --agent-url http://127.0.0.1:8081"
         "\n  bioeval-tui run job.yml --headless --fail-under supplied:0.85,withheld:0.5 --junit out.xml"
         "\n  bioeval-tui run a.yml b.yml --repeat 5 --model small --model large --concurrency 4 --headless"
+        "\n  bioeval-tui run a.yml b.yml --model small --model large --until-decided --max-cost 5"
         "\n  bioeval-tui run medication_reminder --rehearsal --agent-url http://127.0.0.1:8081"
         "\n  bioeval-tui run --file data/eval/agent.yml --model gpt-4.1-mini --verbose"
     ),
@@ -36,6 +39,11 @@ DEFAULT_JOB = "data/eval/agent.yml"
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--file", "file", type=click.Path(path_type=Path), help=f"The job file [{DEFAULT_JOB}].")
 @with_options(*OPTIONS)
+@click.option(
+    "--until-decided", is_flag=True,
+    help="Stop as soon as the one bar, or which of two models is better, is decided beyond doubt; "
+    "--repeat is the most trials [200].",
+)  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Show what the agent did between the lines.")
 @click.option("--dry-run", is_flag=True, help="Say what it would take, and send nothing.")
 @click.option("--headless", is_flag=True, help="No screen: progress on stderr, the score card on stdout.")
@@ -59,6 +67,8 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
         )
     settings = Settings.from_environment()
     request = request_of(jobs or (file or Path(DEFAULT_JOB),), options)
+    if options["until_decided"]:
+        request = _until_decided(request, options["fail_under"])
     spec = spec_of(request, settings.runs_dir)
     if options["dry_run"]:
         from bioeval_tui.cli.headless import dry_run  # --help and a wrong option do not wait for it
@@ -73,6 +83,21 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
 
     say_hosts(spec, settings)
     return show_run(spec, settings, leave_running=True)
+
+
+MOST_ROUNDS = 200
+"""Trials that --until-decided holds at most, unless --repeat says how many."""
+
+
+def _until_decided(request: RunRequest, fail_under: tuple[str, ...]) -> RunRequest:
+    """Return the request with what is to be decided: the one bar, or which of two models is better."""
+    under = GateRules.parse(fail_under).under
+    if len(under) > 1 or bool(under) == (len(request.models) == 2):
+        raise UsageError(
+            "--until-decided needs one bar (--fail-under supplied:0.8), or two models (--model A --model B)"
+        )
+    until = next((f"{name}:{bar:g}" for name, bar in under.items()), "difference")
+    return replace(request, until=until, trials=request.trials if request.trials > 1 else MOST_ROUNDS)
 
 
 def _is_headless(options: dict[str, Any]) -> bool:

@@ -464,6 +464,8 @@ class RunEnded(EventBase):
     """Whether both conditions are known to have started from the same state."""
     compared: tuple[str, ...] = ()
     """What of the starting states was compared: the agent's `object context`, its `graph`."""
+    trials: Trial | None = None
+    """How many trials there are, where it was decided early; None: as many as the run began with."""
 
     @property
     def measured(self) -> bool:

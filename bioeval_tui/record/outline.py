@@ -66,6 +66,8 @@ class Outline:
                     self.started = self.started.model_copy(update={"trials": event.trials})
             case events.RunEnded():
                 self.ended = event
+                if event.trials is not None and self.started is not None:
+                    self.started = self.started.model_copy(update={"trials": event.trials})
                 self.clean = self.clean and event.clean
             case _ if event.condition is not None and event.trial is not None:
                 self._take_talk(ConversationKey(event.condition, event.trial), event)

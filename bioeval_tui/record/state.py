@@ -306,6 +306,8 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
             state.paused.clear()
         case events.RunEnded():
             state.ended = event
+            if event.trials is not None and state.started is not None:
+                state.started = state.started.model_copy(update={"trials": event.trials})
             state.clean = state.clean and event.clean
             state.paused.clear()
         case events.Warned():

@@ -116,5 +116,9 @@ class Parts:
     """Entered for the length of each conversation: the batch bounds how many go on at once."""
     stood_still: Callable[[float], float] = lambda moment: 0.0
     """Returns for how many seconds this process did not run since a moment (monotonic seconds)."""
+    next_round: Callable[[int], Awaitable[bool]] | None = None
+    """Waits until every run of the batch may begin this trial, and says whether it is needed; None: all are, at once."""
+    decision: Callable[[], str] = lambda: ""
+    """Says in a sentence what the rounds decided."""
     may_begin: Callable[[], str | None] = lambda: None
     """Returns why no further conversation may begin (calls or cost spent), None while one may."""

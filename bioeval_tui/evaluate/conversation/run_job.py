@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bioeval_tui import __version__
@@ -74,8 +74,13 @@ async def run_job(
     return await _Run(plan, parts, emitter, control, earlier or Earlier({}, {})).run()
 
 
-def end_run(plan: RunPlan, emitter: Emitter, earlier: Earlier, *, stopped: str = "") -> events.RunEnded:
-    """Emit the last event, with the means over what `earlier` has; `stopped` says why nothing more was begun."""
+def end_run(
+    plan: RunPlan, emitter: Emitter, earlier: Earlier, *, stopped: str = "", early: bool = False
+) -> events.RunEnded:
+    """Emit the last event, with the means over what `earlier` has.
+
+    `stopped` says why nothing more was begun, `early` that the plan's trials are fewer than the run began with.
+    """
     scores: dict[str, float | None] = {}
     for condition in plan.conditions:
         found = [
@@ -92,6 +97,7 @@ def end_run(plan: RunPlan, emitter: Emitter, earlier: Earlier, *, stopped: str =
         mean=composite.published_mean(scores),
         clean=earlier.clean,
         compared=tuple(sorted(earlier.compared or ())),
+        trials=plan.trials if early else None,
     )
 
 
@@ -140,6 +146,7 @@ class _Run:
         """What of the starting states was compared in every trial; None before the first."""
         self.held: dict[tuple[Condition, int], Held] = dict(earlier.finished)
         self.stopped = ""
+        self.decided_early = False
 
     async def run(self) -> events.RunEnded:
         trials = range(1, self.plan.trials + 1)
@@ -148,14 +155,29 @@ class _Run:
         at_once = self.plan.parallel or self.plan.shared_agent > 1
         if at_once and self.parts.graph is not None and len(self.plan.conditions) * self.plan.trials > 1:
             self.not_clean(SEEN_BY_OTHERS)
-        if self.plan.shared_agent > 1:
+        if self.parts.next_round is not None:
+            await self._by_rounds(self.parts.next_round)
+        elif self.plan.shared_agent > 1:
             await asyncio.gather(*map(self._trial, trials))
         else:
             for trial in trials:
                 await self._trial(trial)
         await self.emitter.written()
         earlier = Earlier(self.held, self.attempts, self.clean, self.compared)
-        return end_run(self.plan, self.emitter, earlier, stopped=self.stopped)
+        return end_run(self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early)
+
+    async def _by_rounds(self, next_round: Callable[[int], Awaitable[bool]]) -> None:
+        """Hold trial after trial, in step with the other runs, until it is decided; say what was decided."""
+        for trial in range(1, self.plan.trials + 2):
+            needed = await next_round(trial)
+            if trial > self.plan.trials:
+                break
+            if not needed:
+                self.plan = replace(self.plan, trials=trial - 1)
+                self.decided_early = True
+                break
+            await self._trial(trial)
+        self.emitter.emit(events.Warned, code="decision", message=self.parts.decision())
 
     async def _trial(self, trial: int) -> None:
         todo = [condition for condition in self.plan.order(trial) if (condition, trial) not in self.held]

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from bioeval_tui import __version__
 from bioeval_tui.errors import BioevalError, RecordingError
@@ -29,6 +30,7 @@ from bioeval_tui.evaluate.engine.resume import Resumption
 from bioeval_tui.evaluate.engine.sink import EngineSink
 from bioeval_tui.evaluate.seams import Condition
 from bioeval_tui.record import events
+from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.recorder import Recorder
@@ -76,6 +78,48 @@ class BatchTerms:
     """Longest pause after a 429."""
 
 
+class Stopping(Protocol):
+    """Says when a batch need hold no further round: one trial of every run."""
+
+    def take(self, event: RunEvent) -> None:
+        """Take an event of any run."""
+        ...
+
+    @property
+    def decided(self) -> bool:
+        """Whether no further round is needed."""
+        ...
+
+    @property
+    def words(self) -> str:
+        """What is known, in a sentence."""
+        ...
+
+
+class _Rounds:
+    """Keeps the runs of a batch in step: none begins a trial before all have held the one before."""
+
+    def __init__(self, stopping: Stopping, runs: int) -> None:
+        self.stopping = stopping
+        self._runs = runs
+        self._waiting: dict[int, int] = {}
+        self._changed = asyncio.Condition()
+
+    async def next(self, trial: int) -> bool:
+        """Wait until every run that goes on has come so far; say whether the trial is needed."""
+        async with self._changed:
+            self._waiting[trial] = self._waiting.get(trial, 0) + 1
+            self._changed.notify_all()
+            await self._changed.wait_for(lambda: self._waiting[trial] >= self._runs)
+        return not self.stopping.decided
+
+    async def leave(self) -> None:
+        """Let the others go on without a run that has ended."""
+        async with self._changed:
+            self._runs -= 1
+            self._changed.notify_all()
+
+
 @dataclass
 class _Batch:
     """What the runs share. Exists inside one event loop."""
@@ -90,6 +134,13 @@ class _Batch:
     beginning: asyncio.Lock = field(default_factory=asyncio.Lock)
     paces: dict[str, Pace] = field(default_factory=dict)
     still: Standstill = field(default_factory=Standstill)
+    rounds: _Rounds | None = None
+
+    def count(self, event: RunEvent, rates: Rates) -> None:
+        """Count what an event says was spent, and let it be decided on."""
+        self.budget.take(event, rates)
+        if self.rounds is not None:
+            self.rounds.stopping.take(event)
 
     @contextlib.asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
@@ -105,22 +156,32 @@ async def run_batch(
     *,
     stop: asyncio.Event | None = None,
     terms: BatchTerms | None = None,
+    stopping: Stopping | None = None,
 ) -> list[events.RunEnded]:
     """Run them all and return how each ended that began; no run ends another.
 
-    Setting `stop` cancels what goes on; what has not begun then never does.
+    Setting `stop` cancels what goes on; what has not begun then never does. With `stopping` all runs hold the same
+    trial at a time, until it has decided.
 
     Raises:
         RecordingError: a recording cannot be written (after the other runs have ended).
     """
     terms = terms or BatchTerms()
+    if stopping is not None and terms.at_once > 1 and await _share_a_graph(runs):
+        # Runs in step cannot wait for each other's graph.
+        terms = replace(terms, at_once=1)
+        runs = [
+            replace(run, plan=replace(run.plan, shared_agent=1), warnings=(*run.warnings, ONE_AT_A_TIME))
+            for run in runs
+        ]
     batch = _Batch(
         terms,
         runs_dir,
         stop or asyncio.Event(),
         CallBudget(terms.max_calls, terms.max_cost),
+        asyncio.Semaphore(terms.at_once if stopping is None else len(runs)),
         asyncio.Semaphore(terms.at_once),
-        asyncio.Semaphore(terms.at_once),
+        rounds=_Rounds(stopping, len(runs)) if stopping is not None else None,
     )
     if terms.at_once > 1 or terms.requests_per_minute:
         batch.paces["agent"], models = (
@@ -130,13 +191,29 @@ async def run_batch(
         batch.paces |= {"evaluator": models, "judge": models}
     watching = asyncio.create_task(batch.still.watch())
     try:
-        found = await asyncio.gather(*(_turn(run, batch) for run in runs), return_exceptions=True)
+        found = await asyncio.gather(*(_in_step(run, batch) for run in runs), return_exceptions=True)
     finally:
         watching.cancel()
     problems = [item for item in found if isinstance(item, BaseException)]
     if problems:
         raise problems[0]
     return [item for item in found if isinstance(item, events.RunEnded)]
+
+
+async def _share_a_graph(runs: Sequence[PreparedRun]) -> bool:
+    """Say whether conversations that go on at once would see each other's graph."""
+    for run in runs:
+        if not run.plan.parallel and await run.shares_graph():
+            return True
+    return False
+
+
+async def _in_step(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
+    try:
+        return await _turn(run, batch)
+    finally:
+        if batch.rounds is not None:
+            await batch.rounds.leave()
 
 
 async def _turn(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
@@ -169,7 +246,7 @@ async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
         recorder,
         keep_prompts=run.keep_prompts,
         paces=batch.paces,
-        count=lambda event: batch.budget.take(event, run.rates),
+        count=lambda event: batch.count(event, run.rates),
     )
     emitter = Emitter(run.plan.run_id, sink, after_seq=earlier.after_seq if earlier else 0)
     sink.on_cut = lambda peer, cut: _slowed(emitter, peer, cut)
@@ -250,6 +327,9 @@ async def _hold(
 
 def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
     """Return the parts with the batch's bounds around them."""
+    if batch.rounds is not None:
+        rounds = batch.rounds
+        parts = replace(parts, next_round=rounds.next, decision=lambda: rounds.stopping.words)
     parts = replace(parts, slot=batch.slot, may_begin=batch.budget.stop_reason, stood_still=batch.still.since)
     if not batch.paces:
         return parts

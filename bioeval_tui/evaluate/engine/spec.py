@@ -61,6 +61,8 @@ class RunOptions:
     max_calls: int | None = None
     max_cost: float | None = None
     trials: int = 1
+    until: str | None = None
+    """Stop once it is decided: `difference`, of two models, or a bar such as `supplied:0.8`. Then `trials` are the most."""
     seed: int | None = None
     graph: str = "auto"
     """auto, embedded, neo4j, none, or the name of a plug-in."""

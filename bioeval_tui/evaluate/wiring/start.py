@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.engine.attach import FollowedRun
-from bioeval_tui.evaluate.engine.batch import PreparedRun, run_batch
+from bioeval_tui.evaluate.engine.batch import PreparedRun, Stopping, run_batch
 from bioeval_tui.evaluate.engine.loop import run_fairly
 from bioeval_tui.evaluate.engine.processes import spawn_engine
 from bioeval_tui.evaluate.engine.run_view import Intent
@@ -99,11 +99,14 @@ def _make_dir(path: Path) -> None:
         ) from None
 
 
-def run_spec_file(path: Path, settings: Settings) -> list[events.RunEnded]:
-    """Be the engine process: run what the file says, then remove the file."""
+def run_spec_file(
+    path: Path, settings: Settings, stopping: Callable[[EngineSpec], Stopping | None] = lambda spec: None
+) -> list[events.RunEnded]:
+    """Be the engine process: run what the file says, then remove the file. `stopping` makes who decides when."""
     spec = EngineSpec.read(path)
     path.unlink(missing_ok=True)
-    return run_fairly(run_prepared(prepare_batch(spec, settings), spec, settings))
+    running = run_prepared(prepare_batch(spec, settings), spec, settings, stopping=stopping(spec))
+    return run_fairly(running)
 
 
 async def run_prepared(
@@ -112,6 +115,7 @@ async def run_prepared(
     settings: Settings,
     *,
     on_interrupt: Callable[[], None] = lambda: None,
+    stopping: Stopping | None = None,
 ) -> list[events.RunEnded]:
     """Run a batch in this process; SIGINT and SIGTERM cancel it in order, recording and all.
 
@@ -132,7 +136,8 @@ async def run_prepared(
                 loop.add_signal_handler(number, interrupted)
             except NotImplementedError:  # Windows
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(interrupted))
-    return await run_batch(prepared, settings.runs_dir, stop=stop, terms=terms_of(spec, settings))
+    terms = terms_of(spec, settings)
+    return await run_batch(prepared, settings.runs_dir, stop=stop, terms=terms, stopping=stopping)
 
 
 async def stop_run(view: FollowedRun) -> None:

@@ -371,3 +371,47 @@ async def test_a_run_that_waits_for_the_disk_ends_when_it_is_told_to(
         with pytest.raises(RecordingError, match=r"No space left.*runs resume 20260101-000000-abcd"):
             await run_batch([stages.run()], stages.folder, stop=stop)
     assert not [*stages.folder.glob("*.live")]
+
+
+class AfterRounds:
+    """Decides after so many trials of all runs."""
+
+    def __init__(self, rounds: int, runs: int) -> None:
+        self._left = rounds * runs * 2
+        self.words = f"decided after {rounds} rounds"
+
+    def take(self, event: events.RunEvent) -> None:
+        self._left -= isinstance(event, events.ConversationScored)
+
+    @property
+    def decided(self) -> bool:
+        return self._left <= 0
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+async def test_a_batch_stops_in_step_once_it_is_decided_and_says_so(stages: Stages, at_once: int) -> None:
+    runs = [stages.run(n, plan={"trials": 9, "shared_agent": at_once}) for n in range(3)]
+    ended = await run_batch(
+        runs, stages.folder, terms=BatchTerms(at_once=at_once), stopping=AfterRounds(2, 3)
+    )
+    assert [(end.status, end.trials) for end in ended] == [("completed", 2)] * 3
+    assert all(None not in end.scores.values() for end in ended)
+    for n in range(3):
+        state = stages.state(n)
+        assert len(state.conversations) == 4
+        assert state.started is not None
+        assert state.started.trials == 2
+        assert "decided after 2 rounds" in [warning.message for warning in state.warnings]
+        assert not missing(state, state.started.trials)
+
+
+async def test_a_run_that_fails_holds_no_other_up_before_a_decision(stages: Stages) -> None:
+    @contextlib.asynccontextmanager
+    async def broken(control: Control) -> AsyncIterator[Parts]:
+        raise UnavailableError("no graph")
+        yield
+
+    runs = [stages.run(0, plan={"trials": 3}), stages.run(1, open_parts=broken, plan={"trials": 3})]
+    ended = await run_batch(runs, stages.folder, stopping=AfterRounds(9, 2))
+    assert [end.status for end in ended] == ["completed", "failed"]
+    assert len(stages.state(0).conversations) == 6

@@ -1,0 +1,95 @@
+"""The command that says how many cases and trials are needed."""
+
+from __future__ import annotations
+
+import click
+
+from bioeval_tui.cli.find_run import complete_run
+from bioeval_tui.consoles import plain_console
+from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
+from bioeval_tui.report.formats.plan_console import print_plan
+from bioeval_tui.report.loading import find_recording, load_run
+from bioeval_tui.report.plans import ASSUMED, planned
+from bioeval_tui.report.statistics.variance_components import VarianceComponents
+from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import print_json
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui plan --detect 0.1\n  bioeval-tui plan --detect 0.1 --power 0.9 --from 7f3a --from 91c2"
+    "\n  bioeval-tui plan --width 0.1 --from 7f3a"
+)
+@click.option(
+    "--detect",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="The difference of two agents' scores to be told.",
+)
+@click.option(
+    "--width",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="How wide the interval of one agent's mean may be.",
+)
+@click.option("--power", type=click.FloatRange(0.05, 1, min_open=True, max_open=True), default=0.8, show_default=True,
+              help="The chance that a difference of that size is found.")  # fmt: skip
+@click.option("--from", "runs", metavar="RUN", multiple=True, shell_complete=complete_run,
+              help="Take variances, calls, cost and time from this run; repeat it for several, of one or both agents.")  # fmt: skip
+@click.option(
+    "--sd-between", type=click.FloatRange(0, 1), help="Assumed: the standard deviation between cases [0.17]."
+)
+@click.option(
+    "--sd-within", type=click.FloatRange(0, 1), help="Assumed: that between trials of one case [0.20]."
+)
+@click.option("--correlation", type=click.FloatRange(-1, 1), default=0.5, show_default=True,
+              help="Of the two agents' case means, unless runs of both are given.")  # fmt: skip
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Conversations at once, for the hours.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def plan(
+    detect: float | None,
+    width: float | None,
+    power: float,
+    runs: tuple[str, ...],
+    sd_between: float | None,
+    sd_within: float | None,
+    correlation: float,
+    concurrency: int,
+    as_json: bool,
+) -> int:
+    """Say how many cases and trials tell a difference, or give an interval of a width, and what they would take.
+
+    RUN is an id, the beginning or end of it, or a recording's file. No model is called.
+    """
+    if (detect is None) == (width is None):
+        raise UsageError(
+            "say what for: --detect 0.1, a difference of two agents, or --width 0.1, the interval of one"
+        )
+    if runs and (sd_between is not None or sd_within is not None):
+        raise UsageError("give runs to take the variances from, or assumed ones, not both")
+    settings = Settings.from_environment()
+    prices = load_prices(settings.data_dir / FILE_NAME)
+    loaded = [load_run(find_recording(name, settings.runs_dir), prices=prices) for name in runs]
+    between = ASSUMED.between if sd_between is None else sd_between**2
+    within = ASSUMED.within if sd_within is None else sd_within**2
+    found = planned(
+        loaded,
+        detect=detect,
+        width=width,
+        power=power,
+        assumed=VarianceComponents(between, within),
+        correlation=correlation,
+        concurrency=concurrency,
+    )
+    if as_json:
+        print_json(found.to_dict(), indent=2)
+    else:
+        print_plan(found, plain_console())
+    return ExitCode.OK
+
+
+COMMANDS: list[click.Command] = [plan]

@@ -1,0 +1,128 @@
+"""Whether a batch need hold no further round: a confidence sequence over rounds, valid at every look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.record.events import CONDITIONS, ConditionName, ConversationScored, RunEvent
+from bioeval_tui.report.numbers import signless
+from bioeval_tui.report.statistics.sequential import ConfidenceSequence
+from bioeval_tui.text import plural
+
+DIFFERENCE = "difference"
+"""What a batch of two models is held for: which of them is better."""
+
+
+def decider_of(spec: EngineSpec) -> Decider | None:
+    """Return who decides for a batch; None where all trials are to be held."""
+    return Decider(spec.until, spec.runs, spec.conditions) if spec.until else None
+
+
+class Decider:
+    """Takes the scores of a batch as they come. A round is one trial of every run; a job is a case.
+
+    `until` is `difference`, of two models on the same jobs, or a bar such as `supplied:0.8`.
+    """
+
+    def __init__(self, until: str, runs: Sequence[RunSpec], conditions: Sequence[ConditionName]) -> None:
+        """Start without a round.
+
+        Raises:
+            UsageError: the bar is 0 or 1, its condition is not held, or there are not two models.
+        """
+        self._runs = tuple(runs)
+        self._models = list(dict.fromkeys(run.model for run in runs))
+        self._scores: dict[tuple[str, int], dict[str, float | None]] = {}
+        self._next, self._left_out = 1, 0
+        what, _, bar = until.rpartition(":")
+        if until == DIFFERENCE:
+            if len(self._models) != 2:
+                raise UsageError(
+                    "--until-decided compares two models: give --model twice, or a bar with --fail-under"
+                )
+            self._needed: tuple[ConditionName, ...] = (
+                ("supplied" if "supplied" in conditions else conditions[0]),
+            )
+            self._bar, low = 0.0, -1.0
+        else:
+            self._needed = tuple(name for name in CONDITIONS if what in (name, "mean"))
+            self._bar, low = float(bar), 0.0
+            if not 0 < self._bar < 1:
+                raise UsageError(f"--until-decided needs a bar between 0 and 1, not {self._bar:g}")
+        if missing := [name for name in self._needed if name not in conditions]:
+            raise UsageError(f"--until-decided: facts {missing[0]} are not held")
+        self._sequence = ConfidenceSequence(self._bar, low=low)
+        self._is_difference = until == DIFFERENCE
+        self._what = what or "mean"
+
+    def take(self, event: RunEvent) -> None:
+        """Note a conversation's score; a round that is complete is looked at."""
+        if isinstance(event, ConversationScored) and event.condition is not None and event.trial is not None:
+            self._scores.setdefault((event.run_id, event.trial), {})[event.condition] = event.score
+            while self._complete(self._next):
+                values = self._values(self._next)
+                if None in values:
+                    self._left_out += 1
+                else:
+                    self._sequence.observe([value for value in values if value is not None])
+                self._next += 1
+
+    @property
+    def decided(self) -> bool:
+        """Whether no further round is needed."""
+        return self._sequence.decision != "undecided"
+
+    @property
+    def words(self) -> str:
+        """What is known, in a sentence."""
+        rounds = plural(self._sequence.rounds, "round")
+        left_out = f"; {plural(self._left_out, 'round')} left out, since a conversation could not be measured"
+        tail = left_out if self._left_out else ""
+        if not self._sequence.rounds:
+            return f"undecided: no round could be measured{tail}"
+        interval = self._sequence.interval()
+        width = f"[{signless(interval.low)}, {signless(interval.high)}], valid at every look"
+        if not self.decided:
+            return f"undecided after {rounds}: {self._subject} lies in {width}{tail}"
+        above = self._sequence.decision == "above"
+        if self._is_difference:
+            first, second = self._models
+            better, worse = (second, first) if above else (first, second)
+            return f"decided after {rounds}: {better} is better than {worse}; {self._subject} lies in {width}{tail}"
+        side = "above" if above else "below"
+        return f"decided after {rounds}: {self._subject} is {side} {self._bar:g}; it lies in {width}{tail}"
+
+    @property
+    def _subject(self) -> str:
+        jobs = len({run.job_path for run in self._runs})
+        over = f" over {plural(jobs, 'job')}" if jobs > 1 else f" of {Path(self._runs[0].job_path).stem}"
+        if self._is_difference:
+            return f"{self._models[1]} − {self._models[0]}, facts {self._needed[0]}{over},"
+        return (
+            f"{'the mean of both conditions' if len(self._needed) > 1 else f'facts {self._needed[0]}'}{over}"
+        )
+
+    def _complete(self, trial: int) -> bool:
+        held = (self._scores.get((run.run_id, trial), {}) for run in self._runs)
+        return all(all(name in scores for name in self._needed) for scores in held)
+
+    def _values(self, trial: int) -> list[float | None]:
+        def value(run: RunSpec) -> float | None:
+            scores = self._scores[run.run_id, trial]
+            known = [score for name in self._needed if (score := scores[name]) is not None]
+            return fmean(known) if len(known) == len(self._needed) else None
+
+        if not self._is_difference:
+            return [value(run) for run in self._runs]
+        found: list[float | None] = []
+        for job in dict.fromkeys(run.job_path for run in self._runs):
+            first, second = (
+                value(next(run for run in self._runs if (run.job_path, run.model) == (job, model)))
+                for model in self._models
+            )
+            found.append(None if first is None or second is None else second - first)
+        return found

@@ -1,0 +1,165 @@
+"""How many cases and trials: what recorded runs tell of the variance and the price, or what is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.record.state import ConversationState
+from bioeval_tui.report import samples
+from bioeval_tui.report.costs import spent
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.statistics.planning import (
+    Costs,
+    Plan,
+    plans_for_difference,
+    plans_for_width,
+    trials_for_difference,
+    trials_for_width,
+)
+from bioeval_tui.report.statistics.variance_components import (
+    VarianceComponents,
+    paired_components,
+    variance_components,
+)
+from bioeval_tui.text import plural
+
+ASSUMED = VarianceComponents(0.03, 0.04)
+"""Where no run is given: standard deviations of 0.17 between cases and 0.20 between trials of one case."""
+CORRELATION = 0.5
+"""Of two agents' case means, unless runs of both are given: what one finds hard the other finds so, too, in part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What to hold. `detect` is the difference to be told, `width` that of an interval: one of them is None.
+
+    `components` are those of a difference, or of a mean. `same_cases` is how many trials of the cases that the runs
+    have are enough; None where no number is.
+    """
+
+    detect: float | None
+    width: float | None
+    power: float
+    components: VarianceComponents
+    basis: str
+    plans: tuple[Plan, ...]
+    cases: int
+    same_cases: int | None
+
+    @property
+    def best(self) -> Plan | None:
+        """The plan with the fewest conversations; of equal ones that with the most cases."""
+        return min(self.plans, key=lambda plan: (plan.conversations, -plan.cases), default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return asdict(self)
+
+
+def planned(
+    runs: Sequence[LoadedRun],
+    *,
+    detect: float | None = None,
+    width: float | None = None,
+    power: float = 0.8,
+    assumed: VarianceComponents | None = None,
+    correlation: float = CORRELATION,
+    concurrency: int = 1,
+) -> Planned:
+    """Return how many cases and trials tell a difference, or give an interval of a width.
+
+    With runs of two agents the components are those of their paired difference; with one's the other is taken to vary
+    as much. `assumed` are one agent's.
+
+    Raises:
+        UsageError: the runs tell of no variance, or are of more than two agents.
+    """
+    groups = _groups(runs)
+    if len(groups) > 2:
+        raise UsageError(
+            f"the runs are of {len(groups)} agents; give those of one, or of the two to be compared"
+        )
+    components, basis = _components(groups, assumed, correlation, difference=detect is not None)
+    costs = _costs(runs, concurrency, arms=2 if detect is not None else 1)
+    cases = len({case for group in groups for case in group})
+    if detect is not None:
+        plans = plans_for_difference(components, detect, power=power, costs=costs)
+        same = trials_for_difference(components, detect, cases, power) if cases else None
+    else:
+        assert width is not None
+        plans = plans_for_width(components, width, costs=costs)
+        same = trials_for_width(components, width, cases) if cases else None
+    return Planned(detect, width, power, components, basis, tuple(plans), cases, same)
+
+
+Scores = dict[str, list[float]]
+
+
+def _groups(runs: Sequence[LoadedRun]) -> list[Scores]:
+    """Return each agent's scores by case, under the condition that they are about: supplied, unless it was not held."""
+    held = {name for run in runs for name in run.started.conditions}
+    condition: ConditionName = "supplied" if "supplied" in held else "withheld"
+    found: dict[tuple[str, str], Scores] = {}
+    for run, talk in samples.talks(runs, condition):
+        sample = samples.score_sample(run, talk)
+        if sample is not None and sample.value is not None:
+            agent = (run.started.agent, run.started.model or "")
+            case = sample.case or sample.job
+            found.setdefault(agent, {}).setdefault(case, []).append(sample.value)
+    return list(found.values())
+
+
+def _components(
+    groups: Sequence[Scores], assumed: VarianceComponents | None, correlation: float, *, difference: bool
+) -> tuple[VarianceComponents, str]:
+    if len(groups) == 2 and difference:
+        found = paired_components(*groups)
+        if found is None:
+            raise UsageError("the two agents have fewer than two cases in common")
+        return found, f"from {plural(found.trials, 'trial')} of both agents on {plural(found.cases, 'case')}"
+    if groups:
+        own = variance_components(groups[0])
+        if own is None:
+            raise UsageError("one conversation tells of no variance; give runs with several trials or cases")
+        basis = f"from {plural(own.trials, 'trial')} of {plural(own.cases, 'case')}"
+        if own.cases < 2:
+            between = (assumed or ASSUMED).between
+            own = VarianceComponents(between, own.within, own.cases, own.trials)
+            basis += ", that between cases is assumed"
+    else:
+        own, basis = assumed or ASSUMED, "assumed"
+    if not difference:
+        return own, basis
+    return own.of_difference(correlation), f"{basis}, the agents' case means correlating by {correlation:g}"
+
+
+def _costs(runs: Sequence[LoadedRun], concurrency: int, arms: int) -> Costs:
+    """Return what one conversation took on average; None for what is not known."""
+    held = [
+        (run, talk)
+        for run in runs
+        for condition in CONDITIONS
+        for run, talk in samples.talks([run], condition)
+    ]
+    if not held:
+        return Costs(concurrency=concurrency, arms=arms)
+    known = [run for run, _ in held if run.started.source is None]
+    cost = spent(held)
+    seconds = [talk.ended.duration_ms / 1000 for _, talk in held if talk.ended and talk.ended.duration_ms]
+    return Costs(
+        calls=fmean(_calls(talk) for _, talk in held) if known else None,
+        cost=cost.known / len(held) if not cost.unknown else None,
+        seconds=fmean(seconds) if seconds else None,
+        concurrency=concurrency,
+        arms=arms,
+    )
+
+
+def _calls(talk: ConversationState) -> int:
+    """Return how many calls a conversation took: each message but the greeting, and the judge's."""
+    return max(0, len(talk.messages) - 1) + (talk.verdict is not None)

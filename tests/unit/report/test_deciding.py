@@ -1,0 +1,76 @@
+"""A batch stops when a confidence sequence over its rounds decides, and says what it decided."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from random import Random
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.engine.spec import RunSpec
+from bioeval_tui.record.events import ConditionName, ConversationScored
+from bioeval_tui.report.deciding import Decider
+
+BOTH: tuple[ConditionName, ...] = ("withheld", "supplied")
+ONE = (RunSpec("r1", "a.yml", "small"), RunSpec("r2", "b.yml", "small"))
+TWO = (RunSpec("r1", "a.yml", "small"), RunSpec("r2", "a.yml", "large"))
+
+
+def scored(
+    run_id: str, trial: int, score: float | None, condition: ConditionName = "supplied"
+) -> ConversationScored:
+    return ConversationScored(
+        run_id=run_id, seq=1, at=datetime.now(UTC), condition=condition, trial=trial, attempt=1, score=score,
+        parts=(), penalty=0, failures=0,
+    )  # fmt: skip
+
+
+def test_a_bar_is_decided_from_complete_rounds_only() -> None:
+    decider = Decider("supplied:0.5", ONE, BOTH)
+    for trial in range(1, 40):
+        decider.take(scored("r1", trial, 0.9))
+        decider.take(scored("r1", trial, 0.9, "withheld"))
+    assert not decider.decided, "the second job has not been held once"
+    for trial in range(1, 40):
+        decider.take(scored("r2", trial, 0.95))
+        if decider.decided:
+            break
+    assert decider.decided
+    assert decider.words.startswith(
+        f"decided after {trial} rounds: facts supplied over 2 jobs is above 0.5; it lies in ["
+    )
+
+
+def test_two_models_are_compared_round_by_round() -> None:
+    decider, random, trial = Decider("difference", TWO, BOTH), Random(1), 0
+    while not decider.decided and trial < 200:
+        trial += 1
+        decider.take(scored("r1", trial, 0.3 + random.uniform(-0.1, 0.1)))
+        decider.take(scored("r2", trial, 0.8 + random.uniform(-0.1, 0.1)))
+    assert decider.decided
+    assert "large is better than small" in decider.words
+
+
+def test_what_is_not_decided_says_how_far_it_is_and_what_was_left_out() -> None:
+    decider = Decider("mean:0.5", ONE[:1], BOTH)
+    for trial, score in enumerate((0.4, None, 0.6), start=1):
+        decider.take(scored("r1", trial, score))
+        decider.take(scored("r1", trial, 0.5, "withheld"))
+    assert decider.words.startswith("undecided after 2 rounds: the mean of both conditions of a lies in [")
+    assert decider.words.endswith("1 round left out, since a conversation could not be measured")
+
+
+@pytest.mark.parametrize(
+    ("until", "conditions", "words"),
+    [
+        ("difference", BOTH, "give --model twice"),
+        ("supplied:1", BOTH, "a bar between 0 and 1, not 1"),
+        ("supplied:0.5", ("withheld",), "facts supplied are not held"),
+    ],
+)
+def test_what_cannot_be_decided_is_refused(
+    until: str, conditions: tuple[ConditionName, ...], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        Decider(until, ONE, conditions)

@@ -1,0 +1,84 @@
+"""Plans from recorded runs or assumptions: cases, trials, calls, cost and hours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bioeval_tui.cli.plan import plan
+from bioeval_tui.errors import UsageError
+from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.plans import planned
+from bioeval_tui.report.statistics.variance_components import VarianceComponents
+from tests.unit.report.recorded import Recorded, Talk
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(plan, list(arguments), standalone_mode=False)
+
+
+def test_assumed_variances_give_the_validated_plan() -> None:
+    found = planned([], detect=0.1, assumed=VarianceComponents(0.03, 0.04))
+    assert [(each.cases, each.trials) for each in found.plans] == [
+        (89, 1),
+        (57, 2),
+        (47, 3),
+        (39, 5),
+        (32, 10),
+        (29, 20),
+    ]
+    assert found.best == found.plans[0]
+    assert found.best.conversations == 178
+    shown = call("--detect", "0.1").stdout
+    assert "89 cases with 1 trial each, 178 conversations in all" in shown
+    assert "(assumed, the agents' case means correlating by 0.5)" in shown
+
+
+def results(folder: Path, name: str, shift: float) -> Path:
+    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    told = []
+    for case in range(40):
+        hard = Random(case).uniform(0.2, 0.6)
+        for trial in range(3):
+            score = hard + shift + Random(f"{name} {case} {trial}").uniform(-0.1, 0.1)
+            told.append({"task_id": case, "reward": score, "info": {}, "traj": talk, "trial": trial})
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps(told), encoding="utf-8")
+    return import_file(file, folder / "runs").path
+
+
+def test_two_agents_runs_plan_for_their_paired_difference(tmp_path: Path) -> None:
+    one, two = (load_run(results(tmp_path, name, shift)) for name, shift in (("a", 0.0), ("b", 0.1)))
+    two = two.__class__(two.path, two.state, two.started.model_copy(update={"agent": "another"}))
+    both = planned([one, two], detect=0.05)
+    alone = planned([one], detect=0.05)
+    assert both.basis == "from 240 trials of both agents on 40 cases"
+    assert both.components.between < alone.components.between  # what one finds hard the other does, too
+    assert both.best is not None
+    assert alone.best is not None
+    assert both.best.conversations < alone.best.conversations
+    assert planned([one], width=0.1).basis == "from 120 trials of 40 cases"
+
+
+def test_a_single_job_tells_of_its_trials_and_says_that_cases_are_assumed() -> None:
+    talks = [Talk(tasks=(score,)) for score in (0.2, 0.9, 0.5, 0.7)]
+    run = Recorded(talks, talks).loaded()
+    found = planned([run], width=0.2)
+    assert found.basis.endswith("that between cases is assumed")
+    assert found.cases == 1
+    assert found.plans[0].calls is not None
+
+
+def test_a_mistake_is_one_sentence() -> None:
+    for arguments, words in (
+        ((), "say what for"),
+        (("--detect", "0.1", "--width", "0.1"), "say what for"),
+        (("--detect", "0.1", "--from", "x", "--sd-within", "0.1"), "not both"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            raise call(*arguments).exception or AssertionError
