@@ -12,15 +12,17 @@ import click
 from bioeval_tui.cli.grade import ready_shipped
 from bioeval_tui.cli.task_options import BOARD, WHERE, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
+from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Outcome, Registry, load_outcomes
 from bioeval_tui.grade.batch.intervals import uncertainties
-from bioeval_tui.grade.console import long_work, medal_table
+from bioeval_tui.grade.console import long_work, medal_table, row_table
 from bioeval_tui.grade.reports import Loaded
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking.current import current
+from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.files import write_or_print
-from bioeval_tui.report.formats.medal_pages import medals_dicts
+from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, agent_rows, medals_dicts
 from bioeval_tui.report.formats.registry import choose, names
 from bioeval_tui.report.report_reviews import marks_at
 from bioeval_tui.settings import Settings
@@ -40,6 +42,11 @@ from bioeval_tui.tui.data.services import AppServices
 @click.option("--json", "as_json", is_flag=True, help="Print a list of reports.")
 @click.option("--table", is_flag=True, help="Print a table even in a terminal.")
 @click.option(
+    "--agents",
+    is_flag=True,
+    help="Print how the agents stand: shares of medals, ranks, differences; with --json as well.",
+)
+@click.option(
     "--format", "kind", type=click.Choice(names("medals")),
     help="What to write [by the name of --output].",
 )  # fmt: skip
@@ -48,6 +55,7 @@ def medals(
     places: tuple[Path, ...],
     as_json: bool,
     table: bool,
+    agents: bool,
     kind: str | None,
     output: Path | None,
     **given: Any,
@@ -61,7 +69,9 @@ def medals(
     JSON.
     """
     settings, runs, reports = with_runs(settings_for(given), places)
-    on_screen = not (as_json or table or kind or output) and sys.stdout.isatty() and sys.stdin.isatty()
+    on_screen = (
+        not (as_json or table or agents or kind or output) and sys.stdout.isatty() and sys.stdin.isatty()
+    )
     if on_screen:
         need_terminal("give --table")
         from bioeval_tui.cli.open_screen import show  # a table or a file waits for no screen
@@ -77,11 +87,24 @@ def medals(
     if kind is not None or output is not None:
         write_or_print(choose(output, kind, "medals").write("medals", loaded, reviews, failed), output)
         return ExitCode.OK
+    known = entries_of(loaded, failed)
     if as_json:
-        print_json(medals_dicts(loaded, failed))
+        print_json(
+            [one.to_dict() for one in standings(known).agents] if agents else medals_dicts(loaded, failed)
+        )
         return ExitCode.OK
-    medal_table(loaded, reviews, failed)
+    if not agents:
+        medal_table(loaded, reviews, failed)
+    if agents or len({entry.agent for entry in known}) > 1:
+        _agents_table(standings(known))
     return ExitCode.OK
+
+
+def _agents_table(found: Standings) -> None:
+    console = plain_console()
+    console.print()
+    console.print(row_table(AGENT_COLUMNS, agent_rows(found)))
+    console.print(f"{found.words}; {AGENTS_NOTE}", soft_wrap=True)
 
 
 def _graded(runs: Runs, settings: Settings) -> Loaded:

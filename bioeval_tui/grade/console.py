@@ -212,6 +212,16 @@ def medal_table(
         console.print(f"average percentile {sum(known) / len(known):.1f} over {len(known):,} valid{zeros}")
 
 
+def row_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a plain table of texts."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(clean_line(cell, 200)) for cell in row))
+    return table
+
+
 def _interval(report: TaskReport) -> str:
     found = report.uncertainty
     return NOTHING if found is None or found.low is None else found.interval_words

@@ -360,3 +360,13 @@ async def test_an_empty_table_says_where_submissions_tasks_and_data_were_looked_
     )
     async with opened(None, services=services, start="medals") as (app, _):
         assert "tasks: ~/biomlbench/biomlbench/tasks" in screen_text(app)
+
+
+async def test_by_agent_says_each_agents_share_of_medals_and_rank() -> None:
+    async with opened(None, (220, 45), services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
+        await pilot.press("tab")
+        await until(pilot, lambda: "rank 1–" in screen_text(app))
+        assert "any medal" in screen_text(app)

@@ -14,6 +14,7 @@ from bioeval_tui import __version__
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.uncertainty import Uncertainty
+from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.formats.html import environment, policy
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.tables import cell
@@ -73,10 +74,46 @@ def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> MedalTally:
     )
 
 
+AGENT_COLUMNS = (
+    "agent", "submissions", "any medal", "of graded", "percentile", "of graded", "rank", "of graded", "beside the agent above",
+)  # fmt: skip
+
+
+def agent_rows(found: Standings) -> list[list[str]]:
+    """Return the cells of each agent, in the order of `AGENT_COLUMNS`."""
+    return [
+        [
+            one.agent,
+            f"{one.graded:,} of {one.submissions:,} graded",
+            one.medal_words,
+            DASH if one.medal_share_graded is None else f"{100 * one.medal_share_graded:.1f} %",
+            f"{one.percentile:.1f}",
+            DASH if one.percentile_graded is None else f"{one.percentile_graded:.1f}",
+            one.rank.words,
+            one.rank_graded.words,
+            one.behind_words or DASH,
+        ]
+        for one in found.agents
+    ]
+
+
+AGENTS_NOTE = (
+    "any medal: the share of tasks, a mean over passes ± its standard error; what is invalid or was not graded counts as no "
+    "medal and percentile 0, and is left out of graded"
+)
+
+
+def _agents(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> Standings | None:
+    """Return how the agents stand; None where there is only one."""
+    entries = entries_of(reports, not_graded)
+    return standings(entries) if len({entry.agent for entry in entries}) > 1 else None
+
+
 def medals_html(
     reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> str:
-    """Return one self-contained HTML file: the tally, a table, and a card with its scale for each report."""
+    """Return one self-contained HTML file: the tally, agents, a table, and a card with its scale for each report."""
+    agents = _agents(reports, not_graded)
     return (
         environment()
         .get_template("medals.html.jinja")
@@ -87,6 +124,10 @@ def medals_html(
             reviews=reviews or [""] * len(reports),
             not_graded=not_graded,
             tally=tally(reports, len(not_graded)),
+            agents=agents,
+            agent_columns=AGENT_COLUMNS,
+            agent_rows=agent_rows(agents) if agents else [],
+            agents_note=AGENTS_NOTE,
             cards=len(reports) <= MOST_CARDS,
         )
     )
@@ -95,7 +136,7 @@ def medals_html(
 def medals_markdown(
     reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> str:
-    """Return a heading, the tally and a table."""
+    """Return a heading, the tally, a table, and how the agents stand where there are several."""
     reviews = reviews or [""] * len(reports)
     rows = [
         [
@@ -133,7 +174,12 @@ def medals_markdown(
     ]
     head += ["reviewed"] if any(reviews) else []
     words = tally(reports, len(not_graded)).words
-    return "\n".join(["# Medals", "", f"{words}.", "", *table(head, rows), ""])
+    lines = ["# Medals", "", f"{words}.", "", *table(head, rows), ""]
+    agents = _agents(reports, not_graded)
+    if agents is not None:
+        cells = [[escape(cell) for cell in row] for row in agent_rows(agents)]
+        lines += ["## Agents", "", *table(AGENT_COLUMNS, cells), "", f"{agents.words}; {AGENTS_NOTE}.", ""]
+    return "\n".join(lines)
 
 
 def medals_csv(

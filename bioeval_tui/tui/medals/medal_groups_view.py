@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from bioeval_tui.report import agents
 from bioeval_tui.tui.medals.medal_table_view import Entry, Tally
 from bioeval_tui.tui.medals.medals_view import Totals
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
@@ -22,6 +23,8 @@ GROUP_COLUMNS: tuple[Column, ...] = (
     Column("> median", 9, True, 3),
     Column("pctl", 6, True),
     Column("others as 0", 11, True),
+    Column("any medal", 14, True, 5),
+    Column("rank", 10, False, 6),
 )
 MIN_NAME = 14
 
@@ -64,8 +67,21 @@ def _rank(agent: str, totals: Totals) -> tuple[float, ...] | tuple[float | str, 
     return (-by["gold"], -by["silver"], -by["bronze"], -zeros, agent.lower())
 
 
-def group_cells(group: Group) -> dict[str, Cell]:
-    """Return a group's cells by the names of the columns."""
+def entries(table: Iterable[Entry]) -> list[agents.Entry]:
+    """Return the submissions as the statistics of agents take them."""
+    found = []
+    for entry in table:
+        report = entry.row.report
+        valid = report is not None and entry.standing != "invalid"
+        percentile = report.leaderboard_percentile if report is not None and valid else None
+        won = entry.standing in ("gold", "silver", "bronze")
+        found.append(agents.Entry(entry.row.agent, entry.row.task_id, percentile, won))
+    return found
+
+
+def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[str, Cell]:
+    """Return a group's cells by the names of the columns; `standing` is the agent's, once it is known."""
+    waiting = "…" if group.domain is None else ""
     totals, by = group.totals, group.totals.by
     whole = group.domain is None
     name = Cell(group.agent, "strong") if group.domain is None else Cell(f"   {group.domain or '–'}")
@@ -87,4 +103,6 @@ def group_cells(group: Group) -> dict[str, Cell]:
         "> median": count(totals.above_median, "plain"),
         "pctl": Cell(average, "plain"),
         "others as 0": Cell(zeros, "strong" if whole else "plain"),
+        "any medal": Cell(standing.medal_words if standing and whole else waiting),
+        "rank": Cell(standing.rank.words if standing and whole else waiting),
     }

@@ -20,6 +20,7 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError, StorageError
 from bioeval_tui.record.reviews import mark_of
+from bioeval_tui.report.agents import Standing, standings
 from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import MedalRow
@@ -30,6 +31,7 @@ from bioeval_tui.tui.medals.findings import examine
 from bioeval_tui.tui.medals.medal_card_widget import MedalCard
 from bioeval_tui.tui.medals.medal_detail import MedalDetail
 from bioeval_tui.tui.medals.medal_groups_view import GROUP_COLUMNS, MIN_NAME, group_cells, groups
+from bioeval_tui.tui.medals.medal_groups_view import entries as agent_entries
 from bioeval_tui.tui.medals.medal_table_view import Entry, MedalTable
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.review.review_view import marked
@@ -119,6 +121,8 @@ class MedalsScreen(BaseScreen):
         """Whether somebody stopped the grading."""
         self.grouped = False
         self.groups: list[Group] = []
+        self.standings: dict[str, Standing] = {}
+        """How each agent stands over its tasks, as far as it has been computed."""
         self.hidden: frozenset[str] = medals_view.HIDDEN_AT_FIRST
         self.table = MedalTable()
         self.rows = MedalRows()
@@ -310,7 +314,8 @@ class MedalsScreen(BaseScreen):
             self.show_rows()
 
     def _group_cells(self, index: int, width: int) -> Mapping[str, Cell]:
-        return group_cells(self.groups[index])
+        group = self.groups[index]
+        return group_cells(group, self.standings.get(group.agent))
 
     def show_card(self) -> None:
         """Show the card of the row that is looked at."""
@@ -449,8 +454,17 @@ class MedalsScreen(BaseScreen):
     def _group(self, grouped: bool) -> None:
         self.grouped = grouped
         self.set_class(grouped, "-grouped")
+        if grouped:
+            self.run_worker(self._rank_agents(), group="ranks", exclusive=True, exit_on_error=False)
         self.show_rows()
         self._settle()
+
+    async def _rank_agents(self) -> None:
+        """Compare the agents on the rows that are shown, beside the screen: with many agents it takes a moment."""
+        found = await asyncio.to_thread(standings, agent_entries(self.table.visible))
+        self.standings = {one.agent: one for one in found.agents}
+        if self.grouped:
+            self.show_rows()
 
     def _settle(self) -> None:
         self.refresh_bindings()

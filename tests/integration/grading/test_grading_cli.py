@@ -377,3 +377,19 @@ def test_every_look_at_the_answers_is_counted_and_the_ledger_verified(
     changed = run("ledger", "verify", ledger)
     assert changed.return_value == 1
     assert "line 1 was changed" in changed.stdout
+
+
+def test_medals_say_how_the_agents_stand(tasks, run: Any, tmp_path: Path) -> None:
+    task = tasks.add()
+    good, poor = "id,y\na,1\nb,2\nc,3\n", "id,y\na,1.6\nb,2.6\nc,3.6\n"
+    for agent, text in (("tidy", good), ("rash", poor)):
+        tasks.submit(text, f"2025_run-group_{agent}/s.csv")
+    listing = lines(tasks, *((task, f"2025_run-group_{agent}/s.csv") for agent in ("tidy", "rash")))
+    run("grade", listing, "--output-dir", tmp_path / "out")
+    table = run("medals", tmp_path / "out", "--table").stdout
+    assert "ranks need 10 tasks that all agents have; there are 1" in table
+    first, second = json.loads(run("medals", tmp_path / "out", "--agents", "--json").stdout)
+    assert (first["agent"], first["any_medal_share"], first["rank"]) == ("tidy", 1.0, [1, 2])
+    assert second["behind_next"] < 0
+    assert "## Agents" in run("medals", tmp_path / "out", "--format", "md").stdout
+    assert "<h2>Agents</h2>" in run("medals", tmp_path / "out", "--format", "html").stdout

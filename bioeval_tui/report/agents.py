@@ -1,0 +1,216 @@
+"""Agents over tasks: how often they win medals, how they rank, and how sure that is.
+
+An agent's first submission for each task is its first pass over the tasks, its second the second, and so on: what
+MLE-bench calls seeds. What is invalid or was not graded counts as no medal and percentile 0; beside that stands the figure
+over graded submissions alone, because an agent that hands in only what it is sure of would gain by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Any, Protocol
+
+from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission_path
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.report.statistics.paired import Difference, difference
+from bioeval_tui.report.statistics.ranks import FEWEST_CASES, Rank, rank
+from bioeval_tui.report.statistics.samples import Sample
+
+
+class NotGraded(Protocol):
+    """A submission that could not be graded, as `grading.NotGraded` is."""
+
+    @property
+    def task_id(self) -> str: ...
+    @property
+    def submission_path(self) -> str: ...
+    @property
+    def agent(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One submission: its percentile, None where it is invalid or was not graded."""
+
+    agent: str
+    task_id: str
+    percentile: float | None
+    medal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An agent over its tasks; shares and percentiles count what was not graded as 0, those `_graded` leave it out.
+
+    `medal_share` is the mean over passes of the share of tasks with any medal, `medal_error` its standard error (None with
+    one pass). `rank` is among the agents on the tasks that all of them have. `behind` is the paired difference in
+    percentile of the agent that stands one place higher from this one, on the tasks that both have.
+    """
+
+    agent: str
+    submissions: int
+    graded: int
+    tasks: int
+    passes: int
+    medal_share: float
+    medal_error: float | None
+    medal_share_graded: float | None
+    percentile: float
+    percentile_graded: float | None
+    rank: Rank
+    rank_graded: Rank
+    behind: Difference | None = None
+
+    @property
+    def medal_words(self) -> str:
+        """Such as `41.7 % ± 2.1`; one pass has no standard error."""
+        error = "" if self.medal_error is None else f" ± {100 * self.medal_error:.1f}"
+        return f"{100 * self.medal_share:.1f} %{error}"
+
+    @property
+    def behind_words(self) -> str:
+        """Such as `−4.2 percentiles, 95 % interval −7.0 to −1.4: worse`; empty for the first."""
+        found = self.behind
+        if found is None or found.mean is None:
+            return ""
+        interval = found.estimate.interval
+        pairs = len(found.estimate.points)
+        shown = f"{found.mean:+.1f} percentiles on {pairs:,} shared task{'' if pairs == 1 else 's'}"
+        if interval is None:
+            return f"{shown}: too few to tell"
+        ends = {"better": "better", "worse": "worse", "same": "the same"}.get(
+            found.verdict, "not yet distinguishable"
+        )
+        return f"{shown}, 95 % interval {interval.low:+.1f} to {interval.high:+.1f}: {ends}".replace("-", "−")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        interval = self.behind.estimate.interval if self.behind else None
+        return {
+            "agent": self.agent,
+            "submissions": self.submissions,
+            "graded": self.graded,
+            "tasks": self.tasks,
+            "passes": self.passes,
+            "any_medal_share": self.medal_share,
+            "any_medal_standard_error": self.medal_error,
+            "any_medal_share_graded": self.medal_share_graded,
+            "percentile": self.percentile,
+            "percentile_graded": self.percentile_graded,
+            "rank": [self.rank.best, self.rank.worst],
+            "rank_graded": [self.rank_graded.best, self.rank_graded.worst],
+            "behind_next": None if self.behind is None else self.behind.mean,
+            "behind_next_interval": None if interval is None else [interval.low, interval.high],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """All agents, the highest percentile first; `shared` tasks are those that every agent has."""
+
+    agents: tuple[Standing, ...]
+    shared: int
+
+    @property
+    def words(self) -> str:
+        """What the ranks rest on."""
+        if self.shared < FEWEST_CASES:
+            return f"ranks need {FEWEST_CASES} tasks that all agents have; there are {self.shared}"
+        return f"ranks on {self.shared:,} tasks that all agents have, all of them right with a chance of 95 %"
+
+
+def agent_of(report: TaskReport) -> str:
+    """Return who handed in a submission; `unknown` if nothing says so."""
+    named = report.extra.agent if report.extra else None
+    return named or extract_agent_from_submission_path(report.submission_path)
+
+
+def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[Entry]:
+    """Return the submissions of agents that are known by name, in their order."""
+    found = [
+        Entry(
+            agent_of(report),
+            report.task_id,
+            report.leaderboard_percentile if report.valid_submission else None,
+            report.medal is not None,
+        )
+        for report in reports
+    ]
+    found += [
+        Entry(
+            item.agent or extract_agent_from_submission_path(item.submission_path), item.task_id, None, False
+        )
+        for item in not_graded
+    ]
+    return [entry for entry in found if entry.agent != UNKNOWN_AGENT]
+
+
+def standings(entries: Sequence[Entry]) -> Standings:
+    """Return how the agents stand; the same submissions give the same figures."""
+    by_agent: dict[str, dict[str, list[Entry]]] = {}
+    for entry in entries:
+        by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
+    everything = {agent: _percentiles(tasks, others_as_zero=True) for agent, tasks in by_agent.items()}
+    graded = {agent: _percentiles(tasks, others_as_zero=False) for agent, tasks in by_agent.items()}
+    ranking, ranking_graded = rank(everything), rank(graded)
+    ranks_graded = {one.name: one for one in ranking_graded.ranks}
+    means = {agent: fmean(map(fmean, tasks.values())) for agent, tasks in everything.items()}
+    order = sorted(ranking.ranks, key=lambda one: (-means[one.name], one.name))
+    found = []
+    for place, one in enumerate(order):
+        before = everything[order[place - 1].name] if place else None
+        found.append(
+            _standing(by_agent[one.name], everything[one.name], graded[one.name], one, ranks_graded[one.name], before)
+        )  # fmt: skip
+    return Standings(tuple(found), ranking.cases)
+
+
+def _standing(
+    tasks: Mapping[str, Sequence[Entry]],
+    everything: Mapping[str, Sequence[float]],
+    graded: Mapping[str, Sequence[float]],
+    one: Rank,
+    one_graded: Rank,
+    before: Mapping[str, Sequence[float]] | None,
+) -> Standing:
+    entries = [entry for of_task in tasks.values() for entry in of_task]
+    valid = [entry for entry in entries if entry.percentile is not None]
+    passes = max(map(len, tasks.values()))
+    shares = [
+        fmean(of_task[n].medal for of_task in tasks.values() if n < len(of_task)) for n in range(passes)
+    ]
+    behind = None
+    if before is not None:
+        shared = sorted(everything.keys() & before.keys())
+        behind = difference(
+            [Sample(task, fmean(everything[task]) - fmean(before[task])) for task in shared], unit=False
+        )
+    return Standing(
+        agent=one.name,
+        submissions=len(entries),
+        graded=len(valid),
+        tasks=len(tasks),
+        passes=passes,
+        medal_share=fmean(shares),
+        medal_error=stdev(shares) / sqrt(passes) if passes > 1 else None,
+        medal_share_graded=fmean(entry.medal for entry in valid) if valid else None,
+        percentile=fmean(map(fmean, everything.values())),
+        percentile_graded=fmean(map(fmean, graded.values())) if graded else None,
+        rank=one,
+        rank_graded=one_graded,
+        behind=behind,
+    )
+
+
+def _percentiles(tasks: Mapping[str, Sequence[Entry]], *, others_as_zero: bool) -> dict[str, list[float]]:
+    found = {}
+    for task, entries in tasks.items():
+        values = [
+            entry.percentile or 0.0 for entry in entries if others_as_zero or entry.percentile is not None
+        ]
+        if values:
+            found[task] = values
+    return found

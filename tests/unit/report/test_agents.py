@@ -1,0 +1,79 @@
+"""Agents over tasks: any-medal shares with their error, ranks, paired differences, and both ways to count failures."""
+
+from __future__ import annotations
+
+import random
+from math import sqrt
+
+import pytest
+
+from bioeval_tui.report.agents import Entry, Standing, standings
+
+
+def drawn(levels: dict[str, float], tasks: int, passes: int = 1, fails: str = "") -> list[Entry]:
+    """Percentiles about each agent's level; tasks are easy or hard for all alike."""
+    chance = random.Random(3)
+    found = []
+    for task in range(tasks):
+        ease = chance.gauss(0, 15)
+        for agent, level in levels.items():
+            for _ in range(passes):
+                value = min(100.0, max(0.0, level + ease + chance.gauss(0, 4)))
+                failed = agent == fails and task % 2
+                found.append(
+                    Entry(agent, f"lab/{task}", None if failed else value, not failed and value > 60)
+                )
+    return found
+
+
+def by_name(entries: list[Entry]) -> dict[str, Standing]:
+    return {one.agent: one for one in standings(entries).agents}
+
+
+def test_agents_that_differ_on_every_task_have_ranks_of_their_own() -> None:
+    found = standings(drawn({"low": 40, "high": 60, "middle": 50}, 40))
+    assert [(one.agent, one.rank.words) for one in found.agents] == [
+        ("high", "rank 1"), ("middle", "rank 2"), ("low", "rank 3"),
+    ]  # fmt: skip
+    first, second, _ = found.agents
+    assert first.behind_words == ""
+    assert second.behind_words.startswith("−")
+    assert second.behind_words.endswith(": worse")
+    assert "on 40 shared tasks" in second.behind_words
+    assert found.words.startswith("ranks on 40 tasks")
+
+
+def test_agents_that_are_alike_share_their_ranks() -> None:
+    found = standings(drawn({"one": 50, "other": 50, "third": 50}, 30))
+    assert {one.rank.words for one in found.agents} == {"rank 1–3"}
+
+
+def test_with_few_tasks_no_rank_is_claimed() -> None:
+    found = standings(drawn({"low": 20, "high": 80}, 9))
+    assert {one.rank.words for one in found.agents} == {"rank 1–2"}
+    assert found.words == "ranks need 10 tasks that all agents have; there are 9"
+
+
+def test_the_share_of_medals_is_a_mean_over_passes_with_its_standard_error() -> None:
+    medals = {"lab/a": [True, True, False], "lab/b": [True, False, False]}
+    entries = [Entry("ada", task, 50.0, won) for task, of_task in medals.items() for won in of_task]
+    found = by_name(entries)["ada"]
+    assert found.passes == 3
+    assert found.medal_share == pytest.approx(0.5)
+    assert found.medal_error == pytest.approx(0.5 / sqrt(3))
+    assert found.medal_words == "50.0 % ± 28.9"
+
+
+def test_what_was_not_graded_counts_as_nothing_and_the_other_way_to_count_stands_beside() -> None:
+    """An agent that fails on every other task is first only among what was graded."""
+    found = by_name(drawn({"steady": 50, "brittle": 60}, 40, fails="brittle"))
+    assert found["brittle"].percentile < found["steady"].percentile
+    assert (found["brittle"].percentile_graded or 0) > (found["steady"].percentile_graded or 0)
+    assert (found["steady"].rank.words, found["steady"].rank_graded.words) == ("rank 1", "rank 2")
+    assert (found["brittle"].graded, found["brittle"].submissions) == (20, 40)
+    assert (found["brittle"].medal_share_graded or 0) == pytest.approx(2 * found["brittle"].medal_share)
+
+
+def test_an_agent_of_which_nothing_was_graded_has_no_percentile_of_graded_ones() -> None:
+    found = by_name([Entry("ada", "lab/a", None, False)])["ada"]
+    assert (found.percentile, found.percentile_graded, found.medal_share_graded) == (0.0, None, None)
