@@ -14,6 +14,7 @@ from bioeval_tui.evaluate.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.evaluate.engine.run_view import RunView
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.live import is_live
+from bioeval_tui.report.loading import find_recording
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 
@@ -29,7 +30,10 @@ def watch(run_id: str) -> int:
     return _show(settings, Catalogue(settings.runs_dir).find(run_id))
 
 
-@click.command(epilog="\b\nExample:\n  bioeval-tui runs replay 7f3a --speed 4")
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui runs replay 7f3a --speed 4"
+    "\n  bioeval-tui runs replay 7f3a --html talk.html\n  bioeval-tui runs replay 7f3a --cast talk.cast --size 100x30 --theme light"
+)
 @click.argument("run_id", shell_complete=complete_run)
 @click.option(
     "--speed",
@@ -38,9 +42,39 @@ def watch(run_id: str) -> int:
     show_default=True,
     help="1 is true to the recorded times.",
 )
-def replay(run_id: str, speed: float) -> int:
-    """Play a run again on the live screen, true to its recorded times."""
+@click.option(
+    "--cast",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.cast",
+    help="Write an asciicast (version 3) instead, with a marker for each turn.",
+)
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.html",
+    help="Write one HTML file instead that plays it offline.",
+)
+@click.option("--size", default="120x40", show_default=True, help="Of a written replay: columns x rows.")
+@click.option(
+    "--theme", default="dark", show_default=True, help="Of a written replay: any theme of the settings."
+)
+@click.option(
+    "--times",
+    type=click.Choice(["reading", "recorded"]),
+    default="reading",
+    show_default=True,
+    help="Of a written replay: paced to be read, or true to the recorded times.",
+)
+def replay(
+    run_id: str, speed: float, cast: Path | None, html: Path | None, size: str, theme: str, times: str
+) -> int:
+    """Play a run again on the live screen, true to its recorded times; or write it to a file that others can play."""
     settings = Settings.from_environment()
+    if cast is not None or html is not None:
+        from bioeval_tui.cli.written_replay import write_replay  # the screen does not wait for it
+
+        path = find_recording(run_id, settings.runs_dir)
+        return write_replay(settings, path, cast=cast, html=html, size=size, theme=theme, times=times)
     return _show(settings, Catalogue(settings.runs_dir).find(run_id), speed=speed)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.report.statistics.paired import Difference, difference
-from bioeval_tui.report.statistics.ranks import FEWEST_CASES, Rank, rank
+from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, rank
 from bioeval_tui.report.statistics.samples import Sample
 
 
@@ -60,8 +60,8 @@ class Standing:
     medal_share_graded: float | None
     percentile: float
     percentile_graded: float | None
-    rank: Rank
-    rank_graded: Rank
+    rank: AgentRank
+    rank_graded: AgentRank
     behind: Difference | None = None
 
     @property
@@ -172,8 +172,8 @@ def _standing(
     tasks: Mapping[str, Sequence[Entry]],
     everything: Mapping[str, Sequence[float]],
     graded: Mapping[str, Sequence[float]],
-    one: Rank,
-    one_graded: Rank,
+    one: AgentRank,
+    one_graded: AgentRank,
     before: Mapping[str, Sequence[float]] | None,
 ) -> Standing:
     entries = [entry for of_task in tasks.values() for entry in of_task]

@@ -167,7 +167,7 @@ async def test_a_box_has_the_keys_of_every_screen_and_the_footer_behind_it_has_n
         await pilot.press("question_mark")
         await loaded(app, pilot)
         assert isinstance(app.screen, HelpScreen)
-        assert "Go to what the judge quotes" in screen_text(app)
+        assert "Go to the message that it is about" in screen_text(app)
         await pilot.press("question_mark", "q")
         await until(pilot, lambda: app._exit)
 

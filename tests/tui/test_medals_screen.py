@@ -323,7 +323,7 @@ async def test_grading_is_stopped_what_is_graded_stays_and_it_begins_again() -> 
         assert "r grade again" in screen_text(app)
         let_go.set()
         await pilot.press("r")
-        await until(pilot, lambda: "✓ all graded" in screen_text(app))
+        await until(pilot, lambda: "■ all graded" in screen_text(app))
         assert "2 reports" in screen_text(app)
         assert "C " not in screen_text(app).splitlines()[-1]
 
@@ -370,3 +370,14 @@ async def test_by_agent_says_each_agents_share_of_medals_and_rank() -> None:
         await pilot.press("tab")
         await until(pilot, lambda: "rank 1–" in screen_text(app))
         assert "any medal" in screen_text(app)
+
+
+async def test_nothing_is_graded_unasked_and_samples_are_named_as_such() -> None:
+    services = FakeServices(None, sample_rows())
+    services.has_submissions = False
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        assert "Nothing is graded yet" in screen_text(app)
+        assert "g  grade three shipped samples" in screen_text(app)
+        await pilot.press("g")
+        await until(pilot, lambda: "shipped samples" in screen_text(app))
+        await until(pilot, lambda: "■ all graded" in screen_text(app))

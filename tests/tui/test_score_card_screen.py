@@ -35,7 +35,7 @@ async def test_scores_mean_and_rehearsal_are_on_the_card(size: tuple[int, int]) 
         assert "rehearsal: evaluator scripted, judge rules" in text
         assert "mean (published formula)  0.62" in text
         assert "tone (not in score)" in text
-        assert "the reminder has date, dose and zone" in text
+        assert "no reminder was made" in text, "the lower score is explained first"
 
 
 @SIZES
@@ -44,8 +44,8 @@ async def test_tab_looks_at_the_other_condition(size: tuple[int, int]) -> None:
         await pilot.press("tab")
         await loaded(app, pilot)
         text = screen_text(app)
-        assert "no reminder was made" in text
-        assert "no failures (now 1)" in text
+        assert "the reminder has date, dose and zone" in text
+        assert "task “Ask what" in text
 
 
 @SIZES
@@ -54,8 +54,25 @@ async def test_enter_goes_to_the_evidence(size: tuple[int, int]) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.live)
         await loaded(app, pilot)
+        assert app.live.watched.condition == "withheld"
+        assert "I can't set it without a time zone" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await loaded(app, pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.live)
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert app.screen is app.live, "a card that was closed does not come back"
+
+
+async def test_an_assertion_leads_to_the_turn_that_decided_it() -> None:
+    async with card() as (app, pilot):
+        await pilot.press("tab", "down", "down", "down", "enter")
+        await until(pilot, lambda: app.screen is app.live)
+        await loaded(app, pilot)
         assert app.live.watched.condition == "supplied"
-        assert "Done: warfarin 5 mg" in screen_text(app)
+        assert app.live.conversations.message.text.startswith("Done: warfarin 5 mg")
 
 
 async def test_rows_without_evidence_offer_none() -> None:

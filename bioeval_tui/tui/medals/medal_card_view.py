@@ -40,11 +40,11 @@ def card(row: MedalRow, width: int) -> list[Line]:
         why = (extra.error if extra else None) or _why_invalid(report)
         return [*lines, [Cell("invalid: ", "bad"), Cell(why)], [], [Cell(row.file, "quiet")]]
     lines += _standing_lines(report)
+    lines += _warning_lines(report)
     scale = medal_scale_view.scale_of(row)
     if scale is not None:
         lines += _scale_lines(row, scale, width)
     lines += _next_lines(report)
-    lines += _warning_lines(report)
     lines += _board_lines(row, report)
     return lines
 

@@ -71,7 +71,7 @@ def test_a_first_run_has_no_trend_yet() -> None:
 def test_one_condition_is_a_result_of_its_own_and_no_part_of_the_trend() -> None:
     all_runs = history.history(NOW)
     alone = replace(all_runs[1], score=None, scores={"supplied": 0.9})
-    assert runs_view.status_of(alone).text == "✓ completed"
+    assert runs_view.status_of(alone).text == "■ completed"
     said = text(runs_view.card(alone, [alone, *all_runs[2:]], NOW, 40))
     assert "supplied  0.90" in said
     assert "withheld  not held" in said

@@ -1,0 +1,69 @@
+"""`runs replay --cast` and `--html`: a replay in a file."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.record.replay import reading_times, replay_times
+from bioeval_tui.report.conclusion import conclude
+from bioeval_tui.report.files import write_private
+from bioeval_tui.report.formats.asciicast import asciicast
+from bioeval_tui.report.formats.player import player
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import say
+from bioeval_tui.text import clean_line
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.casting import LAST_S, replay_frames
+from bioeval_tui.tui.data.services import AppServices
+
+LEAST, MOST = (40, 12), (300, 100)
+
+
+def write_replay(
+    settings: Settings, path: Path, *, cast: Path | None, html: Path | None, size: str, theme: str, times: str
+) -> int:
+    """Write the replay of a recording to these files, and say where.
+
+    Raises:
+        UsageError: a size or theme that cannot be drawn, or a file that cannot be written.
+    """
+    cells = _size(size)
+    services = AppServices(settings, writes=False)
+    known = BioevalApp(services, "runs").theme_names
+    if theme not in known:
+        raise UsageError(
+            f"--theme {clean_line(theme, 60)}: there is no such theme; there are {', '.join(known)}"
+        )
+    for file in (cast, html):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UsageError(f"{file}: cannot be written: there is no folder {file.absolute().parent}")
+    run = load_run(path)
+    timing = replay_times if times == "recorded" else reading_times
+    try:
+        found = asyncio.run(replay_frames(path, services, cells, theme, timing))
+    finally:
+        services.close()
+    frames = [(frame.at_s, frame.marker, frame.lines) for frame in found]
+    sentence = conclude(run.state).sentence
+    if cast is not None:
+        write_private(cast, asciicast(frames, cells, f"{run.started.job_name}: {sentence}", LAST_S))
+    if html is not None:
+        write_private(html, player(frames, run.started.job_name, sentence))
+    for file in filter(None, (cast, html)):
+        say(f"wrote {clean_line(str(file), 300)}", err=True)
+    return ExitCode.OK
+
+
+def _size(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text.strip())
+    size = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not all(low <= value <= high for low, value, high in zip(LEAST, size, MOST, strict=True)):
+        raise UsageError(
+            f"--size {clean_line(text, 40)}: write columns x rows, such as 120x40, "
+            f"from {LEAST[0]}x{LEAST[1]} to {MOST[0]}x{MOST[1]}"
+        )
+    return size

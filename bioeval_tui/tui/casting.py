@@ -1,0 +1,129 @@
+"""A replay as pictures of its screen, one after another: what asciicasts and the HTML player are made of.
+
+The real application is run without a terminal and sent from message to message; each frame is what it drew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.style import Style
+from textual.pilot import Pilot
+from textual.strip import Strip
+
+from bioeval_tui.evaluate.engine.attach import ReplayedRun
+from bioeval_tui.evaluate.engine.run_view import RunView
+from bioeval_tui.record.events import MessageCompleted, RunEvent
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.replay import Timing, reading_times, turn_ends
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.services import Services
+
+LAST_S = 6.0
+"""How long the score card is shown."""
+MOST_WAITS = 200
+"""So often the screen is given time to draw before it is taken as it is."""
+
+Piece = tuple[str, Style]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The screen from `at_s` on. `marker` names the place, where it is one to jump to."""
+
+    at_s: float
+    marker: str
+    lines: tuple[tuple[Piece, ...], ...]
+
+
+class _Filmed(ReplayedRun):
+    """A replay that is sent from place to place, and looks as if it played."""
+
+    @property
+    def paused(self) -> bool:
+        """Whoever watches what comes out of this sees it play."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    given: int
+    at_s: float
+    marker: str
+
+
+async def replay_frames(
+    path: Path, services: Services, size: tuple[int, int], theme: str, timing: Timing = reading_times
+) -> list[Frame]:
+    """Return the frames of a recording: one after each message, with a marker for each turn, and the score card at the end.
+
+    Raises:
+        RecordingError: the recording cannot be read.
+    """
+    events = read_recording(path).events
+    shown = _Filmed(path, 1.0, timing=timing)
+    shown.set_paused(True)
+
+    async def opened() -> RunView:
+        return shown
+
+    app = BioevalApp(services, opened, on_quit="leave", theme=theme, clock=lambda: 0.0)
+    frames: list[Frame] = []
+    async with app.run_test(size=size) as pilot:
+        for stop in _stops(events, timing):
+            await _go_to(app, pilot, shown, stop.given)
+            frames.append(Frame(stop.at_s, stop.marker, screen_lines(app)))
+        await _settle(pilot)
+        frames.append(Frame(frames[-1].at_s + 1.0, "score card", screen_lines(app)))
+    return frames
+
+
+def _stops(events: Sequence[RunEvent], timing: Timing) -> list[_Stop]:
+    times = timing(events)
+    several = max((event.trial or 1 for event in events), default=1) > 1
+    markers: dict[int, str] = {}
+    for place in turn_ends(events, timing):
+        trial = f", trial {place.trial}" if several else ""
+        where = f"{place.condition}{trial}, turn {place.turn}"
+        markers[place.given] = where if place.condition is not None else "start"
+    markers[len(events)] = "end"
+    messages = {number + 1 for number, event in enumerate(events) if isinstance(event, MessageCompleted)}
+    return [
+        _Stop(given, times[given - 1], markers.get(given, "")) for given in sorted(messages | set(markers))
+    ]
+
+
+async def _go_to(app: BioevalApp, pilot: Pilot[None], shown: ReplayedRun, given: int) -> None:
+    for _ in range(MOST_WAITS):
+        if app.has_live and app.live.conversations.talks and shown.marks:
+            break
+        await pilot.pause()
+    shown.seek(given)
+    for _ in range(MOST_WAITS):
+        await pilot.pause()
+        if shown.given >= given:
+            break
+    await _settle(pilot)
+
+
+async def _settle(pilot: Pilot[None]) -> None:
+    for _ in range(4):
+        await pilot.pause()
+
+
+def screen_lines(app: BioevalApp) -> tuple[tuple[Piece, ...], ...]:
+    """Return what is on the screen, boxes included: for each line its pieces of text with their styles."""
+    compositor = app.screen._compositor
+    update = compositor.render_update(full=True, screen_stack=app._background_screens, simplify=True)
+    strips: list[list[Strip]] = [list(line) for line in getattr(update, "strips", ())]
+    return tuple(
+        tuple(
+            (segment.text, segment.style or Style.null())
+            for strip in line
+            for segment in strip
+            if not segment.control and segment.text
+        )
+        for line in strips
+    )

@@ -1,0 +1,119 @@
+"""A replay in a file shows what the screen showed: an asciicast in a terminal emulator, the HTML player in a browser."""
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pyte
+import pytest
+
+from bioeval_tui.cli.written_replay import write_replay
+from bioeval_tui.errors import UsageError
+from bioeval_tui.record.masking.current import use
+from bioeval_tui.record.masking.mask import Mask
+from bioeval_tui.record.masking.rules_file import load_rules
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui import casting
+from tests.unit.report.recorded import GOLDEN
+
+SIZE = (100, 30)
+
+
+def written(folder: Path, **asked: object) -> tuple[Path, Path]:
+    """Write the golden run as a cast and a page; return both."""
+    cast, page = folder / "run.cast", folder / "run.html"
+    settings = Settings(data_dir_override=str(folder / "data"))
+    options = {
+        "cast": cast,
+        "html": page,
+        "size": f"{SIZE[0]}x{SIZE[1]}",
+        "theme": "dark",
+        "times": "reading",
+    }
+    write_replay(settings, GOLDEN, **{**options, **asked})  # type: ignore[arg-type]
+    return cast, page
+
+
+def test_a_terminal_emulator_shows_what_the_screen_showed_at_every_marker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[casting.Frame] = []
+    frames = casting.replay_frames
+
+    async def kept(*asked: object) -> list[casting.Frame]:
+        drawn.extend(await frames(*asked))  # type: ignore[arg-type]
+        return drawn
+
+    monkeypatch.setattr("bioeval_tui.cli.written_replay.replay_frames", kept)
+    cast, page = written(tmp_path)
+    header, *lines = cast.read_text(encoding="utf-8").splitlines()
+    assert json.loads(header)["version"] == 3
+    assert json.loads(header)["term"]["cols"] == SIZE[0]
+    screen = pyte.Screen(*SIZE)
+    stream, at, seen = pyte.Stream(screen), 0, []
+    for wait, code, data in map(json.loads, lines):
+        assert wait >= 0
+        if code == "o" and at < len(drawn):
+            stream.feed(data)
+            shown = ["".join(text for text, _ in line).rstrip() for line in drawn[at].lines]
+            assert [line.rstrip() for line in screen.display] == shown
+            at += 1
+        elif code == "m":
+            seen.append(data)
+            assert data == drawn[at - 1].marker
+    assert seen[0] == "start"
+    assert "withheld, turn 3" in seen
+    assert seen[-2:] == ["end", "score card"]
+    assert "lifts the agent from 0.44 to 1.00" in "\n".join(screen.display)
+    assert page.stat().st_size < 1_000_000 * len(seen) / 40, "40 turns fit into a megabyte"
+    assert oct(cast.stat().st_mode)[-3:] == "600"
+    if chromium := os.environ.get("CHROMIUM") or shutil.which("chromium"):
+        plays_offline(page, chromium)
+
+
+def plays_offline(page: Path, chromium: str) -> None:
+    """Open the page in a browser without a network, and go through it by keys."""
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as play, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        browser = play.chromium.launch_persistent_context(
+            profile, executable_path=chromium, headless=True, args=["--no-sandbox"], offline=True
+        )
+        tab = browser.new_page()
+        troubles: list[str] = []
+        tab.on("pageerror", lambda error: troubles.append(str(error)))
+        tab.on(
+            "request", lambda request: troubles.append(request.url) if request.url != page.as_uri() else None
+        )
+        tab.goto(page.as_uri())
+        tab.keyboard.press("End")
+        assert "lifts the agent from 0.44 to 1.00" in tab.inner_text("#screen")
+        tab.keyboard.press("Home")
+        tab.keyboard.press("ArrowRight")
+        assert "withheld" in tab.inner_text("#screen")
+        assert troubles == []
+        browser.close()
+
+
+def test_masked_words_are_nowhere_in_the_bytes(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yml"
+    rules.write_text("names: [Sydney]\nidentifiers: [warfarin]\n", encoding="utf-8")
+    use(Mask(load_rules(rules, tmp_path)), rules)
+    try:
+        cast, page = written(tmp_path)
+    finally:
+        use(Mask(), None)
+    for file in (cast, page):
+        text = file.read_text(encoding="utf-8").lower()
+        assert "sydney" not in text
+        assert "warfarin" not in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"), [({"size": "9x9"}, "columns x rows"), ({"theme": "mauve"}, "no such theme")]
+)
+def test_what_cannot_be_drawn_is_said_in_a_sentence(asked: dict[str, str], says: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=says):
+        written(tmp_path, **asked)
+    assert not (tmp_path / "run.cast").exists()
