@@ -9,6 +9,7 @@ from bioeval_tui.evaluate.prices import Prices
 from bioeval_tui.files import write_beside
 from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
 from bioeval_tui.report.comparison import ConditionComparison, compare
+from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.statistics.paired import Difference
@@ -70,3 +71,12 @@ def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = No
     text = html_report([load_run(path, prices=prices) for path in paths])
     names = paths[0].stem if len(paths) == 1 else f"{paths[0].stem}-and-{len(paths) - 1}-more"
     return write_beside(folder, f"bioeval-tui-report-{names}", ".html", text)
+
+
+def concluded(paths: Sequence[Path]) -> str:
+    """Return what these recordings found, in one sentence.
+
+    Raises:
+        RecordingError: one of them cannot be read.
+    """
+    return conclude_batch([load_run(path) for path in paths]).sentence if paths else ""

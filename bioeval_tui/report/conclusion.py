@@ -77,6 +77,13 @@ def conclude_batch(runs: Sequence[LoadedRun]) -> Conclusion:
     """Return which model of several did best on the same jobs, or that none is distinguishable; of one run its own."""
     if len(runs) == 1:
         return conclude(runs[0].state)
+    found = _of_batch(runs)
+    if not all(run.started.rehearsal for run in runs):
+        return found
+    return Conclusion(found.outcome, f"Rehearsal: {_lower(found.sentence)}")
+
+
+def _of_batch(runs: Sequence[LoadedRun]) -> Conclusion:
     summaries = summarise_runs(runs)
     means = {found.label: mean for found in summaries if (mean := _overall(found)) is not None}
     if not means:
@@ -178,7 +185,10 @@ def _agent_trouble(run: LoadedRun) -> Conclusion | None:
         return None
     first = broken[0]
     assert first.ended is not None
-    detail = f" ({_short(first.ended.detail)})" if first.ended.detail else ""
+    said = first.ended.detail.partition("; it sent: ")[
+        0
+    ]  # what came instead of an answer is for the transcript
+    detail = f" ({_short(said)})" if said else ""
     count = len(run.state.conversations)
     if len(broken) > 1 and count > 2:
         how = f"in {len(broken)} of {count} conversations, first {_turn(first)} {_where(run, first)}"
@@ -438,4 +448,6 @@ def _upper(text: str) -> str:
 
 
 def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
+    """Return a sentence as it goes on after a colon; the name of an agent or model stays as it is."""
+    first = text.partition(" ")[0]
+    return text[:1].lower() + text[1:] if first.isalpha() and first.capitalize() == first else text

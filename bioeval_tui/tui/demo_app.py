@@ -206,7 +206,7 @@ class BatchDemoApp(DemoApp):
         def opened(glance: Glance) -> None:
             self.open_conversation(glance, None)
 
-        self.scene, self._grid = "run", GridScreen(self._replayed, opened, batch_id="demo")
+        self.scene, self._grid = "run", GridScreen(self._replayed, opened, batch_id="demo", now=lambda: None)
         self.push_screen(self._grid)
 
     def _replayed(self) -> AsyncIterator[Sequence[Glance]]:

@@ -83,6 +83,10 @@ class Services(Protocol):
 
     # Runs
 
+    async def conclusion(self, run_ids: Sequence[str]) -> str:
+        """Return what a run found, or which of several models did best, in one sentence."""
+        ...
+
     async def compare(self, a: str, b: str) -> RunComparison:
         """Compare run B with run A."""
         ...

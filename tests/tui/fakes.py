@@ -158,6 +158,10 @@ class FakeServices:
         self.asked.append(("edit", (path.name, line)))
         return None
 
+    async def conclusion(self, run_ids: Sequence[str]) -> str:
+        """Return a sentence."""
+        return f"What {len(run_ids)} of them found."
+
     async def compare(self, a: str, b: str) -> RunComparison:
         """Return the comparison that was given."""
         self.asked.append(("compare", (a, b)))

@@ -72,7 +72,7 @@ async def test_an_assertion_leads_to_the_turn_that_decided_it() -> None:
         await until(pilot, lambda: app.screen is app.live)
         await loaded(app, pilot)
         assert app.live.watched.condition == "supplied"
-        assert app.live.conversations.message.text.startswith("Done: warfarin 5 mg")
+        assert "Done: warfarin 5 mg" in screen_text(app)
 
 
 async def test_rows_without_evidence_offer_none() -> None:

@@ -234,7 +234,7 @@ def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) ->
     """
     key, slow = glance.key, glance.ranked(now) is Rank.SLOW
     name = (
-        _name(glance, width - len(glance.score.text) - 2)
+        name_of(glance, width - len(glance.score.text) - 2)
         if several
         else f"{key.condition} · trial {key.trial}"
     )
@@ -255,7 +255,7 @@ def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) ->
     return first, (Cell(which, "quiet"), state), (Cell(bars, "busy"), Cell(told, "warn" if slow else "quiet"))
 
 
-def _name(glance: Glance, room: int) -> str:
+def name_of(glance: Glance, room: int) -> str:
     """Return job and model, each cut where both do not fit."""
     job, model = glance.job, glance.model
     if not model:

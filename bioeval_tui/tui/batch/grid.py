@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import plural
-from bioeval_tui.tui.batch import batch_view
+from bioeval_tui.tui.batch import batch_view, board_view
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.batch.tile_grid_widget import Lines, TileGrid
 from bioeval_tui.tui.keys import bindings
@@ -44,6 +44,11 @@ class GridScreen(BaseScreen):
     GridScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & TileGrid { height: 1fr; padding: 0 1; display: none; }
+        & #verdict { height: auto; padding: 1 2 0 2; text-style: bold; display: none; }
+        & #board { height: auto; padding: 1 2; display: none; }
+        &.-filled #board { display: block; }
+        &.-normal #board { padding: 0 2; }
+        &.-short #board { display: none; }
         &.-filled TileGrid { display: block; }
         &.-filled #notice { display: none; }
     }
@@ -68,6 +73,8 @@ class GridScreen(BaseScreen):
         self._several = False
         self._filter = ""
         self._loaded = self._source_over = False
+        self._began: tuple[float, int] | None = None
+        """When the grid first saw the batch, and how many conversations had ended by then."""
         self._failure = ""
 
     @property
@@ -78,6 +85,8 @@ class GridScreen(BaseScreen):
     def compose_body(self) -> Iterable[Widget]:
         """The grid, and a line for the filter."""
         yield Static(id="notice", markup=False)
+        yield Static(id="verdict", markup=False)
+        yield Static(id="board", markup=False)
         yield self.grid
         yield AskLine("filter", "words of job, model, condition or state", id="filter")
 
@@ -103,6 +112,31 @@ class GridScreen(BaseScreen):
             self._failure = str(error) or type(error).__name__
         self._loaded = self._source_over = True
         self._draw()
+        await self._conclude()
+
+    async def _conclude(self) -> None:
+        """Say which model did best, or that none is distinguishable, once everything has ended."""
+        run_ids = list(dict.fromkeys(glance.key.run_id for glance in self.glances))
+        if not run_ids or batch_view.goes_on(self.glances):
+            return
+        try:
+            sentence = await self.bioeval.services.conclusion(run_ids)
+        except (BioevalError, OSError) as error:
+            sentence = f"The recordings could not be read for a conclusion: {error}"
+        verdict = self.query_one("#verdict", Static)
+        verdict.update(Content(sentence))
+        verdict.display = bool(sentence)
+
+    def _left_s(self) -> float | None:
+        """Return about how long the batch still takes, by what has ended since the grid was opened."""
+        ended = sum(glance.rank in board_view.OVER for glance in self.glances)
+        now = self.bioeval.clock()
+        if self._began is None:
+            self._began = (now, ended)
+        began, before = self._began
+        if ended <= before or now <= began:
+            return None
+        return (now - began) / (ended - before) * (len(self.glances) - ended)
 
     def _tick(self) -> None:
         if self.in_view and batch_view.goes_on(self.glances):
@@ -122,6 +156,8 @@ class GridScreen(BaseScreen):
         if filled != self.has_class("-filled"):
             self.set_class(filled, "-filled")
             self.refresh_bindings()
+        lines_above = board_view.board(self.glances, self.size.width - 4, self._left_s()) if filled else []
+        self.query_one("#board", Static).update(Content("\n").join([paint(*line) for line in lines_above]))
         self.grid.show([glance.key for glance in shown], lines)
         if filled and self.focused is None and self.is_active:
             self.grid.focus()

@@ -38,6 +38,12 @@ class ReadOnlyServices:
         view = await self._inner.open_recording(run_id, speed=speed)
         return WatchedRun(view.path) if isinstance(view, FollowedRun) else view
 
+    async def conclusion(self, run_ids: Sequence[str]) -> str:
+        """Return what recorded runs found."""
+        if not all(map(is_run_id, run_ids)):
+            raise UsageError(REFUSED)
+        return await self._inner.conclusion(run_ids)
+
     async def compare(self, a: str, b: str) -> RunComparison:
         """Compare run B with run A."""
         return await self._inner.compare(a, b)

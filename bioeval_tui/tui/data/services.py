@@ -201,6 +201,12 @@ class AppServices:
         """Return the history, newest first."""
         return await asyncio.to_thread(lambda: self._runs.runs())
 
+    async def conclusion(self, run_ids: Sequence[str]) -> str:
+        """Return what these runs found."""
+        from bioeval_tui.report.compare_runs import concluded
+
+        return await asyncio.to_thread(lambda: concluded([self._runs.find(run_id) for run_id in run_ids]))
+
     async def compare(self, a: str, b: str) -> RunComparison:
         """Compare run B with run A."""
         from bioeval_tui.report.compare_runs import compare_runs

@@ -10,12 +10,13 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Digits
+from textual.widgets import Digits, Static
 
+from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.rows import target_ms
 from bioeval_tui.tui.live import heads_view, panels_view
 from bioeval_tui.tui.shared import bars_view
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells_view import Cell, score_tone
 from bioeval_tui.tui.shared.tones import left, paint, right
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class StageScore(Vertical):
         & > Digits { width: auto; height: 3; text-style: bold; }
         & > StageLine { height: 1; }
         &.-active > Digits { color: $text-accent; }
+        &.-good > Digits { color: $text-success; }
+        &.-warn > Digits { color: $text-warning; }
+        &.-bad > Digits { color: $text-error; }
     }
     """
 
@@ -74,6 +78,8 @@ class StageScore(Vertical):
         so_far = talk is not None and talk.score is None and value is not None
         mark = "▌" if active else " "
         self.set_class(active, "-active")
+        for tone in ("good", "warn", "bad"):
+            self.set_class(not so_far and score_tone(value) == tone, f"-{tone}")
         self._title.say(Cell(f"{mark}facts {self.condition}", "strong" if active else "quiet"))
         self._digits.update("-" if value is None else f"{value:.2f}")
         doing = heads_view.short_state(state, self.condition, trial)
@@ -146,6 +152,7 @@ class Stage(Vertical):
     Stage {
         display: none;
         & > Horizontal { height: auto; }
+        & > #stage-conclusion { height: auto; padding-top: 1; text-style: bold; display: none; }
     }
     """
 
@@ -156,12 +163,14 @@ class Stage(Vertical):
         super().__init__()
         self.watched = watched
         self._scores = [StageScore(condition) for condition in heads_view.CONDITIONS]
+        self._conclusion = Static(id="stage-conclusion", markup=False)
         self._chart = StageChart()
 
     def compose(self) -> ComposeResult:
         """Lay out both."""
         with Horizontal():
             yield from self._scores
+        yield self._conclusion
         yield self._chart
 
     def show(self) -> None:
@@ -175,6 +184,9 @@ class Stage(Vertical):
             score.display = score.condition in held
             score.show(state, watched.trial, score.condition == active)
         self._chart.show(state, watched.trial, active, watched.link.now)
+        self._conclusion.display = state.ended is not None
+        if state.ended is not None:
+            self._conclusion.update(Content(conclude(state).sentence))
 
     # Keys
 
