@@ -11,11 +11,12 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from jinja2 import TemplateSyntaxError, meta
+from jinja2 import TemplateSyntaxError, nodes
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.job.models import EvaluationJob
@@ -133,14 +134,22 @@ def judge_context(prompt: Prompt, view: JudgeView) -> dict[str, Any]:
 
 def shown_to_judge(prompt: Prompt, job: EvaluationJob) -> Literal["none", "tools", "all"]:
     """Return what the judge is shown besides the words: `scorer.context`, as far as the template has a place for it."""
-    try:
-        names = meta.find_undeclared_variables(Sandbox().parse(prompt.text))
-    except (TemplateSyntaxError, RecursionError):
-        return "none"  # rendering it says what is wrong
-    wanted = job.scorer.context
+    names, wanted = _names(prompt.text), job.scorer.context
     if wanted == "none" or not names & {"tools", "events", "state"}:
         return "none"
     return "all" if wanted == "all" and names & {"events", "state"} else "tools"
+
+
+@lru_cache(maxsize=8)
+def _names(template: str) -> frozenset[str]:
+    """Return the names that a template mentions; none of one that is wrong, which rendering it says.
+
+    It is only read here: to compile it, Jinja would work out a constant of any size, in this process.
+    """
+    try:
+        return frozenset(node.name for node in Sandbox().parse(template).find_all(nodes.Name))
+    except (TemplateSyntaxError, RecursionError, ValueError):
+        return frozenset()
 
 
 def _example(job: EvaluationJob) -> dict[str, Any]:
@@ -178,7 +187,8 @@ def _context(config: Mapping[str, Any], transcript: list[dict[str, Any]], **more
 
 def _read(path: Path, name: str) -> str:
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MAX_TEMPLATE + 1)
     except OSError as problem:
         raise UsageError(
             f"prompt `{clean_line(name, 100)}` cannot be read: {clean_line(problem.strerror or '')}"

@@ -1,6 +1,7 @@
 """Prompts are found where they should be, and nothing in a job or transcript is read as a template."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -188,3 +189,30 @@ def test_hashes_identify_name_and_text(tmp_path):
     (tmp_path / "eval" / "score.jinja").write_text("mine")
     assert prompt_hashes(JOB, tmp_path)["eval/score"] != before["eval/score"]
     assert prompt_hashes(JOB, tmp_path)["eval/socrates"] == before["eval/socrates"]
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [
+        "'a'" + "|replace('a', 'aaaaaaaaaa')" * 9,
+        "[1]|slice(1000000000)|list|length",
+        "1" + "0" * 100_000,
+        "(" * 50_000 + "1" + ")" * 50_000,
+    ],
+)
+def test_looking_for_what_a_template_mentions_works_out_no_constant(constant: str) -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    prompt = Prompt("hostile", f"{{{{ tools }}}}{{{{ {constant} }}}}", "job")
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, hard))
+    try:
+        assert shown_to_judge(prompt, JOB) in ("none", "tools")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def test_of_a_prompt_that_is_too_long_only_the_beginning_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "huge.jinja").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(UsageError, match="is longer than 200,000 bytes"):
+        find_prompt("huge", tmp_path)
