@@ -112,6 +112,9 @@ def main() -> NoReturn:
         # Whoever read us is gone; keep Python from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
+    except MemoryError:
+        _write("error: there is not enough memory for this; is a file much larger than it should be?")
+        sys.exit(ExitCode.NOT_MEASURED)
     except Exception as error:
         # The last stop of every defect: one sentence for the user, the whole traceback in the log file.
         if debug:

@@ -23,6 +23,9 @@ from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.record.reading import LineReader
 from bioeval_tui.record.state import ConversationKey, RunState
 
+MAX_OVERLAY = 64_000_000
+"""Bytes. An overlay is read whole, and its events take five times as much memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
@@ -137,6 +140,10 @@ def read_overlay(recording: Path, *, as_written: bool = False) -> Overlay:
 def _read(path: Path, *, as_written: bool = False) -> Overlay:
     reader = LineReader(path.name)
     try:
+        if path.stat().st_size > MAX_OVERLAY:
+            raise RecordingError(
+                f"{path}: later scores and reviews of more than {MAX_OVERLAY:,} bytes are not read"
+            )
         found = reader.feed(path.read_bytes())
     except FileNotFoundError:
         return Overlay()

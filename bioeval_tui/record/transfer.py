@@ -21,7 +21,7 @@ from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, writ
 from bioeval_tui.record.importing.formats import ImportFormat, format_of
 from bioeval_tui.record.importing.writing import Told, digest, recording_of, survey
 from bioeval_tui.record.live import only_here
-from bioeval_tui.record.overlay import append_reviews
+from bioeval_tui.record.overlay import MAX_OVERLAY, append_reviews
 from bioeval_tui.record.paths import SUFFIX, imported_path, is_run_id, live_path, overlay_path, recording_path
 from bioeval_tui.record.reading import CHUNK, MAX_LINE, LineReader
 from bioeval_tui.text import clean_value, compact_json, plural
@@ -124,6 +124,8 @@ def _import_overlay(beside: Path, target: Path, runs_dir: Path) -> list[str]:
     there = overlay_path(target)
     if not beside.is_file() or (there.exists() and beside.samefile(there)):
         return []
+    if beside.stat().st_size > MAX_OVERLAY:
+        return [f"its later scores and reviews were left out: they have more than {MAX_OVERLAY:,} bytes"]
     with _cleaned(beside, runs_dir) as (copy, events, _):
         if not there.exists():
             _put(copy, there)

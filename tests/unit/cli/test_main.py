@@ -130,6 +130,19 @@ def test_a_defect_is_one_sentence_and_its_traceback_is_kept(tmp_path: Path) -> N
     assert "ZeroDivisionError" in (tmp_path / "data" / "logs" / "errors.log").read_text()
 
 
+def test_a_file_of_absurd_size_is_no_defect(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    with (tmp_path / "state.json").open("wb") as file:
+        file.truncate(1 << 40)
+    done = subprocess.run(
+        [sys.executable, "-m", "bioeval_tui", "assert", "true", "--context", str(tmp_path / "state.json")],
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path)},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30)),
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert done.stderr.startswith("error: there is not enough memory for this")
+
+
 def test_assert_evaluates_one_expression_against_a_saved_state(tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text(
         json.dumps({"objectContext": {"resources": [{"id": "r", "labels": ["DomainNode", "Reminder"]}]}})

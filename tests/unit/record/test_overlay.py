@@ -104,3 +104,14 @@ def test_a_run_that_was_deleted_meanwhile_gets_no_scores(tmp_path: Path) -> None
     with pytest.raises(RecordingError, match="was deleted or moved just now"):
         append_overlay(path, verdict(1, 0.5))
     assert list(tmp_path.iterdir()) == [], "a later run of that id would get them"
+
+
+def test_an_overlay_that_is_far_too_large_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.touch()
+    with overlay_path(path).open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(RecordingError, match="more than 64,000,000 bytes are not read"):
+        read_overlay(path)
+    with pytest.raises(RecordingError, match="more than 64,000,000 bytes are not read"):
+        append_overlay(path, verdict(1, 0.5))

@@ -179,3 +179,11 @@ def test_a_deletion_that_is_cut_short_leaves_no_imported_run_without_its_mark(
             delete_runs([done.path], tmp_path)
         assert is_imported(done.path) or not done.path.exists()
     assert not is_imported(done.path)
+
+
+def test_scores_that_are_far_too_large_are_left_out_of_an_import(mailed: Path, tmp_path: Path) -> None:
+    with overlay_path(mailed).open("wb") as file:
+        file.truncate(1 << 40)
+    done = import_recording(mailed, tmp_path / "runs")
+    assert done.notes == ("its later scores and reviews were left out: they have more than 64,000,000 bytes",)
+    assert [run.run_id for run in Catalogue(tmp_path / "runs").runs()] == [done.run_id]
