@@ -273,6 +273,8 @@ class CheckResult:
     expected: Any = None
     error: str | None = None
     warning: str | None = None
+    why: str | None = None
+    """What was observed, in a sentence, where the assertion does not hold."""
     report: Mapping[str, Any] | None = None
     """A TaskReport's dict, for medal assertions."""
 

@@ -303,6 +303,13 @@ class AssertionChecked(EventBase):
     expected: Any = None
     error: str | None = None
     warning: str | None = None
+    why: str | None = None
+    """What was observed where it does not hold: what the condition compared, or what the query gave."""
+
+    @property
+    def reason(self) -> str:
+        """Why it does not hold or was not measured, in a sentence; empty where it holds."""
+        return self.error or self.why or ""
 
 
 class FactDisclosed(EventBase):
@@ -363,6 +370,11 @@ class ConversationEnded(EventBase):
     fault: Fault
     detail: str = ""
     duration_ms: Number = 0.0
+
+    @property
+    def how(self) -> EndReason | Literal["not_held"]:
+        """The reason; `not_held` where nobody cancelled it: a setup, a seed, the graph or this machine did not work."""
+        return "not_held" if self.reason == "cancelled" and self.fault == "infrastructure" else self.reason
 
 
 class EvidenceQuoted(BaseModel):

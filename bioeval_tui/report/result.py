@@ -125,6 +125,8 @@ class AssertionResult(_Part):
     expected: Any
     error: str | None
     warning: str | None
+    why: str | None
+    """What was observed where it does not hold."""
 
 
 class ConversationResult(_Part):
@@ -397,7 +399,7 @@ def _conversation(talk: ConversationState) -> ConversationResult:
         assertions=[
             AssertionResult(
                 **check.model_dump(
-                    include={"title", "weight", "status", "observed", "expected", "error", "warning"}
+                    include={"title", "weight", "status", "observed", "expected", "error", "warning", "why"}
                 )
             )
             for check in talk.latest_checks()

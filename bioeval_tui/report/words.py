@@ -42,6 +42,7 @@ ENDS = {
     "timed_out": "timed out",
     "cancelled": "cancelled",
     "unknown": "how it ended is unknown",
+    "not_held": "could not be held",
 }
 MEDALS = {"gold": "● Gold", "silver": "◐ Silver", "bronze": "◔ Bronze"}
 
@@ -114,7 +115,7 @@ def ending(ended: ConversationEnded) -> str:
     """Return why a conversation ended and whose fault it was."""
     fault = f", fault: {ended.fault}" if ended.fault != "none" else ""
     detail = f": {clean_line(ended.detail, 200)}" if ended.detail else ""
-    return f"{ENDS[ended.reason]}{fault}{detail}"
+    return f"{ENDS[ended.how]}{fault}{detail}"
 
 
 def why_no_score(talk: ConversationState) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from bioeval_tui.errors import BioevalError, ExpressionError, QueryError
 from bioeval_tui.evaluate.assertions.equality import compare
-from bioeval_tui.evaluate.assertions.expressions import Expression, evaluate, parse, scope
+from bioeval_tui.evaluate.assertions.expressions import Expression, Part, evaluate, explain, parse, scope
 from bioeval_tui.evaluate.assertions.tool_calls import check_tool_calls
 from bioeval_tui.evaluate.job.models import (
     Assertion,
@@ -18,11 +19,15 @@ from bioeval_tui.evaluate.job.models import (
     ToolCallsAssertion,
 )
 from bioeval_tui.evaluate.seams import AssertionView, CheckResult, KnowledgeGraph, PeerError
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, compact_json, shorten
 
 GradeMedal = Callable[[MedalAssertion], Awaitable[CheckResult]]
 
 CYPHER_TIMEOUT_S = 10.0
+MOST_COMPARED = 4
+"""Of so many conditions joined by && and || it is said what they compared."""
+LONGEST_SHOWN = 100
+"""Longer values are cut, longer lists and objects counted."""
 
 
 class Checker:
@@ -68,21 +73,39 @@ class Checker:
             return CheckResult(False, expected=expected, error=error_text)
         observed = found.rows[0][0]
         passed, warning = compare(observed, expected)
-        return CheckResult(passed, observed, expected, warning=warning)
+        why = None if passed else f"the query gave {_shown(observed)}, expected is {_shown(expected)}"
+        return CheckResult(passed, observed, expected, warning=warning, why=why)
 
 
 def check_expression(text: str, view: AssertionView) -> CheckResult:
     """Evaluate a condition; anything but true or false is an error, as it would be in Kotlin."""
     try:
         context = dict(view.object_context) if view.object_context is not None else None
-        value = evaluate(parsed(text), scope(context, dict(view.evaluation)))
+        names = scope(context, dict(view.evaluation))
+        value = evaluate(parsed(text), names)
     except ExpressionError as error:
         return CheckResult(False, error=_said(error))
     if not isinstance(value, bool):
         return CheckResult(
             False, value, error="the expression is not true or false; compare it with something"
         )
-    return CheckResult(value, value, True)
+    return CheckResult(value, value, True, why=None if value else _compared(explain(parsed(text), names)))
+
+
+def _compared(parts: Sequence[Part]) -> str | None:
+    """Return what the conditions that do not hold compared, such as `objectContext.resources.size is 0`."""
+    missed = [part for part in parts if part.value is not True][:MOST_COMPARED]
+    sides = [side for part in missed for side in (part.sides or ((part.text, part.value),))]
+    found = dict.fromkeys(f"{text} is {_shown(value)}" for text, value in sides)
+    return shorten(clean_line("; ".join(found)), 400) or None
+
+
+def _shown(value: Any) -> str:
+    """Return a value on one line; of a long list or object, how much it holds."""
+    text = clean_line(compact_json(value), 1_000)
+    if len(text) > LONGEST_SHOWN and isinstance(value, list | dict):
+        return f"a list of {len(value)}" if isinstance(value, list) else f"an object of {len(value)} parts"
+    return shorten(text, LONGEST_SHOWN)
 
 
 def holds_on_nothing(assertion: Assertion) -> bool:

@@ -264,6 +264,7 @@ class Observer:
             expected=_bounded_value(result.expected),
             error=result.error,
             warning=result.warning,
+            why=result.why,
         )
         if final and isinstance(assertion, MedalAssertion):
             report = dict(result.report) if result.report is not None else None

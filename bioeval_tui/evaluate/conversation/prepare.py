@@ -32,7 +32,7 @@ async def preflight(plan: RunPlan, parts: Parts) -> None:
         await parts.graph.query("RETURN 1 AS reached", timeout_s=GRAPH_S)
     except (PeerError, QueryError) as error:
         raise NotMeasuredError(
-            f"the knowledge graph, which the job's setups or Cypher assertions ask, does not answer: {clean_line(str(error))}"
+            f"the knowledge graph, which the job's setups or Cypher assertions ask, cannot be used: {clean_line(str(error))}"
         ) from error
 
 

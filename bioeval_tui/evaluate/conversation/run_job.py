@@ -349,9 +349,9 @@ class _Conversation:
         """Check, judge and score; return the outcome as it was given."""
         self.transcript.done = outcome.reason == "signed_off"
         if outcome.reason not in events.RESULT_REASONS:
-            reason = (
-                f"{outcome.reason.replace('_', ' ')}: {outcome.detail}" if outcome.detail else outcome.reason
-            )
+            held = outcome.reason != "cancelled" or outcome.fault != "infrastructure"
+            what = outcome.reason.replace("_", " ") if held else "not measured"
+            reason = f"{what}: {outcome.detail}" if outcome.detail else what
             fields = scoring.unscored_fields(self.transcript, reason, outcome.fault)
             self.emitter.emit(events.ConversationScored, **fields, cancelled=self.held.cancelled)
             return outcome

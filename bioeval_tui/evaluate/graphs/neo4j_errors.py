@@ -23,7 +23,10 @@ def graph_error(error: Exception, place: str, timeout_s: float) -> BioevalError:
     """
     match error:
         case exceptions.AuthError():
-            return PeerError("graph", f"Neo4j at {place} refuses the user name or password")
+            return PeerError(
+                "graph",
+                f"Neo4j at {place} refuses the user name or password; set NEO_USERNAME and NEO_PASSWORD to its own",
+            )
         case exceptions.Neo4jError():
             return _server_error(error, place, timeout_s)
         case exceptions.UnsupportedServerProduct():
@@ -31,7 +34,9 @@ def graph_error(error: Exception, place: str, timeout_s: float) -> BioevalError:
         case exceptions.ConfigurationError() | ValueError():
             return PeerError("graph", f"NEO_URI cannot be used: {_line(error)}")
         case exceptions.DriverError() | OSError():
-            return PeerError("graph", f"Neo4j at {place} cannot be reached", retryable=True)
+            return PeerError(
+                "graph", f"Neo4j at {place} cannot be reached; start it, or set NEO_URI", retryable=True
+            )
         case _:
             what = f"{type(error).__name__}: {_line(error)}"
             return PeerError("graph", f"Neo4j at {place} answered as not expected: {what}")

@@ -65,9 +65,7 @@ def _line(event: events.RunEvent) -> str | None:
         case events.EvaluatorViolated():
             return f"  evaluator: {event.rule}: {event.detail} ({event.outcome})"
         case events.ConversationEnded():
-            return f"  ended: {event.reason.replace('_', ' ')}" + (
-                f": {event.detail}" if event.detail else ""
-            )
+            return f"  ended: {event.how.replace('_', ' ')}" + (f": {event.detail}" if event.detail else "")
         case events.ConversationScored():
             return f"  score {number(event.score)}" + (f" ({event.reason})" if event.reason else "")
         case events.RunEnded(detail=detail) if detail:
@@ -180,10 +178,10 @@ def _print_assertions(talks: list[ConversationState], console: Console) -> None:
         for check in talk.latest_checks():
             row = rows.setdefault(f"{check.weight:g}× {check.title}", ["–"] * len(talks))
             row[place] = STATUS_SIGNS[check.status] if check.final else NOT_AT_THE_END
-            if check.final and check.error:
+            if check.final and check.reason:
                 sign = STATUS_SIGNS[check.status][0]
                 reasons.append(
-                    f"{sign} {shorten(check.title, 70)}, {talk.key.condition}: {shorten(check.error, 300)}"
+                    f"{sign} {shorten(check.title, 70)}, {talk.key.condition}: {shorten(check.reason, 300)}"
                 )
     for title, cells in rows.items():
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))

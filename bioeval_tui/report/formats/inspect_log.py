@@ -330,7 +330,10 @@ def sample_scores(talk: ConversationState) -> dict[str, dict[str, Any]]:
 
 def _explain(talk: ConversationState, part: str) -> str:
     if part == "task" and talk.verdict is not None:
-        return "\n".join(f"{task.score:.2f}  {task.title}: {task.reason}" for task in talk.verdict.tasks)
+        return "\n".join(
+            f"{task.score:.2f}{' unproved' if task.unproved else ''}  {task.title}: {task.reason}"
+            for task in talk.verdict.tasks
+        )
     if part == "assertion":
         return "\n".join(f"{check.status}  {check.weight:g}× {check.title}" for check in talk.latest_checks())
     return ""

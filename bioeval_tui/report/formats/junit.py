@@ -40,6 +40,8 @@ class Case:
     time_s: float = 0.0
     gated: bool = False
     """Whether a bar asks for it: otherwise it is told, and fails nothing."""
+    note: str = ""
+    """What must be known of it even where it has passed."""
 
 
 def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
@@ -120,7 +122,7 @@ def _suite(
         },
     )
     properties = ET.SubElement(suite, "properties")
-    for key, value in _properties(run).items():
+    for key, value in {**_properties(run), "unproved": _unproved(talk)}.items():
         ET.SubElement(properties, "property", {"name": key, "value": xml_text(value)})
     # GitLab shows the class as the suite; Jenkins takes what stands before the last dot for the package.
     suite.extend(_elements(cases, ".".join((*name, condition, f"trial{trial}"))))
@@ -177,6 +179,11 @@ def _properties(run: LoadedRun) -> dict[str, str]:
     }
 
 
+def _unproved(talk: ConversationState | None) -> str:
+    """Return how many of the conversation's verdicts rest on words that are not in the transcript."""
+    return str(talk.verdict.unproved if talk and talk.verdict else 0)
+
+
 def _line(text: str) -> str:
     return " ".join(xml_text(text).split())
 
@@ -202,6 +209,8 @@ def _case(case: Case, classname: str) -> ET.Element:
         if case.outcome != "skipped":
             why["type"] = case.outcome
         ET.SubElement(element, case.outcome, why).text = words
+    if case.note:
+        ET.SubElement(element, "system-out").text = xml_text(case.note)
     return element
 
 
@@ -258,15 +267,16 @@ def _assertion_case(name: str, talk: ConversationState | None, index: int, missi
     if check.status == "not_measured":
         return Case(name, "error", check.error or "could not be checked")
     seen = f"observed {check.observed!r}, expected {check.expected!r}"
-    return Case(name, "failure", check.error or seen)
+    return Case(name, "failure", check.reason or seen)
 
 
 def _task_case(name: str, talk: ConversationState | None, number: int, missing: Case | None) -> Case:
     task = rows.task_of(talk, number)
     if task is not None:
-        quoted = "unproved, the judge quotes words that are not in the transcript; " if task.unproved else ""
-        words = f"{quoted}score {task.score:.2f}" + (f": {task.reason}" if task.reason else "")
-        return Case(name, "passed" if task.passed else "failure", words)
+        score = f"score {task.score:.2f}" + (f": {task.reason}" if task.reason else "")
+        unproved = f"unproved, the judge quotes words that are not in the transcript; {score}"
+        words, note = (unproved, unproved) if task.unproved else (score, "")
+        return Case(name, "passed" if task.passed else "failure", words, note=note)
     if missing is not None:
         return Case(name, missing.outcome, missing.words)
     error = talk.verdict.error if talk and talk.verdict else None

@@ -173,15 +173,18 @@ def _trial(run: LoadedRun, trial: TrialView, level: str) -> list[str]:
             head, rows = head[:-1], [row[:-1] for row in rows]
         lines += [f"{level} Tasks", "", *table(head, rows), ""]
     if trial.assertions:
-        rows = []
+        rows, reasons = [], []
         for assertion in trial.assertions:
             cells = []
             for condition, checks in assertion.timelines.items():
                 final = assertion.finals[condition]
                 turns = "".join({"passed": "●", "failed": "○"}.get(check.status, "?") for check in checks)
                 cells.append(f"{turns} {words.FINAL[final.status if final else '']}".strip())
+                if final and final.reason:
+                    reasons.append(f"- {escape(assertion.title)}, facts {condition}: {escape(final.reason)}")
             rows.append([escape(assertion.title), f"{assertion.weight:g}×", *cells])
         lines += [f"{level} Assertions", "", *table(["assertion", "weight", *heads], rows), ""]
+        lines += [*reasons, ""] if reasons else []
     if trial.facts:
         rows = [[f"{f.number}. {escape(f.text)}", *f.given] for f in trial.facts]
         lines += [f"{level} Facts ledger", "", *table(["fact", *heads], rows), ""]

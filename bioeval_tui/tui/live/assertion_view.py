@@ -61,6 +61,8 @@ def detail(state: RunState, condition: ConditionName, trial: int, index: int, tu
     facts.append((condition, [status._replace(text=f"{status.text}, {when}")]))
     facts.append(("expected", [Cell(compact_json(check.expected))]))
     facts.append(("observed", [Cell(compact_json(check.observed))]))
+    if check.why:
+        facts.append(("because", [Cell(check.why)]))
     if check.error:
         facts.append(("error", [Cell(check.error, "bad")]))
     if check.warning:

@@ -26,6 +26,7 @@ _ENDINGS: dict[str, Cell] = {
     "timed_out": Cell("! timed out", "warn"),
     "cancelled": Cell("– cancelled", "quiet"),
     "unknown": Cell("· imported", "quiet"),
+    "not_held": Cell("? not held", "warn"),
 }
 
 
@@ -136,7 +137,7 @@ def short_state(state: RunState, condition: ConditionName, trial: int) -> Cell:
     if talk is None:
         return Cell("–" if state.ended else "◌", "quiet")
     if talk.score is not None or talk.ended is not None:
-        sign = _ENDINGS[talk.ended.reason] if talk.ended else Cell("■")
+        sign = _ENDINGS[talk.ended.how] if talk.ended else Cell("■")
         value = talk.score.score if talk.score else None
         tone = score_tone(value) if sign.tone == "plain" else sign.tone
         return Cell(f"{sign.text.split()[0]} {score(value)}", tone)
@@ -173,7 +174,7 @@ def _newest_turn(state: RunState, condition: ConditionName) -> OperatorActed | N
 
 def _talk_state(state: RunState, talk: ConversationState, now: datetime | None) -> Cell:
     if talk.ended is not None:
-        ending = _ENDINGS[talk.ended.reason]
+        ending = _ENDINGS[talk.ended.how]
         count = plural(len(talk.messages), "message")
         if talk.phase == "judging" and talk.score is None and state.ended is None:
             return Cell(f"{ending.text} · {count} · judge reads…", "busy")

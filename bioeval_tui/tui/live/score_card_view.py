@@ -207,7 +207,7 @@ def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> lis
             cells[condition] = panels_view.final_mark(row.finals[condition]) or Cell("–", "quiet")
             said = Cell("not checked", "quiet")
             if check is not None:
-                said = Cell(check.error, "bad") if check.error else _since(row, condition, check.status)
+                said = Cell(check.error, "bad") if check.error else _since(row, condition, check)
             details[condition] = [said]
         evidence = {c: _turn_of(talk, row.timelines[c]) for c, talk in both.items()}
         shown = {c: found_at for c, found_at in evidence.items() if found_at is not None}
@@ -232,11 +232,11 @@ def _turn_of(talk: ConversationState | None, checks: Sequence[AssertionChecked])
     return Evidence(talk.key.condition, at.message, None)
 
 
-def _since(row: report_rows.AssertionRow, condition: ConditionName, status: str) -> Cell:
-    if status == "not_measured":
+def _since(row: report_rows.AssertionRow, condition: ConditionName, last: AssertionChecked) -> Cell:
+    if last.status == "not_measured":
         return Cell("could not be measured", "warn")
-    if status == "failed":
-        return Cell("not true at the end", "bad")
+    if last.status == "failed":
+        return Cell(f"not true at the end: {last.why}" if last.why else "not true at the end", "bad")
     since = None
     for check in reversed(row.timelines[condition]):
         if check.status != "passed":

@@ -195,7 +195,7 @@ async def test_a_demo_without_its_neo4j_says_why(server: Server, tmp_path: Path)
     settings = {**neo4j(server), "neo_password": Secret("hunter2")}
     run = await hold(text, tmp_path, settings=settings, sample_agent=True, graph="neo4j", mode="rehearsal")
     assert run.result["status"] == "failed"
-    assert run.result["detail"].endswith("refuses the user name or password")
+    assert run.result["detail"].endswith("set NEO_USERNAME and NEO_PASSWORD to its own")
 
 
 async def test_the_demo_runs_on_it_with_its_agent_in_a_process_of_its_own(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import StringIO
+from xml.etree import ElementTree
 
 from rich.console import Console
 
@@ -10,6 +11,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.state import apply_all
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.inspect_log import sample_scores
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.formats.tables import turns_csv
@@ -30,9 +32,9 @@ def test_screen_and_report_name_the_same_median_of_first_tokens() -> None:
     assert figures[head.index("median first token")] == "0.10 s"
 
 
-def unproved() -> LoadedRun:
+def unproved(score: float = 0.25) -> LoadedRun:
     """A run whose judge rests the task's score on words that nobody said."""
-    run = Recorded([Talk(tasks=(0.25,))], [Talk(tasks=(1.0,))]).loaded()
+    run = Recorded([Talk(tasks=(score,))], [Talk(tasks=(1.0,))]).loaded()
     talk = run.state.conversations["withheld", 1]  # type: ignore[index]
     assert talk.verdict is not None
     (task,) = talk.verdict.tasks
@@ -43,12 +45,19 @@ def unproved() -> LoadedRun:
 
 def test_a_verdict_that_quotes_what_nobody_said_is_marked_wherever_it_is_shown() -> None:
     run = unproved()
+    talk = run.state.conversations["withheld", 1]  # type: ignore[index]
     (task, *_) = score_card_view.rows(run.state, 1)
     assert (task.cells["withheld"].text, task.cells["supplied"].text) == ("? 0.25", "✓ 1.00")
     assert task.details["withheld"][0].text.startswith("unproved: ")
     assert "✗ 0.25 unproved" in markdown_report([run])
     assert "unproved</span>" in html_report([run])
     assert "unproved, the judge quotes words that are not in the transcript" in junit_xml([run])
+    # A verdict that has passed is what nobody would look at otherwise.
+    suite, other = ElementTree.fromstring(junit_xml([unproved(0.9)])).findall("testsuite")
+    assert suite.find("properties/property[@name='unproved']").get("value") == "1"  # type: ignore[union-attr]
+    assert other.find("properties/property[@name='unproved']").get("value") == "0"  # type: ignore[union-attr]
+    assert "unproved" in suite.findtext("testcase[@name='task: task 1']/system-out", "")
+    assert "0.25 unproved" in sample_scores(talk)["tasks"]["explanation"]
     card = Console(file=StringIO(), width=200)
     print_score_card(run.state, card)
     assert "✗ 0.25 unproved" in card.file.getvalue()  # type: ignore[attr-defined]

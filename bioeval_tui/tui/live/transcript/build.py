@@ -81,7 +81,7 @@ def tail_blocks(conversation: ConversationState) -> list[Block]:
     ended = conversation.ended
     if ended is None:
         return []
-    sign, sentence, style = _ENDINGS[ended.reason]
+    sign, sentence, style = _ENDINGS[ended.how]
     if ended.fault not in ("none", "agent") and ended.fault not in sentence:
         sentence += f", fault: {ended.fault}"
     counts = f"{plural(len(conversation.messages), 'message')} · {duration(ended.duration_ms)}"
@@ -218,4 +218,5 @@ _ENDINGS: dict[str, tuple[str, str, str]] = {
     "timed_out": ("✗", "out of time", "bad"),
     "cancelled": ("–", "cancelled", "note"),
     "unknown": ("·", "how it ended is unknown", "note"),
+    "not_held": ("?", "could not be held", "warn"),
 }

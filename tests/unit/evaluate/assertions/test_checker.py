@@ -43,6 +43,31 @@ async def test_an_expression_that_holds_passes_and_one_that_does_not_fails() -> 
     assert (await check(fails, VIEW)).passed is False
 
 
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("objectContext.resources.size == 2", "objectContext.resources.size is 1"),
+        (
+            "evaluation.failureCount > 3 && evaluation.done",
+            "evaluation.failureCount is 0; evaluation.done is false",
+        ),
+        ("!(evaluation.failureCount == 0)", "evaluation.failureCount is 0"),
+        ("evaluation.functionCalls.isNotEmpty()", "evaluation.functionCalls is []"),
+        ('objectContext.resources.first().name == "y"', 'objectContext.resources.first().name is "x"'),
+        ("false", "false is false"),
+        ('objectContext.resources.none { it.id == "r" }', "objectContext.resources is a list of 1"),
+    ],
+)
+async def test_a_condition_that_does_not_hold_says_what_it_compared(condition: str, why: str) -> None:
+    result = await Checker(None)(ExpressionAssertion(expression=condition), VIEW)
+    assert (result.passed, result.why) == (False, why)
+
+
+async def test_a_query_that_gives_something_else_says_what() -> None:
+    result = await Checker(AnsweringGraph(Rows(("n",), [[2]])))(cypher(3), VIEW)
+    assert (result.passed, result.why) == (False, "the query gave 2, expected is 3")
+
+
 async def test_an_expression_that_is_no_condition_fails_and_shows_its_value() -> None:
     result = await Checker(None)(ExpressionAssertion(expression="objectContext.resources.size"), VIEW)
     assert (result.passed, result.observed) == (False, 1)

@@ -352,7 +352,7 @@ async def test_setups_without_a_graph_are_found_before_a_word_is_said() -> None:
 async def test_a_graph_that_refuses_the_password_is_found_once_before_a_word_is_said(asks: Any) -> None:
     graph = FakeGraph(away=PeerError("graph", "the password is wrong"))
     stage = Stage(job(**asks), graph=graph)
-    with pytest.raises(NotMeasuredError, match="does not answer: the password is wrong"):
+    with pytest.raises(NotMeasuredError, match="cannot be used: the password is wrong"):
         await stage.run(trials=3)
     assert stage.agents == {}
 
