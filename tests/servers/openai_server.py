@@ -56,6 +56,7 @@ class OpenAIServer:
     async def __aenter__(self) -> OpenAIServer:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/responses", self._chat)
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -105,19 +106,19 @@ def refuse(reason: str) -> Answer:
     return say("", refusal=reason)
 
 
-def call_tool(name: str, arguments: dict[str, Any], *, text: str = "") -> Answer:
+def call_tool(name: str, arguments: dict[str, Any], *, text: str = "", call_id: str = "c1") -> Answer:
     """Answer with a tool call; its arguments come in two pieces when streamed."""
     encoded = json.dumps(arguments)
 
     async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if not body.get("stream"):
-            calls = [{"id": "c1", "type": "function", "function": {"name": name, "arguments": encoded}}]
+            calls = [{"id": call_id, "type": "function", "function": {"name": name, "arguments": encoded}}]
             message = {"role": "assistant", "content": text or None, "tool_calls": calls}
             return web.json_response(completion(message, "tool_calls"))
         half = len(encoded) // 2
         first = {
             "index": 0,
-            "id": "c1",
+            "id": call_id,
             "type": "function",
             "function": {"name": name, "arguments": encoded[:half]},
         }
