@@ -6,13 +6,16 @@ table for people; `tests/test_recipes.py` holds the two together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
 Tells = Literal["pieces", "tool calls", "tool results", "tokens", "state"]
 Takes = Literal["history", "texts"]
+YES = "✓"
+BY_URL = "by URL"
+"""The agent's state is read at an address that the job gives (`target.objectContextUrl`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,7 @@ class AgentProtocol:
     """One protocol.
 
     `maker` is `module:function` in `bioeval_tui.evaluate.agents`, called with `AgentTerms` for each conversation and
-    imported only then. `tells` is what can be known of an agent that speaks it, `takes` what it can be given before
+    imported only then. `tells` is what can be known of an agent that speaks it, and how; `takes` what it can be given before
     the greeting. `is_model`: the agent is a model's endpoint, so that its tokens have a price; `is_function`: it runs in
     this process and has no address. `uses` are the keys of `target` that only some protocols know.
     """
@@ -28,7 +31,7 @@ class AgentProtocol:
     name: str
     about: str
     maker: str
-    tells: tuple[Tells, ...]
+    tells: Mapping[Tells, str]
     takes: tuple[Takes, ...] = ()
     is_model: bool = False
     is_function: bool = False
@@ -44,28 +47,30 @@ class AgentProtocol:
 PROTOCOLS: tuple[AgentProtocol, ...] = (
     AgentProtocol(
         "rest", "the embabel-agent-eval API", "rest:make_agent",
-        tells=("pieces", "tool calls", "tool results", "state"), takes=("texts",),
+        tells={"pieces": YES, "tool calls": YES, "tool results": YES, "state": YES}, takes=("texts",),
         uses=("knowledgeUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"),
     ),
     AgentProtocol(
         "openai", "chat completions or the Responses API", "openai_chat:make_agent",
-        tells=("pieces", "tool calls", "tokens", "state"), takes=("history",), is_model=True,
+        tells={"pieces": YES, "tool calls": YES, "tool results": "of your tools", "tokens": YES, "state": BY_URL},
+        takes=("history",), is_model=True,
         uses=("api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
               "apiKeyEnv"),
     ),
     AgentProtocol(
         "a2a", "A2A 1.0", "a2a:make_agent",
-        tells=("pieces", "state"),
+        tells={"pieces": YES, "tool calls": "as data parts", "tool results": "as data parts", "state": BY_URL},
         uses=("objectContextUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"),
     ),
     AgentProtocol(
         "ag-ui", "AG-UI 1.0", "ag_ui:make_agent",
-        tells=("pieces", "tool calls", "tool results", "tokens", "state"), takes=("history",),
+        tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": BY_URL}, takes=("history",),
         uses=("objectContextUrl", "systemPrompt", "tools", "headers", "headersEnv", "apiKeyEnv"),
     ),
     AgentProtocol(
         "python", "a function in Python", "python_function:make_agent",
-        tells=("pieces", "tool calls", "tool results", "tokens", "state"), takes=("history",), is_function=True,
+        tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": YES}, takes=("history",),
+        is_function=True,
         uses=("function", "objectContextUrl", "options"),
     ),
 )  # fmt: skip

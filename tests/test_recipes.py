@@ -124,7 +124,7 @@ class Echo:  # the file
 module = types.ModuleType("bioeval_tui.evaluate.agents.echo")
 module.make_agent = Echo
 sys.modules[module.__name__] = module
-agent_protocols.PROTOCOLS += (agent_protocols.AgentProtocol("echo", "says it again", "echo:make_agent", tells=()),)  # the line
+agent_protocols.PROTOCOLS += (agent_protocols.AgentProtocol("echo", "says it again", "echo:make_agent", tells={}),)  # the line
 from bioeval_tui.cli.main import main
 main()
 """
@@ -144,7 +144,7 @@ scorer: {kind: rules}
     [
         ("echo", ["run", "job.yml", "--headless", "--json"], '"status": "completed"'),
         ("echo", ["check", "job.yml"], "fine"),
-        ("ecco", ["check", "job.yml"], "there is no protocol `ecco`; known are: echo, openai, rest"),
+        ("ecco", ["check", "job.yml"], "there is no protocol `ecco`; known are: a2a, ag-ui, echo, openai, "),
     ],
 )
 def test_a_protocol_is_one_file_and_one_line(
@@ -163,6 +163,23 @@ def test_every_line_of_the_table_of_protocols_names_a_maker_that_exists() -> Non
     for protocol in agent_protocols.PROTOCOLS:
         assert callable(protocol.load())
     assert len(set(agent_protocols.names())) == len(agent_protocols.PROTOCOLS)
+
+
+def protocol_table() -> str:
+    """Return the table of docs/agents.md, as the protocols have it."""
+    told = ("pieces", "tool calls", "tool results", "tokens", "state")
+    lines = []
+    for one in agent_protocols.PROTOCOLS:
+        cells = [
+            *(one.tells.get(what, "") for what in told),
+            *("✓" if what in one.takes else "" for what in ("history", "texts")),
+        ]
+        lines.append(f"| `{one.name}` | {one.about} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def test_the_documentation_has_every_protocol() -> None:
+    assert protocol_table() in (DOCS / "agents.md").read_text(encoding="utf-8"), protocol_table()
 
 
 def test_a_guard_is_one_function_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

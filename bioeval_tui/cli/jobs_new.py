@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from bioeval_tui import agent_protocols
 from bioeval_tui.cli.jobs import schema_text
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluate.job.template import Answers, Script, in_first_person, job_text, script_for
@@ -14,6 +15,9 @@ from bioeval_tui.evaluate.wiring.check_job import check_job
 from bioeval_tui.files import write_whole
 from bioeval_tui.settings import env_file_hint
 from bioeval_tui.terminal import say
+
+
+_SPOKEN = tuple(one.name for one in agent_protocols.PROTOCOLS if not one.is_function)
 
 
 @click.command(epilog="\b\nExamples:\n  bioeval-tui new job.yml\n  bioeval-tui new job.yml --yes --offline")
@@ -49,7 +53,7 @@ def _ask(defaults: Answers) -> Answers:
         chatbot=_question("Name of the chatbot, as your agent knows it", defaults.chatbot),
         url=_question("Where your agent listens", defaults.url),
         protocol=str(
-            click.prompt("Its protocol", default=defaults.protocol, type=click.Choice(["rest", "openai"]))
+            click.prompt("Its protocol", default=defaults.protocol, type=click.Choice(list(_SPOKEN)))
         ),
         seconds=float(
             click.prompt(

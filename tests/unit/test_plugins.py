@@ -14,7 +14,7 @@ import pytest
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.job.models import TargetConfig
-from bioeval_tui.evaluate.seams import Delta, Reply
+from bioeval_tui.evaluate.seams import Delta, PeerError, Reply
 from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.metrics import find_metric
 from bioeval_tui.settings import Secret
@@ -164,6 +164,65 @@ async def test_what_a_plugin_raises_is_the_plugins_fault(site, tmp_path_factory,
     assert "a defect of this program" not in run.path.read_text(encoding="utf-8")
 
 
+OPTIONS = """
+import time
+from bioeval_tui.evaluate.evaluators.scripted import ScriptedEvaluator
+from bioeval_tui.evaluate.judges.rules import RulesJudge
+from bioeval_tui.evaluate.job.models import ScriptLine
+from bioeval_tui.protocols import Reply
+
+told = {}
+
+class Agent:
+    async def open(self): return "s1"
+    async def send(self, content): yield Reply(content, time.monotonic(), time.monotonic())
+    async def observe(self): return None
+    async def seed_history(self, role, content): return True
+    async def aclose(self): pass
+
+def agent(*, target, url, model):
+    told["agent"] = target.options
+    return Agent()
+
+def evaluator(job):
+    told["evaluator"], told["hidden"] = job.evaluator.options, (job.scorer.options, job.target.options)
+    line = ScriptLine(say=job.evaluator.options["line"])
+    return ScriptedEvaluator(job.model_copy(update={"evaluator": job.evaluator.model_copy(update={"lines": (line,)})}))
+
+def judge(job):
+    if "threshold" not in job.scorer.options:
+        raise ValueError("scorer.options needs a threshold")
+    told["judge"] = job.scorer.options
+    return RulesJudge()
+"""
+
+
+async def test_a_plugin_is_told_its_own_options_and_nobody_elses(site, tmp_path_factory):
+    points = "".join(
+        f"[bioeval_tui.{kind}s]\ntuned = tuned:{kind}\n" for kind in ("agent", "evaluator", "judge")
+    )
+    install(site, "tuned", points, tuned=OPTIONS)
+    text = """
+target: {user: ann, chatbot: bot, protocol: tuned, options: {depth: 3}}
+aspirationalAverage: 60000
+evaluator: {kind: tuned, options: {line: make a note}}
+scorer: {kind: tuned, options: {threshold: 0.5}}
+facts: []
+tasks: [{task: Have a note made, rules: [{pattern: make a note}]}]
+"""
+    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none")
+    assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
+    assert sys.modules["tuned"].told == {
+        "agent": {"depth": 3}, "evaluator": {"line": "make a note"}, "hidden": ({}, {}), "judge": {"threshold": 0.5},
+    }  # fmt: skip
+    with pytest.raises(
+        PeerError, match=r"the judge plug-in tuned failed: ValueError: scorer\.options needs a threshold"
+    ):
+        await hold(
+            text.replace(", options: {threshold: 0.5}", ""), tmp_path_factory.mktemp("run"), graph="none"
+        )
+
+
 async def test_who_else_is_given_transcripts_is_named_and_refused_where_they_are_sensitive(
     example, shouting, site, tmp_path_factory
 ):
@@ -205,8 +264,8 @@ def test_listing_imports_nothing(example):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("lime", "no agent `lime` (did you mean line?); known are: line, openai, rest"),
-        ("zzz", "known are: line, openai, rest"),
+        ("lime", "no agent `lime` (did you mean line?); known are: a2a, ag-ui, line, openai, python, rest"),
+        ("zzz", "known are: a2a, ag-ui, line, openai, python, rest"),
     ],
 )
 def test_a_missing_name_lists_the_others(example, name, says):

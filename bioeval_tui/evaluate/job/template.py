@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bioeval_tui import agent_protocols
 from bioeval_tui.text import clean_line
 
 
@@ -80,7 +81,7 @@ target:
   user: {_quoted(answers.user)}
   chatbot: {_quoted(answers.chatbot)}
   url: {_quoted(answers.url)}
-  protocol: {answers.protocol}              # rest (the embabel-agent-eval API) or openai (chat completions)
+  protocol: {answers.protocol}              # {", ".join(agent_protocols.names())} (docs/agents.md), or a plug-in
 
 aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish for, in milliseconds
 maxTurns: 20                     # messages of both sides together, at most

@@ -27,6 +27,7 @@ def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
     return [
         *(_seed_problems(source, protocol) if protocol else ()),
         *(_unused(source, target, protocol) if protocol else ()),
+        *(_unseen(source, target, protocol) if protocol else ()),
         *_body_problems(source, target),
         *_function_problems(source, target, protocol, code),
         *_template_problems(source, target),
@@ -57,6 +58,18 @@ def _unused(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) 
             message = f"an agent that speaks {protocol.name} does not use this key; it is for {used}"
             found.append(replace(source.problem(("target", key), "", message), severity="warning"))
     return found
+
+
+def _unseen(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> list[Problem]:
+    """Return a warning for each expression that asks for a state which cannot be seen."""
+    if protocol.tells.get("state") != agent_protocols.BY_URL or target.get("objectContextUrl"):
+        return []
+    message = f"objectContext is null: the state of an agent that speaks {protocol.name} is read at target.objectContextUrl"
+    return [
+        replace(source.problem(("assertions", index, "expression"), "", message), severity="warning")
+        for index, item in items_of(source.data.get("assertions"))
+        if "objectContext" in str(item.get("expression"))
+    ]
 
 
 def _body_problems(source: JobSource, target: dict[str, Any]) -> list[Problem]:

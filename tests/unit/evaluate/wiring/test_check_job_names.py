@@ -1,5 +1,7 @@
 """`check` finds patterns that cannot be read and names that do not exist, each at its place."""
 
+from pathlib import Path
+
 import pytest
 
 from bioeval_tui.evaluate.wiring.check_job import check_job
@@ -51,7 +53,7 @@ def test_a_sound_job_has_none(tmp_path):
         (JOB + "scorer: {prompt: ../x}\n", "scorer.prompt: prompt `../x`: a name below the job's folder"),
         (
             JOB.replace("chatbot: c", "chatbot: c, protocol: rset"),
-            "1:41: target.protocol: there is no protocol `rset`; known are: openai, rest",
+            "1:41: target.protocol: there is no protocol `rset`; known are: a2a, ag-ui, openai, python, rest",
         ),
         (
             JOB.replace("chatbot: c", "chatbot: c, protocol: openai") + "seeds: [{text: a paper}]\n",
@@ -87,3 +89,33 @@ def test_what_the_embedded_graph_refuses_is_a_warning_where_it_would_be_asked(tm
     assert found.problems[1].message.startswith(
         "refused unless Neo4j is set: the embedded graph finds a pattern of =~ anywhere in the text; use ="
     )
+
+
+@pytest.mark.parametrize(
+    ("target", "rest", "says"),
+    [
+        ("options: {a: 1}", "", "target.options: options are for plug-ins; target.protocol rest takes none"),
+        ("protocol: openai", "scorer: {options: {a: 1}}\n", "scorer.options: options are for plug-ins; scorer.kind llm"),
+        ("protocol: openai, extraBody: {model: x}", "", "target.extraBody.model: the program itself fills this in"),
+        ("protocol: openai, tools: [{name: a, template: '{{ x'}]", "", "target.tools[0].template: no template: line 1"),
+        ("protocol: openai, tools: [{name: a, function: 'os:system'}]", "", "target.tools[0].function: there is no module os"),
+        ("protocol: openai, tools: [{name: a}]", "", "target.tools[0]: a tool needs one of the keys"),
+        ("headers: {Authorization: Bearer x}", "", "target.headers.Authorization: a job is written down"),
+        ("headers: {Host: x}", "", "target.headers.Host: this header is set by the program itself"),
+        ("headersEnv: {X-Key: s e c r e t}", "", "target.headersEnv.X-Key: must be the name of an environment variable"),
+        ("protocol: a2a, systemPrompt: Be kind", "", "warning: an agent that speaks a2a does not use this key; it is for openai, ag-ui"),
+        ("protocol: a2a", "assertions: [{expression: objectContext == null}]\n", "warning: objectContext is null: the state of an agent that speaks a2a is read at target.objectContextUrl"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_agent_is_said_with_its_place(
+    tmp_path: Path, target: str, rest: str, says: str
+) -> None:
+    path = tmp_path / "job.yml"
+    text = JOB.replace("chatbot: c", f"chatbot: c, {target}")
+    path.write_text(text + rest, encoding="utf-8")
+    found = [(problem.severity, str(problem)) for problem in check_job(path).problems]
+    wanted, _, words = says.rpartition("warning: ")
+    assert any(
+        words in text and (severity == "warning") == ("warning" in says) for severity, text in found
+    ), found
+    assert not wanted

@@ -1,0 +1,213 @@
+"""Chat and Responses agents with tools of the job's, headers and a body of their own, over real HTTP."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.evaluate.agents.openai_chat import NO_RESULT, OpenAIChatAgent
+from bioeval_tui.evaluate.agents.tools import MAX_ROUNDS, DeclaredTools
+from bioeval_tui.evaluate.job.models import ToolConfig
+from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply
+from tests.servers import openai_server as srv
+from tests.servers.openai_server import OpenAIServer
+
+LOOK = ToolConfig(name="look", description="Looks", parameters={"type": "object", "properties": {"drug": {"type": "string"}}}, template="{{ drug }} is known")  # fmt: skip
+
+
+async def say(agent: OpenAIChatAgent, text: str = "Hi") -> tuple[list[Any], Reply]:
+    pieces: list[Any] = [piece async for piece in agent.send(text)]
+    assert isinstance(pieces[-1], Reply)
+    assert list(pieces[-1].generation) == [piece.data for piece in pieces if isinstance(piece, Generation)]
+    return pieces[:-1], pieces[-1]
+
+
+Connect = Callable[..., OpenAIChatAgent]
+
+
+@pytest.fixture
+async def connect(server: OpenAIServer) -> Any:
+    made: list[OpenAIChatAgent] = []
+
+    def make(*tools: ToolConfig, code: tuple[Path, ...] = (), **options: Any) -> OpenAIChatAgent:
+        made.append(OpenAIChatAgent(server.url, model="m", tools=DeclaredTools(tools, code), **options))
+        return made[-1]
+
+    yield make
+    for agent in made:
+        await agent.aclose()
+
+
+async def test_a_tool_is_offered_and_answered_until_the_agent_speaks(
+    server: OpenAIServer, connect: Connect
+) -> None:
+    server.will(srv.call_tool("look", {"drug": "warfarin"}, text="Let me see."), srv.say("It is known."))
+    agent = connect(LOOK)
+    pieces, reply = await say(agent)
+    assert reply.content == "Let me see.\n\nIt is known."
+    assert "".join(piece.text for piece in pieces if isinstance(piece, Delta)) == reply.content
+    assert list(reply.generation) == [
+        {"request": {"function": {"name": "look"}, "arguments": {"drug": "warfarin"}, "id": "c1"}},
+        {"output": "warfarin is known", "id": "c1"},
+    ]
+    assert (reply.tokens_in, reply.tokens_out) == (22, 14)
+    assert reply.started < (reply.first_token or 0) <= reply.ended
+    first, second = (asked.body for asked in server.received)
+    function = {"name": "look", "description": "Looks", "parameters": LOOK.parameters}
+    assert first["tools"] == [{"type": "function", "function": function}]
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"drug": "warfarin"}'}}
+    assert second["messages"][1:] == [
+        {"role": "assistant", "content": "Let me see.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "warfarin is known"},
+    ]
+    server.will(srv.say("Bye."))
+    await say(agent, "Thanks")
+    assert [message["role"] for message in server.received[-1].body["messages"]] == [
+        "user", "assistant", "tool", "assistant", "user",
+    ]  # fmt: skip
+
+
+FUNCTIONS = """
+import asyncio
+def doubled(arguments): return {"dose": arguments["dose"] * 2}
+async def waited(arguments): return "waited"
+def raises(arguments): raise LookupError("no such patient")
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "event", "content"),
+    [
+        ({"answer": {"status": "created"}}, {}, {"output": '{"status": "created"}'}, '{"status": "created"}'),
+        ({"answer": "ok"}, {}, {"output": "ok"}, "ok"),
+        ({"template": "{{ arguments | as_json }}"}, {"a": 1}, {"output": '{"a": 1}'}, '{"a": 1}'),
+        ({"error": "away"}, {}, {"output": "away", "error": True}, "error: away"),
+        ({"function": "my_test_tools:doubled"}, {"dose": 5}, {"output": '{"dose": 10}'}, '{"dose": 10}'),
+        ({"function": "my_test_tools:waited"}, {}, {"output": "waited"}, "waited"),
+        ({"function": "my_test_tools:raises"}, {}, {"output": "LookupError: no such patient", "error": True}, "error: LookupError: no such patient"),
+    ],
+)  # fmt: skip
+async def test_a_tool_answers_as_the_job_says(
+    server: OpenAIServer, connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    tool: dict[str, Any], arguments: dict[str, Any], event: dict[str, Any], content: str,
+) -> None:  # fmt: skip
+    (tmp_path / "my_test_tools.py").write_text(FUNCTIONS, encoding="utf-8")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    server.will(srv.call_tool("use", arguments), srv.say("So."))
+    try:
+        _, reply = await say(connect(ToolConfig(name="use", **tool), code=(tmp_path,)))
+    finally:
+        sys.modules.pop("my_test_tools", None)
+    assert reply.generation[-1] == {**event, "id": "c1"}
+    assert server.received[-1].body["messages"][-1]["content"] == content
+
+
+async def test_a_template_that_is_wrong_is_not_the_agents_failure(
+    server: OpenAIServer, connect: Connect
+) -> None:
+    server.will(srv.call_tool("use", {}))
+    agent = connect(ToolConfig(name="use", template="{{ nobody.knows }}"))
+    with pytest.raises(NotMeasuredError, match="the template of the tool use: 'nobody' is undefined"):
+        await say(agent)
+
+
+async def test_an_agent_that_calls_what_is_not_there_is_told_so(
+    server: OpenAIServer, connect: Connect
+) -> None:
+    server.will(srv.call_tool("nope", {}), srv.say("Sorry."))
+    _, reply = await say(connect(LOOK))
+    assert reply.content == "Sorry."
+    assert (
+        server.received[-1].body["messages"][-1]["content"] == "error: there is no tool nope; there are: look"
+    )
+
+
+async def test_an_agent_that_only_calls_tools_is_stopped(server: OpenAIServer, connect: Connect) -> None:
+    server.otherwise = lambda body: srv.call_tool("look", {"drug": "x"})
+    with pytest.raises(PeerError, match=f"called tools {MAX_ROUNDS} times without an answer in words"):
+        await say(connect(LOOK))
+    assert len(server.received) == MAX_ROUNDS
+
+
+async def test_calls_that_nobody_answers_stand_in_the_history_with_an_unknown_result(
+    server: OpenAIServer, connect: Connect
+) -> None:
+    server.will(srv.call_tool("look", {"drug": "x"}), srv.say("Fine."))
+    agent = connect()
+    assert (await say(agent))[1].content == ""
+    await say(agent, "And now?")
+    assert "tools" not in server.received[0].body
+    _, assistant, tool, _ = server.received[1].body["messages"]
+    assert (assistant["content"], assistant["tool_calls"][0]["id"]) == (None, "c1")
+    assert tool == {"role": "tool", "tool_call_id": "c1", "content": NO_RESULT}
+
+
+async def test_headers_and_body_of_the_jobs_own_go_out_with_the_session(
+    server: OpenAIServer, connect: Connect
+) -> None:
+    agent = connect(
+        headers={"authorization": "Bearer t0ken", "X-Session": "{sessionId}"},
+        extra_body={"metadata": {"session": "{sessionId}"}, "temperature": 0.2},
+        api_key="k",
+        object_context_url="http://127.0.0.1:9/state/{sessionId}",
+    )
+    session = await agent.open()
+    await say(agent)
+    (asked,) = server.received
+    sent = {name.lower(): value for name, value in asked.headers.items()}
+    assert (sent["authorization"], sent["x-session"]) == ("Bearer t0ken", session)
+    assert (asked.body["metadata"], asked.body["temperature"]) == ({"session": session}, 0.2)
+    assert "user" not in asked.body, "the job says itself how the endpoint learns of the session"
+
+
+async def test_streaming_is_switched_off_by_the_job(server: OpenAIServer, connect: Connect) -> None:
+    server.will(srv.call_tool("look", {"drug": "x"}), srv.say("Known."))
+    pieces, reply = await say(connect(LOOK, streaming=False))
+    assert (reply.content, reply.first_token) == ("Known.", None)
+    assert not any(isinstance(piece, Delta) for piece in pieces)
+    assert [asked.body["stream"] for asked in server.received] == [False, False]
+
+
+async def test_a_secret_header_is_in_no_failure(server: OpenAIServer, connect: Connect) -> None:
+    server.will(srv.status(403, "the token t0ken-of-mine is not allowed"))
+    agent = connect(headers={"X-Auth": "t0ken-of-mine"}, secrets=("t0ken-of-mine",))
+    with pytest.raises(PeerError) as caught:
+        await say(agent)
+    assert "t0ken-of-mine" not in f"{caught.value} {caught.value.received}"
+
+
+async def test_the_responses_api_has_calls_results_and_other_items(
+    server: OpenAIServer, connect: Connect
+) -> None:
+    items = [
+        {"type": "reasoning", "id": "r1", "summary": []},
+        {"type": "mcp_call", "id": "x1", "name": "search", "arguments": '{"q": 1}', "output": "found"},
+        {"type": "mcp_call", "id": "x2", "name": "search", "arguments": "oops", "error": "away"},
+        {"type": "function_call", "call_id": "c7", "name": "look", "arguments": '{"drug": "x"}'},
+    ]
+    last = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Known."}]}]
+    server.will(*(srv.raw(json.dumps({"status": "completed", "output": output})) for output in (items, last)))
+    _, reply = await say(connect(LOOK, api="responses", streaming=False, system_prompt="Be kind."))
+    assert reply.content == "Known."
+    assert list(reply.generation) == [
+        {"systemPrompt": "Be kind."},
+        {"item": items[0]},
+        {"request": {"function": {"name": "search"}, "arguments": {"q": 1}, "id": "x1"}},
+        {"output": "found", "id": "x1"},
+        {"request": {"function": {"name": "search"}, "arguments": {"arguments": "oops"}, "id": "x2"}},
+        {"output": "away", "id": "x2", "error": True},
+        {"request": {"function": {"name": "look"}, "arguments": {"drug": "x"}, "id": "c7"}},
+        {"output": "x is known", "id": "c7"},
+    ]
+    first, second = (asked.body for asked in server.received)
+    assert first["tools"] == [{"type": "function", "name": "look", "description": "Looks", "parameters": LOOK.parameters}]  # fmt: skip
+    assert second["input"][2:] == [
+        {"type": "function_call", "call_id": "c7", "name": "look", "arguments": '{"drug": "x"}'},
+        {"type": "function_call_output", "call_id": "c7", "output": "x is known"},
+    ]
