@@ -31,9 +31,11 @@ from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.deciding import decider_of
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.dry_run import print_estimates
+from bioeval_tui.report.formats.ranking_console import print_rankings
 from bioeval_tui.report.gate import GateRules
 from bioeval_tui.report.gate_run import Gate, print_checks
 from bioeval_tui.report.loading import LoadedRun, from_state
+from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.result import result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
@@ -173,7 +175,9 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
         cells = [run.run_id, run.started.job_name, run.started.model or "", *cells, held]
         table.add_row(*map(Text, cells))
     console.print(table)
-    for summary in summarise_runs(runs):
+    summaries = summarise_runs(runs)
+    print_rankings(rankings(summaries), console)
+    for summary in summaries:
         for about, said in summary_lines(summary):
             console.print(Text(f"{summary.label} · {about}: {said}"), soft_wrap=True)
 

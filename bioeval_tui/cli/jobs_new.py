@@ -16,7 +16,6 @@ from bioeval_tui.files import write_whole
 from bioeval_tui.settings import env_file_hint
 from bioeval_tui.terminal import say
 
-
 _SPOKEN = tuple(one.name for one in agent_protocols.PROTOCOLS if not one.is_function)
 
 

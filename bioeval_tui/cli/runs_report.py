@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +17,11 @@ from bioeval_tui.report import explanation
 from bioeval_tui.report.comparison import compare as compare_runs
 from bioeval_tui.report.files import write_or_print
 from bioeval_tui.report.formats.comparison_console import print_comparison
+from bioeval_tui.report.formats.ranking_console import print_rankings
 from bioeval_tui.report.formats.registry import Asked, Format, choose, holding, names, write_runs
 from bioeval_tui.report.loading import find_recording, load_run
+from bioeval_tui.report.rankings import ranking_dicts, rankings
+from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
 
@@ -80,10 +84,11 @@ def report(
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs compare 7f3a 91c2\n  bioeval-tui runs compare 7f3a 91c2 --fail-on-regression"
+    epilog="\b\nExamples:\n  bioeval-tui runs compare 7f3a 91c2\n  bioeval-tui runs compare 7f3a 91c2 --fail-on-regression\n  bioeval-tui runs compare 7f3a 91c2 b07d"
 )
 @click.argument("a", shell_complete=complete_run)
 @click.argument("b", shell_complete=complete_run)
+@click.argument("more", nargs=-1, shell_complete=complete_run)
 @click.option("--texts", is_flag=True, help="Show what the agent said, turn by turn.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the JSON here.")
@@ -92,6 +97,7 @@ def report(
 def compare(
     a: str,
     b: str,
+    more: tuple[str, ...],
     texts: bool,
     as_json: bool,
     output: Path | None,
@@ -100,8 +106,13 @@ def compare(
 ) -> int:
     """Compare run B with run A: per task, assertion and turn, side by side, with a plain sentence.
 
-    A and B are ids, the beginning or end of them, or recordings' files.
+    A and B are ids, the beginning or end of them, or recordings' files. With MORE runs their agents are ranked, with
+    intervals, and nothing is compared side by side.
     """
+    if more:
+        if texts or fail_on_regression:
+            raise UsageError("--texts and --fail-on-regression compare two runs")
+        return _rank((a, b, *more), as_json, output, as_recorded)
     found = compare_runs(*_load((a, b), as_recorded))
     if as_json or output is not None:
         write_or_print(choose(output, None, "comparison", default="json").write("comparison", found), output)
@@ -113,6 +124,20 @@ def compare(
             return ExitCode.BELOW
         if not found.measured:
             return ExitCode.NOT_MEASURED
+    return ExitCode.OK
+
+
+def _rank(names: tuple[str, ...], as_json: bool, output: Path | None, as_recorded: bool) -> int:
+    """Print the ranks of the runs' agents."""
+    found = rankings(summarise_runs(_load(names, as_recorded)))
+    if not found:
+        raise UsageError(
+            "these runs are of one agent, or hold no condition in common: there is nobody to rank"
+        )
+    if as_json or output is not None:
+        write_or_print(json.dumps(ranking_dicts(found), indent=2, ensure_ascii=False) + "\n", output)
+    if not as_json:
+        print_rankings(found, plain_console())
     return ExitCode.OK
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from bioeval_tui.record.events import CONDITIONS, ConditionName
@@ -11,13 +11,16 @@ from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report import judged_again, rows, samples
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate, proportion
+from bioeval_tui.report.statistics.estimates import FEWEST, Estimate, Proportion, estimate, proportion
 from bioeval_tui.report.statistics.explained import reweighted
+from bioeval_tui.report.statistics.multiple import holm
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
 from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.statistics.signed_rank import signed_rank_p
 from bioeval_tui.text import plural
 
 TINY = 1e-9
+FOUND_AT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class TaskComparison:
     a: Estimate | None
     b: Estimate | None
     difference: Difference | None
+    p: float | None = None
+    """The p-value of the difference, corrected for all tasks and assertions that are looked at (Holm); None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,8 @@ class AssertionComparison:
     weight: float
     a: Proportion | None
     b: Proportion | None
+    p: float | None = None
+    """That of a change (exact signed-rank test over trials, or cases), corrected in the same way."""
 
     @property
     def change(self) -> str:
@@ -98,6 +105,22 @@ class ConditionComparison:
             tasks = f"B is better on {better} of {plural(len(means), 'task')}"
             tasks += f" and worse on {worse}" if worse else ""
         return f"Facts {self.condition}: {tasks}; overall {self.score.words}."
+
+    @property
+    def corrected(self) -> str:
+        """What may be said of single tasks and assertions where several were looked at; empty for one."""
+        tested = [(f"task “{one.title}”", one.p) for one in self.tasks]
+        tested += [(f"assertion “{one.title}”", one.p) for one in self.assertions]
+        known = [(name, p) for name, p in tested if p is not None]
+        if len(known) < 2:
+            return ""
+        told = [f"{name} (p {_p_words(p)})" for name, p in known if p <= FOUND_AT]
+        what = f"differs beyond doubt: {', '.join(told)}" if told else "no single one differs beyond doubt"
+        return f"Facts {self.condition}: of {len(known)} tasks and assertions, corrected for looking at all (Holm), {what}."
+
+
+def _p_words(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +205,16 @@ def _condition(
         pairs = _pairs(a, b, condition, _average)
         latency = difference(differences(pairs), higher_is_better=False, unit=False)
         averages = _means(pairs)
+    tasks, assertions = _corrected(
+        _compare_tasks(a, b, condition), _compare_assertions(a, b, condition), _assertion_ps(a, b, condition)
+    )
     return ConditionComparison(
         condition=condition,
         a=estimate([s for run, talk in samples.talks([a], condition) if (s := score(run, talk))]),
         b=estimate([s for run, talk in samples.talks([b], condition) if (s := score(run, talk))]),
         score=difference(differences(_pairs(a, b, condition, score))),
-        tasks=tuple(_compare_tasks(a, b, condition)),
-        assertions=tuple(_compare_assertions(a, b, condition)),
+        tasks=tasks,
+        assertions=assertions,
         latency=latency,
         averages_ms=averages,
         turns=tuple(_turns(a, b, condition, without_timing)),
@@ -260,6 +286,46 @@ def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> list
     return found
 
 
+def _corrected(
+    tasks: Sequence[TaskComparison], assertions: Sequence[AssertionComparison], raw: Mapping[str, float]
+) -> tuple[tuple[TaskComparison, ...], tuple[AssertionComparison, ...]]:
+    """Return them with their p-values, corrected together: the more is looked at, the more chance finds."""
+    p_values = {f"assertion {title}": p for title, p in raw.items()}
+    for one in tasks:
+        p = one.difference.estimate.p_value if one.difference is not None else None
+        if p is not None:
+            p_values[f"task {one.title}"] = p
+    found = holm(p_values)
+    return (
+        tuple(replace(one, p=found.get(f"task {one.title}")) for one in tasks),
+        tuple(replace(one, p=found.get(f"assertion {one.title}")) for one in assertions),
+    )
+
+
+def _assertion_ps(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> dict[str, float]:
+    """Return by title how likely a change of each assertion is by chance, where it was checked in five pairs or more."""
+    titles = {title: index for index, (title, _) in rows.assertion_titles(b.state).items()}
+    pairs = _matched(a, b, condition)
+    found = {}
+    for index, (title, _) in rows.assertion_titles(a.state).items():
+        changes: dict[str, float] = {}
+        count = 0
+        for one, two in pairs:
+            before, after = _holds(one, index), _holds(two, titles.get(title))
+            if one is not None and before is not None and after is not None:
+                cluster = one.case.name if one.case is not None else str(one.key.trial)
+                changes[cluster] = changes.get(cluster, 0.0) + after - before
+                count += 1
+        if count >= FEWEST:
+            found[title] = signed_rank_p(list(changes.values()))
+    return found
+
+
+def _holds(talk: ConversationState | None, index: int | None) -> float | None:
+    check = talk.final_checks.get(index) if talk is not None and index is not None else None
+    return None if check is None or check.status == "not_measured" else float(check.status == "passed")
+
+
 def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> list[AssertionComparison]:
     sides = []
     weights: dict[str, float] = {}
@@ -310,7 +376,8 @@ def _regressions(found: ConditionComparison) -> list[str]:
     if _worse(found.score):
         lines.append(f"facts {found.condition}: the score fell, {found.score.words}")
     for task in found.tasks:
-        if task.difference is not None and _worse(task.difference):
+        # Of many tasks one falls by chance: what an interval says of one must hold for all that are looked at.
+        if task.difference is not None and _worse(task.difference) and (task.p is None or task.p <= FOUND_AT):
             lines.append(f"facts {found.condition}: task “{task.title}” fell, {task.difference.words}")
     lines += [
         f"facts {found.condition}: assertion “{check.title}” held in A and does not in B"

@@ -82,11 +82,18 @@ class Summary:
 
 def groups(runs: Sequence[LoadedRun]) -> list[tuple[LoadedRun, ...]]:
     """Split runs by what must not be pooled: agent, model, and whether it was a rehearsal."""
-    found: dict[tuple[str, str, bool], list[LoadedRun]] = {}
+    found: dict[tuple[str, str, bool, str], list[LoadedRun]] = {}
     for run in runs:
-        key = (run.started.agent, run.started.model or "", run.started.rehearsal)
-        found.setdefault(key, []).append(run)
+        started = run.started
+        # Two imported files that name no agent may well be of two.
+        own = started.run_id if _is_nameless(run) else ""
+        found.setdefault((started.agent, started.model or "", started.rehearsal, own), []).append(run)
     return [tuple(group) for group in found.values()]
+
+
+def _is_nameless(run: LoadedRun) -> bool:
+    started = run.started
+    return started.source is not None and started.agent == "unknown" and not started.model
 
 
 def summarise_runs(runs: Sequence[LoadedRun]) -> list[Summary]:
@@ -106,7 +113,8 @@ def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
     first = runs[0].started
     # A rehearsal's agent is asked for a model that nobody runs: naming it would mislead.
     model = None if first.rehearsal else first.model
-    label = " · ".join(part for part in (first.agent, model) if part)
+    agent = first.job_name if _is_nameless(runs[0]) else first.agent
+    label = " · ".join(part for part in (agent, model) if part)
     held = [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
     conditions = tuple(_condition(runs, name) for name in held)
     cost = spent(pair for name in held for pair in samples.talks(runs, name))

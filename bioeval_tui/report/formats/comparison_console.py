@@ -23,6 +23,8 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
     console.print()
     for side in found.conditions:
         console.print(Text(side.sentence, style="bold"), soft_wrap=True)
+        if side.corrected:
+            console.print(Text(side.corrected), soft_wrap=True)
     if not found.conditions:
         console.print(Text("The runs have no condition in common.", style="bold"))
     for line in (*found.notes, found.timing_refused):

@@ -22,12 +22,14 @@ from bioeval_tui.report.formats import charts
 from bioeval_tui.report.formats.pages import page_of, title_of, trial_title
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.view import TARGET
 
 
 def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bool = False) -> str:
     """Return the document for these runs. `masked` says so at its end."""
+    summaries = summarise_runs(runs)
     return (
         environment()
         .get_template("report.html.jinja")
@@ -36,7 +38,8 @@ def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bo
             title=title_of(runs),
             program_version=__version__,
             runs=[page_of(run, target) for run in runs],
-            summaries=summarise_runs(runs),
+            summaries=summaries,
+            ranks=rankings(summaries),
             masked=masked or masking(),
         )
     )

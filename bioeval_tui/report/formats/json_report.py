@@ -13,6 +13,7 @@ from bioeval_tui.report.costs import cost_dict
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.rankings import ranking_dicts, rankings
 from bioeval_tui.report.result import run_result
 from bioeval_tui.report.statistics.estimates import Estimate, Interval, Proportion
 from bioeval_tui.report.statistics.latency import LatencySummary
@@ -24,11 +25,13 @@ VERSION = 1
 
 def json_report(runs: Sequence[LoadedRun]) -> dict[str, Any]:
     """Return every run's result, its versions and reviews, and the statistics over the runs."""
+    summaries = summarise_runs(runs)
     return {
         "format": "bioeval-tui report",
         "version": VERSION,
         "runs": [run_result(run) for run in runs],
-        "summary": [summary_dict(summary) for summary in summarise_runs(runs)],
+        "summary": [summary_dict(summary) for summary in summaries],
+        "ranks": ranking_dicts(rankings(summaries)),
     }
 
 
@@ -107,6 +110,7 @@ def comparison_dict(found: Comparison) -> dict[str, Any]:
         "conditions": {
             side.condition: {
                 "sentence": side.sentence,
+                "corrected": side.corrected or None,
                 "a": estimate_dict(side.a),
                 "b": estimate_dict(side.b),
                 "difference": difference_dict(side.score),
@@ -119,6 +123,7 @@ def comparison_dict(found: Comparison) -> dict[str, Any]:
                         "a": estimate_dict(task.a),
                         "b": estimate_dict(task.b),
                         "difference": difference_dict(task.difference),
+                        "p_holm": task.p,
                     }
                     for task in side.tasks
                 ],
@@ -129,6 +134,7 @@ def comparison_dict(found: Comparison) -> dict[str, Any]:
                         "a": _proportion(check.a),
                         "b": _proportion(check.b),
                         "change": check.change,
+                        "p_holm": check.p,
                     }
                     for check in side.assertions
                 ],

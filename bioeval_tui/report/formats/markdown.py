@@ -14,6 +14,7 @@ from bioeval_tui.report.formats.pages import Page, page_of, title_of, trial_titl
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.rankings import ConditionRanking, rankings
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
 from bioeval_tui.report.view import TARGET, TrialView
@@ -47,7 +48,10 @@ def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked
     lines: list[str] = []
     if len(runs) > 1:
         lines += [f"# {escape(title_of(runs))}", ""]
-        for summary in summarise_runs(runs):
+        summaries = summarise_runs(runs)
+        for ranking in rankings(summaries):
+            lines += _ranks(ranking)
+        for summary in summaries:
             lines += _overview(summary)
     for run in runs:
         lines += _page(page_of(run, target))
@@ -117,6 +121,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
         "|" + "---|" * len(head),
         *("| " + " | ".join(row) + " |" for row in rows),
     ]
+
+
+def _ranks(found: ConditionRanking) -> list[str]:
+    rows = [[escape(name), mean, escape(ranks)] for name, mean, ranks in found.rows]
+    head = ["agent", f"facts {found.condition}", "rank"]
+    return ["## Ranks", "", *table(head, rows), "", f"{escape(found.note)}.", ""]
 
 
 def _overview(summary: Summary) -> list[str]:

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from bioeval_tui.report.numbers import signless
-from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
+from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_central_share, t_quantile
 from bioeval_tui.report.statistics.samples import Counted, Sample, by_cluster, count
 
 FEWEST = 5
@@ -45,6 +45,17 @@ class Estimate:
     points: tuple[float, ...]
     counted: Counted
     with_excluded_as_zero: float | None
+    degrees: int | None = None
+    """Degrees of freedom of the interval; None without one."""
+
+    @property
+    def p_value(self) -> float | None:
+        """The chance of a mean at least as far from 0 where the true one is 0 (t test, two-sided); None without an interval."""
+        if self.degrees is None or self.mean is None or self.standard_error is None:
+            return None
+        if self.standard_error < 1e-12:
+            return float(abs(self.mean) < 1e-12)
+        return 1 - t_central_share(self.mean / self.standard_error, self.degrees)
 
     @property
     def all_equal(self) -> bool:
@@ -79,7 +90,7 @@ def estimate(samples: Sequence[Sample], bounds: tuple[float, float] | None = (0.
         return Estimate(None, None, None, (), counted, 0.0 if samples else None)
     mean = fmean(values)
     error = standard_error(groups)
-    interval = None
+    interval, degrees = None, None
     if error is not None and len(values) >= FEWEST:
         clusters = len(groups)
         degrees = clusters - 1 if clusters > 1 else len(values) - 1
@@ -88,7 +99,7 @@ def estimate(samples: Sequence[Sample], bounds: tuple[float, float] | None = (0.
         scope = scope if clusters > 1 else f"this {unit} only, {len(values)} trials"
         half = t_quantile((1 + LEVEL) / 2, degrees) * error
         interval = _within(mean - half, mean + half, bounds, scope)
-    return Estimate(mean, error, interval, tuple(values), counted, fsum(values) / counted.held)
+    return Estimate(mean, error, interval, tuple(values), counted, fsum(values) / counted.held, degrees)
 
 
 def standard_error(groups: Mapping[Any, Sequence[float]]) -> float | None:

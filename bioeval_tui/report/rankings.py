@@ -1,0 +1,88 @@
+"""Several agents ranked, each condition for itself: "rank 2–3" where no more is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.report import samples
+from bioeval_tui.report.numbers import number
+from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, AgentRanking, rank
+from bioeval_tui.report.summary import Summary
+from bioeval_tui.text import plural
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionRanking:
+    """The agents under one condition, the best mean first; jobs, or the cases of a set, are what they are compared on."""
+
+    condition: ConditionName
+    ranking: AgentRanking
+
+    @property
+    def note(self) -> str:
+        """What the ranks rest on, in a sentence."""
+        cases = plural(self.ranking.cases, "common case")
+        if self.ranking.cases < FEWEST_CASES:
+            return f"{cases}: too few to tell the agents apart, {FEWEST_CASES} are needed"
+        left = f"; {self.ranking.left_out} that not all have are left out" if self.ranking.left_out else ""
+        return f"with a chance of 95 % all true ranks lie in these; {cases}{left}"
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Agent, mean over the common cases, and its ranks in words."""
+        return [
+            (one.name, number(one.mean if self.ranking.cases else None), one.words)
+            for one in self.ranking.ranks
+        ]
+
+    def of(self, name: str) -> AgentRank:
+        """Return an agent's rank."""
+        return next(one for one in self.ranking.ranks if one.name == name)
+
+
+def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
+    """Return the ranks of the agents of these summaries under each condition that all held; none for a single agent."""
+    if len(summaries) < 2:
+        return []
+    return [
+        ConditionRanking(
+            condition, rank({summary.label: _scores(summary, condition) for summary in summaries})
+        )
+        for condition in CONDITIONS
+        if all(summary.of(condition) is not None for summary in summaries)
+    ]
+
+
+def _scores(summary: Summary, condition: ConditionName) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for run, talk in samples.talks(summary.runs, condition):
+        sample = samples.score_sample(run, talk)
+        if sample is not None and sample.value is not None:
+            found.setdefault(sample.case or sample.job, []).append(sample.value)
+    return found
+
+
+def ranking_dicts(found: Sequence[ConditionRanking]) -> list[dict[str, Any]]:
+    """Return rankings for JSON."""
+    return [
+        {
+            "condition": one.condition,
+            "cases": one.ranking.cases,
+            "left_out": one.ranking.left_out,
+            "note": one.note,
+            "agents": [
+                {
+                    "agent": each.name,
+                    "mean": each.mean,
+                    "place": each.place,
+                    "best": each.best,
+                    "worst": each.worst,
+                }
+                for each in one.ranking.ranks
+            ],
+        }
+        for one in found
+    ]

@@ -1,0 +1,108 @@
+"""Agents that are ranked have intervals of ranks, and many tasks looked at are corrected for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+from click.testing import CliRunner
+from scipy.stats import ttest_1samp
+
+from bioeval_tui.cli.runs import runs
+from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.json_report import json_report
+from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.loading import LoadedRun, load_run
+from bioeval_tui.report.rankings import rankings
+from bioeval_tui.report.statistics.estimates import estimate
+from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.summary import summarise_runs
+from tests.unit.report.recorded import Recorded, Talk
+
+MEANS = {"first": 0.8, "also first": 0.8, "middle": 0.55, "last": 0.3}
+
+
+def results(folder: Path, name: str, mean: float, cases: int = 40) -> Path:
+    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    told = []
+    for case in range(cases):
+        score = mean + Random(case).uniform(-0.1, 0.1) + Random(f"{name} {case}").uniform(-0.1, 0.1)
+        told.append({"task_id": case, "reward": score, "info": {}, "traj": talk, "trial": 0})
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps(told), encoding="utf-8")
+    return import_file(file, folder / "runs").path
+
+
+@pytest.fixture
+def agents(tmp_path: Path) -> list[LoadedRun]:
+    return [load_run(results(tmp_path, name, mean)) for name, mean in MEANS.items()]
+
+
+def test_leaders_are_told_from_the_rest_and_a_tie_stays_a_tie(agents: list[LoadedRun]) -> None:
+    (found,) = rankings(summarise_runs(agents))
+    assert {one.name: one.words for one in found.ranking.ranks} == {
+        "first": "rank 1–2", "also first": "rank 1–2", "middle": "rank 3", "last": "rank 4",
+    }  # fmt: skip
+    assert found.note == "with a chance of 95 % all true ranks lie in these; 40 common cases"
+
+
+def test_every_report_and_the_command_show_the_ranks(
+    agents: list[LoadedRun], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "| also first | 0." in markdown_report(agents)
+    assert "rank 1–2" in markdown_report(agents)
+    assert "rank 1–2" in html_report(agents)
+    (ranks,) = json_report(agents)["ranks"]
+    assert [(one["best"], one["worst"]) for one in ranks["agents"]] == [(1, 2), (1, 2), (3, 3), (4, 4)]
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    shown = (
+        CliRunner().invoke(runs, ["compare", *(run.run_id for run in agents)], standalone_mode=False).stdout
+    )
+    assert "rank 3" in shown
+    assert "40 common cases" in shown
+
+
+def test_few_common_cases_tell_nothing(tmp_path: Path) -> None:
+    few = [load_run(results(tmp_path, name, mean, cases=4)) for name, mean in MEANS.items()]
+    (found,) = rankings(summarise_runs(few))
+    assert {one.words for one in found.ranking.ranks} == {"rank 1–4"}
+    assert found.note == "4 common cases: too few to tell the agents apart, 10 are needed"
+
+
+def test_a_p_value_is_that_of_the_interval() -> None:
+    values = [0.3, 0.1, 0.4, -0.1, 0.2, 0.25]
+    found = estimate([Sample("job", value) for value in values], None)
+    assert found.p_value == pytest.approx(ttest_1samp(values, 0).pvalue, abs=1e-12)
+    equal = estimate([Sample("job", 0.2)] * 6, None)
+    assert equal.p_value == 0
+    assert estimate([Sample("job", 0.2)] * 2, None).p_value is None
+
+
+def test_of_many_tasks_one_that_chance_lowered_is_no_regression() -> None:
+    random = Random(2)
+    names = 12
+
+    def talks() -> list[Talk]:
+        return [Talk(tasks=tuple(random.uniform(0.2, 0.8) for _ in range(names))) for _ in range(8)]
+
+    pairs = [compare(Recorded((), talks()).loaded(), Recorded((), talks()).loaded()) for _ in range(25)]
+    by_interval = sum(
+        any(task.difference and task.difference.verdict == "worse" for task in one.conditions[0].tasks)
+        for one in pairs
+    )
+    corrected = sum(any("task" in line for line in one.regressions) for one in pairs)
+    assert by_interval >= 4, "without a correction chance finds some in many comparisons"
+    assert corrected <= 2
+    assert any("no single one differs beyond doubt" in one.conditions[0].corrected for one in pairs)
+
+
+def test_a_task_that_really_fell_is_a_regression_among_many() -> None:
+    good = [Talk(tasks=(0.9, 0.8, 0.7 + 0.01 * n)) for n in range(8)]
+    bad = [Talk(tasks=(0.2 + 0.01 * n, 0.8, 0.7 + 0.01 * n)) for n in range(8)]
+    found = compare(Recorded((), good).loaded(), Recorded((), bad).loaded())
+    assert any("task" in line for line in found.regressions)
+    assert "differs beyond doubt: task" in found.conditions[0].corrected
