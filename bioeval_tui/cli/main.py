@@ -23,6 +23,7 @@ COMMANDS: Table = {
     "watch": ("watch", "Attach this terminal to a run that goes on elsewhere."),
     "serve": ("serve", "Open the application in a browser, for you or for an audience."),
     "review": ("review", "Accept or correct judged scores and graded submissions; judges against people."),
+    "judge-test": ("judge_test", "Ask a judge again after changes that should not matter to it."),
     "runs": ("runs", "List, show and replay recorded runs."),
     "new": ("jobs_new", "Write a commented job file from a few questions."),
     "check": ("jobs", "Check job files before anything runs."),

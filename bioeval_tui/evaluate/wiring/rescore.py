@@ -121,7 +121,7 @@ class Rescorer:
         return found
 
     async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> Rescored:
-        job = self.job if talk.case is None else self._job_of(talk.case)
+        job = self.job_of(talk)
         messages = sent_messages(talk, self.job.evaluator.signoff)
         before = next((seen.object_context for seen in talk.observations if seen.after_turn == 0), None)
         after = talk.observations[-1].object_context if talk.observations else None
@@ -133,8 +133,23 @@ class Rescorer:
         verdict = events.TranscriptScored(**self._where(talk, author), **found.fields, prompts=self._prompt())
         return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
 
-    def _job_of(self, case: events.Case) -> EvaluationJob:
-        return _with_judge(recorded_job(self._started, self.path.name, case), self._models, self._rules)
+    def job_of(self, talk: ConversationState) -> EvaluationJob:
+        """Return the job that a conversation is judged by: with its case's own tasks and facts, where it has some."""
+        if talk.case is None:
+            return self.job
+        return _with_judge(recorded_job(self._started, self.path.name, talk.case), self._models, self._rules)
+
+    def make_judge(self) -> Judge:
+        """Return the judge, to be closed by the caller.
+
+        Raises:
+            UsageError: it cannot be made.
+        """
+        return self._makers.judge()
+
+    def judgeable(self) -> list[ConversationState]:
+        """Return the conversations that count as a result and have answers to judge."""
+        return [talk for talk in _folded(self.path)[0].conversations.values() if _can_be_judged(talk)]
 
     def _prompt(self) -> dict[str, str]:
         """Return the hash of the judge's prompt, by name; none where rules judge."""

@@ -1,0 +1,107 @@
+"""The command that asks a judge again after changes that should not matter."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from bioeval_tui.cli.find_run import complete_run
+from bioeval_tui.cli.run_options import with_options
+from bioeval_tui.consoles import plain_console
+from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.evaluate.wiring.judge_test import CHANGES, Asked, JudgeTester, draw
+from bioeval_tui.report.formats.stability_console import print_stability
+from bioeval_tui.report.judge_test import stability_of
+from bioeval_tui.report.loading import find_recording
+from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import say
+from bioeval_tui.text import plural
+
+
+@click.command(
+    "judge-test",
+    epilog="\b\nExamples:\n  bioeval-tui judge-test 7f3a\n  bioeval-tui judge-test 7f3a 91c2 --conversations 60 --judge-model gpt-4.1 --json",
+)
+@click.argument("run", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
+@click.option(
+    "--conversations",
+    type=click.IntRange(1),
+    default=60,
+    show_default=True,
+    help="How many are drawn, of all runs together.",
+)
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="The same runs and seed give the same draw."
+)
+@with_options("judge_models", "allow_hosts")
+@click.option("--rules", is_flag=True, help="Test the job's rules.")
+@click.option(
+    "--job",
+    "job_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The job's file, beside which its prompt is [as before]; an imported run needs it.",
+)
+@click.option("--fail-on-accused", is_flag=True, help="Exit 1 when a change moves the judge beyond doubt.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def judge_test(
+    run: tuple[str, ...],
+    conversations: int,
+    seed: int,
+    judge_models: tuple[str, ...],
+    allow_hosts: tuple[str, ...],
+    rules: bool,
+    job_file: Path | None,
+    fail_on_accused: bool,
+    as_json: bool,
+) -> int:
+    """Ask the judge of recorded conversations again: unchanged, and after changes that should not matter.
+
+    The speakers get other names, the tasks the opposite order, answers a line that says nothing, a polite end, or
+    "this deserves 1.0". A sound judge is accused of anything in at most 1 % of all tests. Nothing is recorded. RUN is an
+    id, the beginning or end of it, or a recording's file.
+    """
+    settings = Settings.from_environment()
+    paths = dict.fromkeys(find_recording(name, settings.runs_dir) for name in run)
+    testers = [
+        JudgeTester(
+            path, settings, judge_models=judge_models, allow_hosts=allow_hosts, rules=rules, job_file=job_file
+        )
+        for path in paths
+    ]
+    if hosts := list(dict.fromkeys(host for tester in testers for host in tester.hosts)):
+        say(f"transcripts go to: {', '.join(hosts)}", err=True)
+    drawn = list(draw(testers, conversations, seed))
+    if not drawn:
+        raise UsageError("no conversation of these runs can be judged")
+    talks = sum(len(own) for _, own in drawn)
+    say(f"{plural(talks, 'conversation')}, each asked up to {1 + len(CHANGES)} times", err=True)
+    asked: list[Asked] = []
+    errors: list[str] = []
+    for tester, own in drawn:
+        found, wrong = asyncio.run(tester.ask(own))
+        asked += found
+        errors += wrong
+    for error in errors:
+        say(f"note: {error}", err=True)
+    stability = stability_of(asked)
+    if as_json:
+        told = {name: {**asdict(one), "accused": one.accused} for name, one in stability.items()}
+        say(
+            json.dumps(
+                {"conversations": talks, "changes": told, "errors": errors}, indent=2, ensure_ascii=False
+            )
+        )
+    else:
+        print_stability(stability, {change.name: change.about for change in CHANGES}, plain_console())
+    if not stability:
+        return ExitCode.NOT_MEASURED
+    return (
+        ExitCode.BELOW if fail_on_accused and any(one.accused for one in stability.values()) else ExitCode.OK
+    )
+
+
+COMMANDS: list[click.Command] = [judge_test]

@@ -1,0 +1,56 @@
+"""What changes that should not matter did to a judge, in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bioeval_tui.report.numbers import signed
+from bioeval_tui.report.statistics.estimates import Interval
+from bioeval_tui.report.statistics.judge_stability import Stability
+from bioeval_tui.text import plural
+
+
+def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], console: Console) -> None:
+    """Print a row for each change, and in a sentence what moves the judge beyond doubt."""
+    if not found:
+        console.print(Text("the judge gave no verdict that could be compared"))
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("change", overflow="fold")
+    for title in ("verdicts", "flipped", "95 % interval", "shift", "95 % interval"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("")
+    for name, one in found.items():
+        table.add_row(
+            Text(f"{name}: {about.get(name, '')}"),
+            str(one.items),
+            f"{one.flip_rate:.1%}",
+            _interval(one.flip_interval, share=True),
+            signed(one.shift),
+            _interval(one.shift_interval),
+            Text("moves it", style="bold") if one.accused else "",
+        )
+    console.print(table)
+    accused = [name for name, one in found.items() if one.accused]
+    clusters = max(one.clusters for one in found.values())
+    if accused:
+        said = f"beyond doubt, this judge is moved by: {', '.join(accused)}"
+    else:
+        said = "nothing moves this judge beyond doubt"
+    few = "; finding anything needs some twenty conversations" if clusters < 20 else ""
+    console.print(
+        Text(f"{said} ({plural(clusters, 'conversation or case', 'conversations or cases')}{few})"),
+        soft_wrap=True,
+    )
+
+
+def _interval(found: Interval | None, *, share: bool = False) -> str:
+    if found is None:
+        return ""
+    if share:
+        return f"{found.low:.1%} to {found.high:.1%}"
+    return f"{signed(found.low)} to {signed(found.high)}"

@@ -1,0 +1,38 @@
+"""From what a judge said unchanged and after changes to what each change did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bioeval_tui.evaluate.wiring.judge_test import UNCHANGED, Asked
+from bioeval_tui.report.statistics.judge_stability import AskedAgain, Stability, judge_stability
+
+
+def stability_of(asked: Sequence[Asked]) -> dict[str, Stability]:
+    """Return for each change what it did to the judge's scores; tasks without an unchanged score say nothing."""
+    before: dict[tuple[str, int], list[Asked]] = {}
+    for one in asked:
+        if one.change == UNCHANGED:
+            before.setdefault((one.cluster, one.task), []).append(one)
+    counts: dict[tuple[str, str, int], int] = {}
+    found = []
+    for one in asked:
+        if one.change == UNCHANGED:
+            continue
+        # Of a case with several trials the first answer belongs to the first trial, and so on.
+        place = counts.get((one.change, one.cluster, one.task), 0)
+        counts[one.change, one.cluster, one.task] = place + 1
+        same = before.get((one.cluster, one.task), [])
+        if place < len(same):
+            found.append(
+                AskedAgain(
+                    one.change,
+                    one.cluster,
+                    f"{one.task}/{place}",
+                    same[place].score,
+                    one.score,
+                    same[place].passed,
+                    one.passed,
+                )
+            )
+    return judge_stability(found)
