@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,8 @@ import click
 from bioeval_tui.cli.task_options import BOARD, WHERE, need_file, options
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
-from bioeval_tui.grade.batch.intervals import add_intervals, uncertainties, with_ladder
+from bioeval_tui.grade.batch.explanations import explanations
+from bioeval_tui.grade.batch.intervals import rewrite, uncertainties, with_ladder
 from bioeval_tui.grade.batch.run import run_batch
 from bioeval_tui.grade.batch.submissions import read_submissions
 from bioeval_tui.grade.console import (
@@ -73,6 +74,23 @@ _ladder = click.option(
     help="Add the Ladder score: the best of this agent's scores with these answers, where only what is better by three "
     "standard errors counts, so that many tries do not help. Needs intervals.",
 )
+_explain = options(
+    click.option(
+        "--explain",
+        is_flag=True,
+        help="Show why the score is what it is: residuals, confusion, calibration, thresholds, ranks, folds.",
+    ),
+    click.option(
+        "--by",
+        metavar="COLUMN",
+        help="With --explain: the score of each group of a column of the answers or public data.",
+    ),
+    click.option(
+        "--show-answers",
+        is_flag=True,
+        help="With --explain: show single rows' true values although the task keeps them private; the ledger notes it.",
+    ),
+)
 _file = click.argument("file", type=click.Path(path_type=Path))
 _task = click.argument("task_id", metavar="TASK")
 
@@ -84,6 +102,43 @@ def _registry(given: dict[str, Any]) -> Registry:
 def _pool(registry: Registry, options: dict[str, Any], workers: int | None = 1) -> GraderPool:
     limits = {"time_limit_s": options["time_limit"], "memory_limit_mb": options["memory_limit"]}
     return GraderPool(registry, workers=workers, **limits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What is added to graded reports: intervals, Ladder scores, error views."""
+
+    registry: Registry
+    backend: Any
+    intervals: str
+    ladder: bool
+    explain: bool
+    by: str | None
+    show_answers: bool
+
+    @property
+    def wanted(self) -> bool:
+        return self.intervals != "none" or self.explain
+
+    def into(self, reports: list[TaskReport]) -> Iterator[tuple[int, TaskReport]]:
+        """Yield the valid reports by their positions, with what was asked for."""
+        found = {number: report for number, report in enumerate(reports) if report.valid_submission}
+        if self.intervals != "none":
+            with long_work("intervals", len(found)) as advance:
+                call_code = self.intervals == "all"
+                for number, sure in uncertainties(reports, self.backend, call_code=call_code):
+                    found[number] = replace(found[number], uncertainty=sure)
+                    advance()
+        if self.ladder:
+            ladder_of = _ladder_of(self.registry)
+            found = {number: ladder_of(report) for number, report in found.items()}
+        if self.explain:
+            with long_work("error views", len(found)) as advance:
+                views = explanations(reports, self.backend, by=self.by, show_answers=self.show_answers)
+                for number, sections in views:
+                    found[number] = replace(found[number], explanation=sections)
+                    advance()
+        yield from found.items()
 
 
 def _ladder_of(registry: Registry) -> Callable[[TaskReport], TaskReport]:
@@ -125,9 +180,18 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
 @click.option("--resume", is_flag=True, help="Go on with a batch that was cut short.")
 @_intervals
 @_ladder
+@_explain
 @_json
 def grade(
-    submissions: Path, output_dir: Path | None, as_json: bool, intervals: str, ladder: bool, **options: Any
+    submissions: Path,
+    output_dir: Path | None,
+    as_json: bool,
+    intervals: str,
+    ladder: bool,
+    explain: bool,
+    by: str | None,
+    show_answers: bool,
+    **options: Any,
 ) -> int:
     """Grade the submissions that a JSONL file lists, and write the reports.
 
@@ -160,18 +224,12 @@ def grade(
             return ExitCode.INTERRUPTED
         if not as_json:
             batch_summary(result)
-        if intervals != "none":
+        look = _Look(registry, backend, intervals, ladder, explain, by, show_answers)
+        if look.wanted:
             try:
-                with long_work("intervals", result.valid) as advance:
-                    add_intervals(
-                        result,
-                        backend,
-                        call_code=intervals == "all",
-                        ladder_of=_ladder_of(registry) if ladder else None,
-                        on_progress=advance,
-                    )
+                rewrite(result, look.into)
             except KeyboardInterrupt:
-                _talk("interrupted; the reports are complete but for the intervals of their scores")
+                _talk("interrupted; the reports are complete but for intervals and error views")
                 return ExitCode.INTERRUPTED
     if as_json:
         paths = {"report": str(result.report_path), "individual_reports": str(result.individual_dir)}
@@ -197,9 +255,18 @@ def grade(
 @_limits
 @_intervals
 @_ladder
+@_explain
 @_json
 def grade_sample(
-    file: Path, task_id: str, as_json: bool, intervals: str, ladder: bool, **options: Any
+    file: Path,
+    task_id: str,
+    as_json: bool,
+    intervals: str,
+    ladder: bool,
+    explain: bool,
+    by: str | None,
+    show_answers: bool,
+    **options: Any,
 ) -> int:
     """Grade one CSV or h5ad FILE for TASK and show its report.
 
@@ -212,11 +279,9 @@ def grade_sample(
     ready_shipped(registry, [task_id])
     with _pool(registry, options) as pool:
         outcome = pool.grade(file, task_id)
-        if intervals != "none" and not isinstance(outcome, Invalid | NotGraded):
-            for _, found in uncertainties([outcome], pool, call_code=intervals == "all"):
-                outcome = replace(outcome, uncertainty=found)
-            if ladder:
-                outcome = _ladder_of(registry)(outcome)
+        look = _Look(registry, pool, intervals, ladder, explain, by, show_answers)
+        if look.wanted and not isinstance(outcome, Invalid | NotGraded):
+            ((_, outcome),) = look.into([outcome])
 
     if isinstance(outcome, NotGraded):
         if as_json:

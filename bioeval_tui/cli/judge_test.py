@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from bioeval_tui.report.formats.stability_console import print_stability
 from bioeval_tui.report.judge_test import stability_of
 from bioeval_tui.report.loading import find_recording
 from bioeval_tui.settings import Settings
-from bioeval_tui.terminal import say
+from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import plural
 
 
@@ -90,11 +89,7 @@ def judge_test(
     stability = stability_of(asked)
     if as_json:
         told = {name: {**asdict(one), "accused": one.accused} for name, one in stability.items()}
-        say(
-            json.dumps(
-                {"conversations": talks, "changes": told, "errors": errors}, indent=2, ensure_ascii=False
-            )
-        )
+        print_json({"conversations": talks, "changes": told, "errors": errors}, indent=2)
     else:
         print_stability(stability, {change.name: change.about for change in CHANGES}, plain_console())
     if not stability:

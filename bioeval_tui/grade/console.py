@@ -278,6 +278,10 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
         out.print(f"  graded with {extra.environment}")
     for warning in extra.warnings if extra else ():
         out.print(f"  warning: {clean_line(warning, 500)}")
+    for section in report.explanation:
+        out.print()
+        for line in section.lines():
+            out.print(Text(clean(line, 400)))
 
 
 def sure_lines(found: Uncertainty) -> list[str]:

@@ -87,6 +87,8 @@ class Ledger:
         Raises:
             OSError: the ledger cannot be read.
         """
+        if not self.path.exists():
+            return []
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | BINARY)
         try:
             lock(descriptor, wait=True)

@@ -117,7 +117,8 @@ class CsvScorer:
         if problems:
             raise NotMeasuredError(f"the answers do not fit the grader: {problems[0].message}")
         self.ids = alignment.as_index(answers[spec.id])
-        self.true = [spec.metric.ready(self._truth(answers[name], name)) for name in spec.targets]
+        self.truths = [self._truth(answers[name], name) for name in spec.targets]
+        self.true = [spec.metric.ready(truth) for truth in self.truths]
         self.event = self._numbers(answers[spec.event], spec.event) if spec.event else None
         self._quick = quick_csv.expectation(spec, answers)
 

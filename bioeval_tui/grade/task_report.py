@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
+from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.ledger import Looks
 from bioeval_tui.grade.uncertainty import Uncertainty
 
@@ -87,6 +88,7 @@ class TaskReport:
     human_percentile: float | None = None
     extra: ReportExtra | None = field(default=None, compare=True)
     uncertainty: Uncertainty | None = None
+    explanation: tuple[Section, ...] = ()
 
     @property
     def medal(self) -> str | None:
@@ -122,7 +124,7 @@ class TaskReport:
         return f"{self.extra.next_medal} begins at {steps / 100_000:.5f}".rstrip("0").rstrip(".")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the published keys in the published order, `created_at` as ISO text; then `extra` and `uncertainty` if any.
+        """Return the published keys in the published order, `created_at` as ISO text; then `extra`, `uncertainty` and `explanation` if any.
 
         A number that is not finite becomes None: JSON has no NaN.
         """
@@ -134,6 +136,8 @@ class TaskReport:
             values["extra"] = self.extra.to_dict()
         if self.uncertainty is not None:
             values["uncertainty"] = self.uncertainty.to_dict()
+        if self.explanation:
+            values["explanation"] = [section.to_dict() for section in self.explanation]
         return values
 
     @classmethod
@@ -164,7 +168,15 @@ class TaskReport:
         if score is not None and not math.isfinite(score):
             typed |= {"score": None, "valid_submission": False, "leaderboard_percentile": None}
             found = replace(found or ReportExtra(), error=f"the score is not a finite number ({score})")
-        return cls(**typed, extra=found, uncertainty=Uncertainty.from_dict(sure) if sure else None)
+        views = values.get("explanation") or ()
+        if not isinstance(views, list | tuple):
+            raise ValueError("`explanation` must be a list of tables")
+        return cls(
+            **typed,
+            extra=found,
+            uncertainty=Uncertainty.from_dict(sure) if sure else None,
+            explanation=tuple(Section.from_dict(view) for view in views),
+        )
 
 
 def _finite(value: Any) -> Any:
@@ -254,7 +266,7 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "beats_human": _yes_or_none,
     "human_percentile": _number_or_none,
 }
-_ADDED = {"extra", "uncertainty"}
+_ADDED = {"extra", "uncertainty", "explanation"}
 _OPTIONAL = {"leaderboard_percentile", "leaderboard_size", "beats_human", "human_percentile"}
 
 

@@ -12,6 +12,7 @@ from bioeval_tui.report.compared import RunComparison, RunSummary
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 
 if TYPE_CHECKING:  # the first paint waits for no event model
+    from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
     from bioeval_tui.tui.batch.batch_view import Glance
@@ -69,6 +70,10 @@ class Services(Protocol):
 
     def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
         """Give how sure the score of each valid row is, where that is not known yet and can be told, one by one."""
+        ...
+
+    async def explain(self, row: MedalRow) -> Sequence[Section]:
+        """Return why a valid submission's score is what it is, without private answers; cancelling ends the work."""
         ...
 
     # Jobs

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from bioeval_tui.evaluate.engine.run_view import Intent, RunView
 from bioeval_tui.evaluate.engine.spec import RunRequest
+from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
@@ -279,6 +280,13 @@ class FakeServices:
     looked: Sequence[str] = ()
     sure: Mapping[str, Uncertainty] = {}
     """How sure the score of each task's rows is."""
+
+    sections: Sequence[Section] = ()
+
+    async def explain(self, row: MedalRow) -> Sequence[Section]:
+        """Return the views that were given."""
+        self.asked.append(("explain", row.task_id))
+        return self.sections
 
     async def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
         """Give what was given, by task."""

@@ -55,6 +55,7 @@ STATES: dict[str, Reach] = {
     "ColumnsDialog": ("medals", None, ("c",)),
     "ExportDialog": ("medals", None, ("x",)),
     "MedalDetail": ("medals", None, ("enter",)),
+    "ErrorView": ("medals", None, ("enter", "enter")),
 }
 ELSEWHERE = {
     "resume": "test_live_screen",
@@ -86,6 +87,7 @@ ELSEWHERE = {
     "undo": "test_runs_screen",
     "answer": "test_app",
     "validate": "test_medals_screen",
+    "prepare": "test_medals_screen",  # and here, for benchmarks
 }
 """Actions that apply only after something else has happened, and the file whose tests press their keys."""
 

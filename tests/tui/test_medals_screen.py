@@ -15,6 +15,7 @@ from medal_rows import board, graded, sample_rows
 from textual.pilot import Pilot
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import Examined, MedalRow
@@ -381,3 +382,26 @@ async def test_nothing_is_graded_unasked_and_samples_are_named_as_such() -> None
         await pilot.press("g")
         await until(pilot, lambda: "shipped samples" in screen_text(app))
         await until(pilot, lambda: "■ all graded" in screen_text(app))
+
+
+async def test_enter_on_a_card_says_why_the_score_is_what_it_is() -> None:
+    services = FakeServices(rows=sample_rows())
+    services.sections = (
+        Section(
+            "residuals of y",
+            ("residual", "rows"),
+            (("−1 to 0", "10"), ("0 to 1", "20")),
+            (0.5, 1.0),
+            "private",
+        ),
+    )
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await pilot.press("enter")
+        await until(pilot, lambda: "residuals of y" in screen_text(app))
+        text = screen_text(app)
+        assert re.search(r"0 to 1 +20  █{24}", text)
+        assert "private" in text
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, MedalDetail))

@@ -21,6 +21,7 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
+    from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.outcomes import Outcome
     from bioeval_tui.grade.task_report import TaskReport
     from bioeval_tui.grade.uncertainty import Uncertainty
@@ -63,6 +64,13 @@ class Grading:
         from bioeval_tui.grade.batch.intervals import uncertainties
 
         return uncertainties(reports, self._pool_of(self.registry()))
+
+    def explain(self, report: TaskReport) -> tuple[Section, ...]:
+        """Return the error views of a valid submission, without answers that its task keeps private."""
+        from bioeval_tui.grade.batch.explanations import explanations
+
+        found = dict(explanations([report], self._pool_of(self.registry())))
+        return found.get(0, ())
 
     def lacks_data(self, task_id: str) -> bool:
         """Say whether the task is known and its data is not there, so that preparing it may help."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Protocol
 
@@ -65,33 +64,27 @@ def with_ladder(report: TaskReport, registry: Registry, ledger: Ledger) -> TaskR
     return replace(report, extra=replace(extra, ladder_score=round(best, 5)))
 
 
-def add_intervals(
-    result: BatchResult,
-    backend: Backend,
-    *,
-    call_code: bool = False,
-    ladder_of: Callable[[TaskReport], TaskReport] | None = None,
-    on_progress: Callable[[], None] = lambda: None,
+def rewrite(
+    result: BatchResult, change: Callable[[list[TaskReport]], Iterator[tuple[int, TaskReport]]]
 ) -> None:
-    """Write `uncertainty` into every report of a finished batch; an interruption leaves the reports as they were.
+    """Write the reports of a finished batch again, with what `change` gives in their places.
 
-    `ladder_of` adds the Ladder score, see `with_ladder`.
+    An interruption while `change` goes on leaves the reports as they were.
 
     Raises:
-        StorageError: the disk is full; each file is whole, as it was or with what was added.
+        StorageError: the disk is full; each file is whole, as it was or as it is to be.
     """
     whole: dict[str, Any] = json.loads(result.report_path.read_bytes())
     values = whole["task_reports"]
-    reports = [TaskReport.from_dict(item) for item in values]
-    for number, found in uncertainties(reports, backend, call_code=call_code):
-        report = replace(reports[number], uncertainty=found)
-        values[number] = (report if ladder_of is None else ladder_of(report)).to_dict()
-        on_progress()
-    for value, name in zip(values, result.names, strict=True):
-        if "uncertainty" in value:
-            _write(result.individual_dir / name, json.dumps(value, indent=2, ensure_ascii=False), sync=False)
+    changed = {
+        number: report.to_dict() for number, report in change([TaskReport.from_dict(item) for item in values])
+    }
+    for number, value in changed.items():
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+        write_whole(result.individual_dir / result.names[number], text + "\n", sync=False)
+        values[number] = value
     lines = [f"  {json.dumps(key)}: {_rows(value)}" for key, value in whole.items()]
-    _write(result.report_path, "{\n" + ",\n".join(lines) + "\n}", sync=True)
+    write_whole(result.report_path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def _rows(value: Any) -> str:
@@ -100,7 +93,3 @@ def _rows(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
     listed = ",\n    ".join(json.dumps(item, ensure_ascii=False) for item in value)
     return f"[\n    {listed}\n  ]" if listed else "[]"
-
-
-def _write(path: Path, text: str, *, sync: bool) -> None:
-    write_whole(str(path), text + "\n", sync=sync)

@@ -6,6 +6,7 @@ Only workers import this module: it brings the libraries that graders use.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,9 @@ import pyarrow.csv
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.batch.wire import WORKER_PYTHON
 from bioeval_tui.grade.biomlbench.standins import install
-from bioeval_tui.grade.grade import TaskGrading, explained, failure
+from bioeval_tui.grade.explain import attempts, explain
+from bioeval_tui.grade.explanation import Section
+from bioeval_tui.grade.grade import TaskGrading, agent_of, explained, failure
 from bioeval_tui.grade.intervals import uncertainty_of
 from bioeval_tui.grade.ledger import NAME, Ledger, file_hash
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, problem_to_dict
@@ -92,6 +95,9 @@ class ItemGrader:
         """Return what is written for one item: its outcome, with what else its kind asks for."""
         if kind == "check":
             return {"check": self._check(task_id)}
+        if kind.startswith("explain:"):
+            sections = self._explanation(task_id, path, absolute, json.loads(kind.partition(":")[2]), agent)
+            return {"explanation": [section.to_dict() for section in sections]}
         if kind in INTERVALS:
             return {"uncertainty": self._uncertainty(task_id, absolute, kind).to_dict()}
         if kind == "diagnose":
@@ -102,6 +108,30 @@ class ItemGrader:
                 findings = self._task(task_id).examine(Path(absolute))
                 answer = {"findings": [problem_to_dict(item) for item in findings], **answer}
         return answer
+
+    def _explanation(
+        self, task_id: str, path: str | None, absolute: str | None, options: dict[str, Any], agent: str | None
+    ) -> list[Section]:
+        try:
+            if absolute is None:
+                return [Section("no error view", (), (), note="nothing was handed in")]
+            ready, file = self._task(task_id), Path(absolute)
+            agent = agent or agent_of(path or "")
+            if options["show_answers"]:
+                self._ledger.note_shown(ready.task.id, ready.answers_hash, file_hash(file), agent)
+            sections = explain(ready, file, by=options["by"], show_answers=options["show_answers"])
+            scores = self._ledger.history(ready.answers_hash, agent)
+        except BaseException as error:  # as in `grade`
+            return [Section("no error view", (), (), note=failure(error, task_id))]
+        marks = ready.board.rank(None)
+        medals = [
+            ("gold", marks.gold_threshold),
+            ("silver", marks.silver_threshold),
+            ("bronze", marks.bronze_threshold),
+        ]
+        if len(scores) > 1:
+            sections.append(attempts(scores, ready.board.is_lower_better, medals, agent))
+        return sections
 
     def _uncertainty(self, task_id: str, absolute: str | None, kind: str) -> Uncertainty:
         try:

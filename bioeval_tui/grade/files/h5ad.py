@@ -43,6 +43,7 @@ class H5adScorer:
         assert spec.h5ad is not None
         self.spec = spec
         self.kind, self.key = spec.h5ad
+        self.path = answers
         try:
             element, problems = read_element(answers, self.kind, self.key)
         except (InvalidSubmissionError, OSError) as error:
@@ -72,6 +73,17 @@ class H5adScorer:
         except InvalidSubmissionError as error:
             return list(error.problems) or [Problem(str(error))]
 
+    def values(self, path: Path) -> Any:
+        """Return the submission's element, cells and genes in the answers' order.
+
+        Raises:
+            InvalidSubmissionError: the file is not valid.
+        """
+        values, problems = self._aligned(path)
+        if problems:
+            raise InvalidSubmissionError("the file is not valid", tuple(problems))
+        return values
+
     def draws(self, path: Path) -> Draws:
         """Return the distribution of the score over resampled cells.
 
@@ -80,9 +92,7 @@ class H5adScorer:
             InvalidSubmissionError: the file is not valid.
         """
         metric = self.spec.metric
-        values, problems = self._aligned(path)
-        if problems:
-            raise InvalidSubmissionError("the file is not valid", tuple(problems))
+        values = self.values(path)
         if self.kind == "obs":
             return draws(metric, [self.pair(values)])
         if metric.name not in SUMMED:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.attach import FollowedRun
     from bioeval_tui.evaluate.engine.run_view import RunView
     from bioeval_tui.evaluate.engine.spec import EngineSpec, RunRequest
+    from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
@@ -285,6 +286,20 @@ class AppServices:
         from bioeval_tui.tui.data.grading import row_intervals
 
         return row_intervals(self._grading, rows)
+
+    async def explain(self, row: MedalRow) -> Sequence[Section]:
+        """Return why a submission's score is what it is; cancelling ends the worker."""
+        report = row.report
+        if report is None or not report.valid_submission or report.explanation:
+            return report.explanation if report else ()
+        path = str(row.path or report.submission_path)
+        try:
+            return await asyncio.to_thread(
+                lambda: self._grading.explain(replace(report, submission_path=path))
+            )
+        except asyncio.CancelledError:
+            self._grading.close()
+            raise
 
     # Reviews
 

@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.medals.error_view import explain
 from bioeval_tui.tui.medals.findings import examine
 from bioeval_tui.tui.medals.medal_card_widget import MedalCard
 from bioeval_tui.tui.medals.medals_view import standing
@@ -46,8 +47,14 @@ class MedalDetail(Dialog[None]):
         self.query_one(MedalCard).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only a file that is at fault has findings."""
+        """Only a file that is at fault has findings, and only one with a score can be looked into."""
+        if action == "explain":
+            return self._row.report is not None and self._row.report.valid_submission
         return action != "validate" or standing(self._row) == "invalid"
+
+    def action_explain(self) -> None:
+        """Show why the score is what it is."""
+        explain(self.bioeval, self._row)
 
     def action_validate(self) -> None:
         """Say everything that is wrong with the file."""

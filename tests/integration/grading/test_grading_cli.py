@@ -393,3 +393,24 @@ def test_medals_say_how_the_agents_stand(tasks, run: Any, tmp_path: Path) -> Non
     assert second["behind_next"] < 0
     assert "## Agents" in run("medals", tmp_path / "out", "--format", "md").stdout
     assert "<h2>Agents</h2>" in run("medals", tmp_path / "out", "--format", "html").stdout
+
+
+def test_error_views_are_printed_kept_in_reports_and_noted_when_answers_are_shown(
+    tasks, run: Any, tmp_path: Path
+) -> None:
+    rows = range(40)
+    task = tasks.add(answers="id,y\n" + "".join(f"r{n},{n % 7}\n" for n in rows))
+    file = tasks.submit("id,y\n" + "".join(f"r{n},{n % 7 + n % 3}\n" for n in rows), "good.csv")
+    assert "residuals of y, predicted − true" in run("grade-sample", file, task, "--explain").stdout
+    ledger = tasks.data / "grading-ledger.jsonl"
+    assert "answers shown" not in ledger.read_text()
+    shown = run("grade-sample", file, task, "--explain", "--show-answers", "--by", "y").stdout
+    assert "worst rows" in shown
+    assert "score of y by y" in shown
+    assert json.loads(ledger.read_text().splitlines()[-1])["kind"] == "answers shown"
+    assert run("ledger", "verify", ledger).return_value == 0
+    run("grade", lines(tasks, (task, "good.csv")), "--output-dir", tmp_path / "out", "--explain")
+    page = run("medals", tmp_path / "out", "--format", "html").stdout
+    assert "<summary>residuals of y, predicted − true</summary>" in page
+    wrong = run("grade-sample", file, task, "--explain", "--by", "nothing").stdout
+    assert "has a column `nothing` for these rows; there are y" in wrong

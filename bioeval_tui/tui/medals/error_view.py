@@ -1,0 +1,75 @@
+"""Why a submission's score is what it is: residuals, classes, calibration, groups, attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.text import clean
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.tui.shared.work import Tell, WorkDialog
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.explanation import Section
+    from bioeval_tui.tui.items import MedalRow
+    from bioeval_tui.tui.shared.program import Program
+
+
+def explain(app: Program, row: MedalRow) -> None:
+    """Look into a valid submission, then show its error views."""
+
+    async def work(tell: Tell) -> Sequence[Section]:
+        return await app.services.explain(row)
+
+    def show(found: Sequence[Section] | None) -> None:
+        if found is not None:
+            app.push_screen(ErrorView(row, found))
+
+    app.push_screen(WorkDialog(f"Looking into {row.file}", work), show)
+
+
+class ErrorView(Dialog[None]):
+    """Tables with bars, one below the other."""
+
+    NAME: ClassVar[str] = "Error view"
+    ABOUT: ClassVar[str] = (
+        "Where the submission is right and wrong. Answers that the task keeps private are not shown."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings("error-view")
+
+    def __init__(self, row: MedalRow, sections: Sequence[Section]) -> None:
+        super().__init__()
+        self._row = row
+        self._sections = sections
+
+    @property
+    def heading(self) -> str:
+        """Task and agent."""
+        return f"{self._row.task_id} · {self._row.agent}"
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Every section: its title, its table, its note."""
+        lines: list[Content] = []
+        for section in self._sections:
+            title, *rest = section.lines()
+            lines += [
+                paint(Cell(clean(title, 200), "strong")),
+                *(paint(Cell(clean(line, 400))) for line in rest),
+            ]
+            lines.append(Content(""))
+        body = VerticalScroll(Static(Content("\n").join(lines), markup=False), classes="dialog--body")
+        body.can_focus = True
+        yield body
+
+    def on_mount(self) -> None:
+        """Let keys scroll the tables."""
+        self.query_one(VerticalScroll).focus()

@@ -1,0 +1,143 @@
+"""Error views: what they say for each kind of prediction, and what they keep to themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.grade.explain import FEWEST_IN_GROUP, attempts, explain
+from bioeval_tui.grade.explanation import Section, bar_text, table
+from bioeval_tui.grade.grade import TaskGrading
+
+ROWS = 80
+
+
+def given(tasks: Any, grader: dict[str, Any], true: Any, guess: Any, **columns: Any) -> Path:
+    """Add a task with these answers, further columns of them, and return the submission."""
+    names = "".join(f",{name}" for name in columns)
+    lines = [f"id,y{names}"]
+    lines += [
+        ",".join([f"r{n}", str(y), *(str(values[n]) for values in columns.values())])
+        for n, y in enumerate(true)
+    ]
+    tasks.add(grader={"id": "id", "target": "y", **grader}, answers="\n".join(lines) + "\n")
+    return tasks.submit("id,y\n" + "".join(f"r{n},{y}\n" for n, y in enumerate(guess)))
+
+
+def views(tasks: Any, path: Path, **options: Any) -> dict[str, Section]:
+    ready = TaskGrading(tasks.registry.get_task("lab/numbers"))
+    return {section.title: section for section in explain(ready, path, **options)}
+
+
+def numbers(tasks: Any, **columns: Any) -> tuple[Path, Any, Any]:
+    random = np.random.default_rng(4)
+    true = random.normal(size=ROWS).round(3)
+    guess = (true + 0.5 + random.normal(size=ROWS) / 10).round(3)
+    guess[7] = true[7] + 40
+    return given(tasks, {"metric": "mean_absolute_error"}, true, guess, **columns), true, guess
+
+
+def test_residuals_show_a_bias_and_with_answers_the_worst_row(tasks: Any) -> None:
+    path, true, _ = numbers(tasks)
+    found = views(tasks, path, show_answers=True)
+    residuals = dict(found["residuals of y, predicted − true"].rows)
+    assert float(residuals["50% quantile"]) == pytest.approx(0.5, abs=0.1)
+    worst = found["worst rows"].rows[0]
+    assert worst[0] == "r7"
+    assert (float(worst[2]), float(worst[3])) == (
+        pytest.approx(true[7], abs=1e-3),
+        pytest.approx(40, abs=1e-3),
+    )
+
+
+def test_private_answers_stay_private(tasks: Any) -> None:
+    """Neither a truth nor an error of a single row is in any view, nor their order."""
+    path, true, guess = numbers(tasks)
+    found = views(tasks, path)
+    assert "worst rows" not in found
+    ids = [row[0] for row in found["worst rows, by id"].rows]
+    assert ids == sorted(ids)
+    assert "r7" in ids
+    assert "--show-answers" in found["worst rows, by id"].note
+    cells = {cell for section in found.values() for row in section.rows for cell in row}
+    secret = {f"{float(value):.5g}" for value in [*true, *(guess - true)]} - {
+        f"{float(v):.5g}" for v in guess
+    }
+    singles = cells & secret
+    assert all(len(text.lstrip("-")) < 4 for text in singles), singles
+
+
+def test_probabilities_have_thresholds_confusion_and_calibration(tasks: Any) -> None:
+    random = np.random.default_rng(2)
+    true = (random.random(ROWS) < 0.4).astype(int)
+    guess = np.clip(0.2 + 0.5 * true + random.normal(size=ROWS) / 8, 0, 1).round(4)
+    found = views(tasks, given(tasks, {"metric": "roc_auc"}, true, guess))
+    rows = found["confusion at 0.5"].rows
+    assert [row[0] for row in rows] == ["true 0", "true 1"]
+    assert sum(int(cell) for row in rows for cell in row[1:]) == ROWS
+    assert sum(int(row[0]) for row in found["calibration of y"].rows) == ROWS
+    assert "sensitivity + specificity is greatest at" in found["thresholds of y"].note
+
+
+def test_labels_have_every_class_and_their_confusion(tasks: Any) -> None:
+    true = ["benign"] * 50 + ["odd"] * 30
+    guess = ["benign"] * 45 + ["odd"] * 35
+    found = views(tasks, given(tasks, {"metric": "f1_macro"}, true, guess))
+    assert found["classes of y"].rows[0][:3] == ("benign", "50", "0.9")
+    confusion = {row[0]: row[1:] for row in found["confusion: true by row, predicted by column"].rows}
+    assert confusion == {"benign": ("45", "5"), "odd": ("0", "30")}
+
+
+def test_survival_says_what_happened_to_those_predicted_to_live_shortest(tasks: Any) -> None:
+    random = np.random.default_rng(2)
+    true = random.exponential(size=ROWS).round(4)
+    events = (random.random(ROWS) < 0.7).astype(int)
+    grader = {"metric": "concordance_index", "event": "event"}
+    found = views(tasks, given(tasks, grader, true, true, event=events))
+    times = [float(row[3]) for row in found["what happened, by predicted survival"].rows]
+    assert times == sorted(times)
+    assert dict(found["ranks of y"].rows)["concordance index"] == "1"
+
+
+def test_groups_of_a_column_have_scores_and_small_ones_only_with_answers(tasks: Any) -> None:
+    sites = ["north"] * 40 + ["south"] * (ROWS - 40 - 2) + ["tiny"] * 2
+    path, *_ = numbers(tasks, site=sites)
+    closed = views(tasks, path, by="site")["score of y by site"]
+    assert [row[:2] for row in closed.rows] == [("north", "40"), ("south", "38")]
+    assert closed.note == f"1 group of fewer than {FEWEST_IN_GROUP} rows not shown"
+    assert len(views(tasks, path, by="site", show_answers=True)["score of y by site"].rows) == 3
+    with pytest.raises(
+        InputError, match="no table of lab/numbers has a column `place` for these rows; there are y, site"
+    ):
+        views(tasks, path, by="place")
+
+
+def test_a_grader_with_code_is_explained_by_the_columns_that_both_tables_have(tasks: Any) -> None:
+    code = "def grade(submission, answers):\n    return 0.5\n"
+    answers = "id,y\n" + "".join(f"r{n},{n}\n" for n in range(ROWS))
+    tasks.add(code=code, answers=answers)
+    path = tasks.submit("id,y\n" + "".join(f"r{n},{n + 1}\n" for n in reversed(range(ROWS))))
+    assert dict(views(tasks, path)["residuals of y, predicted − true"].rows)["mean (bias)"] == "1"
+
+
+def test_attempts_show_the_best_so_far_and_where_medals_begin() -> None:
+    found = attempts([0.5, 0.4, 0.7], False, [("gold", 0.9)], "ada")
+    assert found.title == "score by attempt of ada"
+    assert [row[2] for row in found.rows] == ["0.5", "0.5", "0.7"]
+    assert found.note == "gold begins at 0.9"
+    assert [row[2] for row in attempts([0.5, 0.4, 0.7], True, [], None).rows] == ["0.5", "0.4", "0.4"]
+
+
+def test_a_section_is_aligned_text_and_comes_back_from_json() -> None:
+    found = table("counts", ("name", "rows"), [("a", 5), ("long name", 10)], bar=1, note="a note")
+    assert found.lines() == [
+        "counts", "  name       rows", "  a             5  ████████████", "  long name    10  ████████████████████████", "  a note",
+    ]  # fmt: skip
+    assert Section.from_dict(found.to_dict()) == found
+    with pytest.raises(ValueError, match="rows of different lengths"):
+        Section.from_dict({"title": "x", "columns": ["a"], "rows": [["1", "2"]]})
+    assert bar_text(0.0001) == "▏"
