@@ -56,7 +56,10 @@ def _condition(found: ConditionComparison) -> ComparedCondition:
 def _compared(name: str, a: float | None, b: float | None, found: Difference | None) -> Compared:
     if found is None:
         return Compared(name, a, b)
-    return Compared(name, a, b, found.words, found.verdict)
+    interval = found.estimate.interval
+    return Compared(
+        name, a, b, found.words, found.verdict, (interval.low, interval.high) if interval else None
+    )
 
 
 def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = None) -> Path:

@@ -65,6 +65,13 @@ class Compared:
     b: float | None
     words: str = ""
     verdict: Verdict = "not measured"
+    interval: tuple[float, float] | None = None
+    """The 95 % interval of the difference; None where there are too few pairs for one."""
+
+    @property
+    def change(self) -> float | None:
+        """B − A; None when a value is missing."""
+        return None if self.a is None or self.b is None else self.b - self.a
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bioeval_tui.errors import ExitCode
 from tests.integration.program import recording_in, sample_agent, wait_for
 
@@ -62,19 +64,40 @@ def test_a_job_is_run_from_the_dialog_of_app(tmp_path: Path) -> None:
         assert '"status":"cancelled"' in recording.read_text(encoding="utf-8").splitlines()[-1]
 
 
-def test_a_demo_that_is_left_early_is_cancelled_and_says_so(tmp_path: Path) -> None:
+def test_a_demo_stops_at_space_and_ends_its_engine_when_it_is_left(tmp_path: Path) -> None:
     with no_engine_left(tmp_path), Screen("demo", data_dir=tmp_path) as screen:
-        screen.sees("› Live › medication_reminder", "Socrates")
-        screen.types(" ", "PAUSED")
+        screen.sees("Does an agent do better")
+        screen.types(" ", "")  # also before the first message
+        screen.types(" ", "› Live › medication_reminder", "the user knows no facts, and cannot answer")
+        screen.types(" ", "‖ DEMO", "paused, space continues")
         screen.opens_box("?", "Both conversations", "c change keys")
         screen.closes_box()
-        screen.types("5", "› Medals", "breast-cancer")
-        screen.types("2", "› Live", "PAUSED")
+        screen.types("5", "› Medals", "Nothing is graded yet")
+        screen.types("2", "› Live", "‖ DEMO")
         screen.press(b"q")
-        assert screen.left() == ExitCode.INTERRUPTED
+        # The engine runs at its own pace, whatever the screen shows: it may have ended by now.
+        assert screen.left() in (ExitCode.OK, ExitCode.INTERRUPTED)
         recording = recording_in(tmp_path)
         assert recording is not None
-        assert f"bioeval-tui runs resume {recording.stem}" in screen.printed
+        assert recording.stem in screen.printed
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("batch", "sample agent does better than sample agent with seeded trouble"),
+        ("failure", "the agent failed at turn 6 in the conversation with the facts"),
+    ],
+)
+def test_a_recorded_demo_plays_offline_and_ends_on_its_sentence(name: str, told: str, tmp_path: Path) -> None:
+    with Screen("demo", "--show", name, "--pace", "fast", data_dir=tmp_path, columns=160) as screen:
+        screen.sees("of 12 conversations ended" if name == "batch" else "the user knows no facts")
+        if name == "failure":
+            screen.press(b"E")  # a key hands the screens over: to the end of the recording
+        screen.sees(told[:40])
+        screen.press(b"q")
+        assert screen.left() == ExitCode.OK
+    assert not [*tmp_path.glob("runs/*.jsonl")], "what is only shown leaves nothing behind"
 
 
 def test_a_run_is_left_and_watched_and_cancelled_from_there(tmp_path: Path) -> None:

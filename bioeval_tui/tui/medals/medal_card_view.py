@@ -24,8 +24,8 @@ UNKNOWN = "unknown"
 """Stands in a report for an agent that has no name; a card leaves it out."""
 
 
-def card(row: MedalRow, width: int) -> list[Line]:
-    """Return the card's lines for `width` cells."""
+def card(row: MedalRow, width: int, *, tall: bool = True) -> list[Line]:
+    """Return the card's lines for `width` cells; with the board as columns only where there is room, `tall`."""
     place = standing(row)
     name = row.task_id if row.agent == UNKNOWN else f"{row.task_id} · {row.agent}"
     lines: list[Line] = [[MEDALS[place]], [Cell(name, "strong")], []]
@@ -43,7 +43,7 @@ def card(row: MedalRow, width: int) -> list[Line]:
     lines += _warning_lines(report)
     scale = medal_scale_view.scale_of(row)
     if scale is not None:
-        lines += _scale_lines(row, scale, width)
+        lines += _scale_lines(row, scale, width, tall=tall)
     lines += _next_lines(report)
     lines += _board_lines(row, report)
     return lines
@@ -94,7 +94,7 @@ def _sure_lines(report: TaskReport) -> list[Line]:
     ]
 
 
-def _scale_lines(row: MedalRow, scale: medal_scale_view.Scale, width: int) -> list[Line]:
+def _scale_lines(row: MedalRow, scale: medal_scale_view.Scale, width: int, *, tall: bool) -> list[Line]:
     """Return the board as columns in medal colours, the axis, where the score stands, and the medals enlarged."""
     start = f"{'◂ ' if scale.cut else ''}{number(scale.worst)}"
     end = number(scale.best)
@@ -102,7 +102,7 @@ def _scale_lines(row: MedalRow, scale: medal_scale_view.Scale, width: int) -> li
     closely = medal_scale_view.zoomed(scale) if medal_scale_view.crowded(scale, width) else None
     names = [mark for mark in scale.marks if not (closely and mark.name in medal_scale_view.MEDAL_NAMES)]
     lines = [
-        *_columns(row, scale, width),
+        *(_columns(row, scale, width) if tall else []),
         medal_scale_view.axis(scale, width),
         medal_scale_view.pointer(scale, width, f"this {score}"),
         *medal_scale_view.labels(replace(scale, marks=tuple(names)), width),

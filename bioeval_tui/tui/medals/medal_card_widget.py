@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.items import MedalRow
 
 
+TALL = 30
+"""From so many rows of the terminal on the card draws the board as columns."""
+
+
 class MedalCard(VerticalScroll, can_focus=False):
     """Follows the row that it is shown."""
 
@@ -58,6 +62,7 @@ class MedalCard(VerticalScroll, can_focus=False):
         if not self.is_mounted or width < 1 or self._drawn == (self._row, width, self._reviews):
             return
         self._drawn = (self._row, width, self._reviews)
-        lines = medal_card_view.card(self._row, width) if self._row else []
+        tall = self.app.size.height >= TALL
+        lines = medal_card_view.card(self._row, width, tall=tall) if self._row else []
         lines[3:3] = review_view.mark_lines(self._reviews)
         self.query_one(Static).update(Content("\n").join([paint(*line) for line in lines]))

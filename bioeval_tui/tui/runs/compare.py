@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import comparison_view
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.tones import paint
@@ -27,8 +29,9 @@ class CompareDialog(Dialog[None]):
         "five pairs on, and a time difference only between runs of equal concurrency."
     )
     HEADING: ClassVar[str] = "B against A"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("compare")
     DEFAULT_CSS = """
-    CompareDialog > .dialog--box { width: 90%; max-width: 130; }
+    CompareDialog > .dialog--box { width: 96%; max-width: 150; }
     CompareDialog .dialog--body { scrollbar-gutter: stable; }
     CompareDialog.-narrow > .dialog--box { width: 100%; height: 100%; }
     CompareDialog.-narrow .dialog--body { height: 1fr; }
@@ -37,6 +40,7 @@ class CompareDialog(Dialog[None]):
     def __init__(self, found: RunComparison) -> None:
         super().__init__()
         self._found = found
+        self._only_differences = False
 
     def compose_body(self) -> Iterable[Widget]:
         """One text, scrollable."""
@@ -52,9 +56,28 @@ class CompareDialog(Dialog[None]):
         """Draw for the new width."""
         self.call_after_refresh(self._draw)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """One key shows only differences, and everything again."""
+        if action in ("differences", "every_row"):
+            return self._only_differences == (action == "every_row")
+        return True
+
+    def action_differences(self) -> None:
+        """Leave out what is the same."""
+        self._show(only_differences=True)
+
+    def action_every_row(self) -> None:
+        """Show what is the same, too."""
+        self._show(only_differences=False)
+
+    def _show(self, *, only_differences: bool) -> None:
+        self._only_differences = only_differences
+        self._draw()
+        self.refresh_bindings()
+
     def _draw(self) -> None:
         body = self.query_one(VerticalScroll)
         width = body.scrollable_content_region.width
         if width > 0:
-            lines = comparison_view.lines(self._found, width)
+            lines = comparison_view.lines(self._found, width, only_differences=self._only_differences)
             self.query_one("#compared", Static).update(Content("\n").join([paint(*line) for line in lines]))

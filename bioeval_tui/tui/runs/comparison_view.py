@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
-from bioeval_tui.text import shorten
+from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, signed
 from bioeval_tui.tui.shared.times import latency
 
 Line = list[Cell]
 NUMBER = 8
+PLOT, WIDE = 25, 105
+"""How wide the plot of differences is, and from which width on there is room for it."""
 VERDICTS: dict[str, Cell] = {
     "better": Cell("▲ better", "good"),
     "worse": Cell("▼ worse", "bad"),
@@ -26,17 +28,49 @@ CHANGES: dict[str, Cell] = {
 }
 
 
-def lines(found: RunComparison, width: int) -> list[Line]:
-    """Return the comparison for `width` cells."""
+def lines(found: RunComparison, width: int, *, only_differences: bool = False) -> list[Line]:
+    """Return the comparison for `width` cells, what changed most first; with `only_differences` nothing that is the same."""
     shown: list[Line] = [_run_line("A", found.a, width), _run_line("B", found.b, width), []]
     if not found.conditions:
         shown.append([Cell("the runs have no condition in common", "warn")])
     shown += [[Cell(condition.sentence)] for condition in found.conditions]
     shown.append([])
+    reach = _reach(found)
     for condition in found.conditions:
-        shown += _condition(condition, width)
+        shown += _condition(condition, width, reach, only_differences)
     shown += [[Cell(f"! {note}", "warn")] for note in found.notes]
     return shown
+
+
+def _reach(found: RunComparison) -> float:
+    """Return how far the plot goes to both sides: as far as the largest difference or end of an interval."""
+    values: list[float] = [
+        abs(end)
+        for condition in found.conditions
+        for value in (condition.score, *condition.tasks)
+        for end in (value.change or 0.0, *(value.interval or ()))
+    ]
+    return max(0.1, *values, 0.1)
+
+
+def forest(value: Compared, reach: float, width: int) -> Line:
+    """Return a difference on a scale around 0: `●`, with `├─┤` for its interval where there is one."""
+    middle = width // 2
+    cells = [" "] * width
+    cells[middle] = "│"
+    if value.change is None:
+        return [Cell("".join(cells), "quiet")]
+
+    def place(at: float) -> int:
+        return max(0, min(width - 1, middle + round(at / reach * middle)))
+
+    if value.interval is not None:
+        low, high = map(place, value.interval)
+        for x in range(low, high + 1):
+            cells[x] = "─" if x != middle else "┼"
+        cells[low], cells[high] = "├", "┤"
+    cells[place(value.change)] = "●"
+    return [Cell("".join(cells), VERDICTS[value.verdict].tone)]
 
 
 def _run_line(name: str, run: RunSummary, width: int) -> Line:
@@ -46,39 +80,48 @@ def _run_line(name: str, run: RunSummary, width: int) -> Line:
     return [Cell(f"{name} ", "strong"), Cell(shorten(rest, max(8, width - 2)))]
 
 
-def _condition(found: ComparedCondition, width: int) -> list[Line]:
-    label = max(16, min(56, width - 3 * NUMBER - 28))
+def _condition(found: ComparedCondition, width: int, reach: float, only_differences: bool) -> list[Line]:
+    plot = PLOT if width >= WIDE else 0
+    label = max(16, min(56, width - 3 * NUMBER - 28 - plot))
+    head = f"{'A':>{NUMBER}}{'B':>{NUMBER}}{'B − A':>{NUMBER + 1}}"
+    half = (plot - 2) // 2
+    scale = f"  {'A better':<{half}}0{'B better':>{half}}" if plot else ""
     shown: list[Line] = [
-        [
-            Cell(f"{'facts ' + found.condition:<{label}}".upper(), "strong"),
-            Cell(f"{'A':>{NUMBER}}{'B':>{NUMBER}}{'B − A':>{NUMBER + 1}}", "quiet"),
-        ],
-        _value(found.score, label, "strong"),
+        [Cell(f"{'facts ' + found.condition:<{label}}".upper(), "strong"), Cell(head + scale, "quiet")],
+        _value(found.score, label, reach, plot, "strong"),
     ]
-    shown += [_value(task, label) for task in found.tasks]
-    shown += [_check(check, label) for check in found.assertions]
+    tasks = sorted(found.tasks, key=lambda task: -abs(task.change or 0.0))
+    checks = sorted(found.assertions, key=lambda check: check.change == "same")
+    same = sum(not task.change for task in tasks) + sum(check.change == "same" for check in checks)
+    shown += [_value(task, label, reach, plot) for task in tasks if task.change or not only_differences]
+    shown += [
+        _check(check, label, plot) for check in checks if check.change != "same" or not only_differences
+    ]
     if found.latency is not None:
-        shown.append(_time(found.latency, label))
+        shown.append(_time(found.latency, label, plot))
+    if only_differences and same:
+        shown.append([Cell(f"{plural(same, 'row')} without a difference", "quiet")])
     return [*shown, []]
 
 
-def _value(value: Compared, label: int, tone: Tone = "plain") -> Line:
-    change = signed(value.b - value.a) if value.a is not None and value.b is not None else "–"
+def _value(value: Compared, label: int, reach: float, plot: int, tone: Tone = "plain") -> Line:
+    change = signed(value.change) if value.change is not None else "–"
     return [
         Cell(f"{shorten(value.name, label - 1):<{label}}", tone),
         Cell(f"{score(value.a):>{NUMBER}}{score(value.b):>{NUMBER}}", tone),
         Cell(f"{change:>{NUMBER + 1}}  ", tone),
+        *([*forest(value, reach, plot - 2), Cell("  ")] if plot else []),
         VERDICTS[value.verdict],
     ]
 
 
-def _check(check: ComparedCheck, label: int) -> Line:
+def _check(check: ComparedCheck, label: int, plot: int) -> Line:
     weight = f"{check.weight:g}× "
     return [
         Cell(f"{shorten(weight + check.title, label - 1):<{label}}"),
         _held(check.a),
         _held(check.b),
-        Cell(" " * (NUMBER + 3)),
+        Cell(" " * (NUMBER + 3 + plot)),
         CHANGES.get(check.change, Cell(check.change)),
     ]
 
@@ -92,13 +135,15 @@ def _held(share: float | None) -> Cell:
     return Cell(f"{share:>{NUMBER}.0%}", "warn")
 
 
-def _time(value: Compared, label: int) -> Line:
+def _time(value: Compared, label: int, plot: int) -> Line:
     change = "–"
     if value.a is not None and value.b is not None:
         change = ("+" if value.b >= value.a else "−") + latency(abs(value.b - value.a))
     return [
         Cell(f"{value.name:<{label}}"),
-        Cell(f"{_average(value.a):>{NUMBER}}{_average(value.b):>{NUMBER}}{change:>{NUMBER + 1}}  "),
+        Cell(
+            f"{_average(value.a):>{NUMBER}}{_average(value.b):>{NUMBER}}{change:>{NUMBER + 1}}  {' ' * plot}"
+        ),
         VERDICTS[value.verdict],
     ]
 

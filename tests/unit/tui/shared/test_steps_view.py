@@ -1,0 +1,31 @@
+"""A score over the turns, drawn with lines."""
+
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.steps_view import Steps, step_plot
+
+
+def text(lines: list[list[Cell]]) -> list[str]:
+    return ["".join(cell.text for cell in line).rstrip() for line in lines]
+
+
+def test_a_line_rises_where_the_value_does() -> None:
+    assert text(step_plot([Steps("b", [(1, 0.5), (2, 0.5), (3, 1.0)])], 18, 3)) == [
+        "1.0         ┌─── b",
+        "0.5 ────────┘",
+        "  0",
+        "      1   2   3",
+    ]
+
+
+def test_lines_that_end_together_keep_both_names() -> None:
+    drawn = "\n".join(
+        text(step_plot([Steps("one", [(1, 1.0)]), Steps("two", [(1, 1.0)], heavy=True)], 30, 5))
+    )
+    assert "one" in drawn
+    assert "two" in drawn
+    assert "━" in drawn
+
+
+def test_nothing_is_drawn_where_there_is_no_room_or_nothing_to_draw() -> None:
+    assert step_plot([], 40, 5) == []
+    assert step_plot([Steps("b", [(1, 0.5)])], 6, 5) == []
