@@ -173,7 +173,7 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
             "judge_failed",
             f"The judge failed {where} ({_short(talk.verdict.error)}), so there is no score; {again}.",
         )
-    return Conclusion("not_measured", f"{_upper(where)} the agent has no score: {_short(reason or detail)}.")
+    return Conclusion("not_measured", f"{_upper(where)} the agent has no score: {detail}.")
 
 
 def _agent_trouble(run: LoadedRun) -> Conclusion | None:

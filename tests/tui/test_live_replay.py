@@ -211,3 +211,12 @@ async def test_a_presentation_shows_conversation_scores_and_one_chart_alone(
         await until(pilot, lambda: "response time by turn" in screen_text(app))
         await pilot.press("p")
         await until(pilot, lambda: "response time by turn" not in screen_text(app))
+
+
+async def test_space_plays_once_more_what_has_ended(view: ReplayedRun) -> None:
+    async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await pilot.press("space")
+        await until(pilot, lambda: app.screen is app.live and not view.paused)
+        assert app.live.state is None or app.live.state.ended is None, "it plays from the beginning"

@@ -34,7 +34,10 @@ async def open_graph(
     """
     choice = await _choose(spec, settings, agent_url)
     if choice == "none":
-        return None, "no knowledge graph is configured; set NEO_URI and NEO_PASSWORD"
+        return None, (
+            "no knowledge graph is configured; set NEO_URI and NEO_PASSWORD, or give --graph embedded where the agent is "
+            "`bioeval-tui agent` with its usual graph"
+        )
     if choice == "neo4j":
         from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph
 

@@ -113,8 +113,16 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
         case = f": case {first.name}" if first else ""
         console.print(Text(f"\ntrial 1 of {started.trials}{case}", style="bold"))
     talks = [talk for condition in started.conditions if (talk := state.conversation(condition)) is not None]
-    for talk in talks:
-        _print_parts(talk, console)
+    reasons = {why_no_score(talk) for talk in talks if talk.score is None or talk.score.score is None}
+    if (
+        len(talks) > 1
+        and len(reasons) == 1
+        and all(talk.score and talk.score.score is None for talk in talks)
+    ):
+        console.print(Text(f"both conditions: no score: {reasons.pop()}"), soft_wrap=True)
+    else:
+        for talk in talks:
+            _print_parts(talk, console)
     _print_tasks(talks, console)
     _print_assertions(talks, console)
     for about, said in () if several else found:

@@ -98,6 +98,8 @@ class ReplayControls(Widget, can_focus=True):
                 return bool(playback.marks)
             case "play_back":
                 return state is None or any(talk.messages for talk in state.conversations.values())
+            case "play" if state is not None and state.ended is not None:
+                return True
             case _ if state is not None and state.ended is not None:
                 return False
             case "hold" | "play":
@@ -130,7 +132,13 @@ class ReplayControls(Widget, can_focus=True):
         self._set_paused(True)
 
     def action_play(self) -> None:
-        """Go on."""
+        """Continue; at the end, play once more from the beginning."""
+        playback, state = self.watched.playback, self.watched.state
+        if playback is not None and state is not None and state.ended is not None:
+            playback.set_speed(playback.speed or 1.0)
+            self.action_edge(0)
+            playback.set_paused(False)
+            return
         self._set_paused(False)
 
     def _set_paused(self, paused: bool) -> None:

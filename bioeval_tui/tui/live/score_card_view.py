@@ -92,10 +92,17 @@ def notes(state: RunState) -> list[Cell]:
         why = "both conditions did not start from the same state, so no uplift"
         own = state.only_condition or state.clean_unknown
         found.append(Cell(f"{state.cleanness}: {state.why_not_clean if own else why}", "warn"))
+    unmeasured: dict[str, list[str]] = {}
     for talk in state.conversations.values():
         if talk.score is not None and talk.score.score is None:
-            found.append(Cell(f"{talk.key.condition} could not be measured: {talk.score.reason}", "bad"))
-        elif talk.ended is not None and talk.ended.reason not in ("signed_off", "max_turns", "unknown"):
+            unmeasured.setdefault(talk.score.reason, []).append(talk.key.condition)
+    for reason, names in unmeasured.items():
+        listed = " and ".join(dict.fromkeys(names))
+        found.append(Cell(f"{listed} could not be measured: {reason}", "bad"))
+    for talk in state.conversations.values():
+        if talk.score is not None and talk.score.score is None:
+            continue
+        if talk.ended is not None and talk.ended.reason not in ("signed_off", "max_turns", "unknown"):
             reason = talk.ended.reason.replace("_", " ")
             fault = "" if talk.ended.fault == "none" else f", fault of the {talk.ended.fault}"
             detail = f": {talk.ended.detail}" if talk.ended.detail else ""
