@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError
 from bioeval_tui.files import write_whole
+from bioeval_tui.grade.batch.containment import enter_domain, hide_process
 from bioeval_tui.isolation import find_installed, module_command
 from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
@@ -77,6 +78,7 @@ def run_in_child(task: Task, draft: Path) -> None:
     paths = {"folder": task.folder, "root": task.root, "raw": task.raw_dir, "draft": draft}
     values = {name: str(path.absolute()) for name, path in paths.items()}
     write_whole(request, json.dumps({"task_id": task.id, "reference": reference(task), **values}), sync=False)
+    hide_process()
     command = module_command("bioeval_tui.grade.tasks.preparer", str(request), str(outcome))
     # stdout is for data: what a preparer prints goes to stderr.
     done = subprocess.run(  # noqa: S603 (our own interpreter)
@@ -130,6 +132,7 @@ def main() -> None:
     from bioeval_tui.grade.biomlbench.standins import install  # in the process that was started for it
     from bioeval_tui.grade.tasks.task_code import load_function
 
+    enter_domain()
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     root = Path(request["root"])
     install([root])

@@ -174,3 +174,31 @@ print(before, can_read())
 
 def test_another_process_of_the_same_user_can_read_it_only_until_it_hides() -> None:
     assert as_a_user(HIDDEN, OPENAI_API_KEY="MARKED-key") == "1 0"
+
+
+PREPARER = """
+import os
+def prepare(raw, public, private):
+    pid, found = os.getppid(), 0
+    while pid > 0:
+        for name in ("environ", "mem"):
+            try:
+                found += b"MARKED-key" in open(f"/proc/{pid}/{name}", "rb").read(100_000)
+            except OSError:
+                pass
+        pid = int(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[1])
+    raise RuntimeError(f"found {found}")
+"""
+
+
+def test_a_preparer_cannot_read_the_environment_of_its_program(tasks) -> None:
+    task = tasks.add()
+    (tasks.root / task / "prepare.py").write_text(PREPARER)
+    code = (
+        "import sys; from bioeval_tui.grade import Registry; from bioeval_tui.grade.tasks.prepare import prepare_task\n"
+        "from bioeval_tui.errors import BioevalError\n"
+        "try: prepare_task(Registry([sys.argv[1]], sys.argv[2]).get_task(sys.argv[3]), force=True)\n"
+        "except BioevalError as error: print(error)\n"
+    )
+    said = as_a_user(code, tasks.root, tasks.data, task, OPENAI_API_KEY="MARKED-key")
+    assert "RuntimeError: found 0" in said

@@ -18,6 +18,7 @@ from typing import Any
 from bioeval_tui.grade.tasks.sources.base import BoardRow, HumanRow, SourceError, required
 from bioeval_tui.grade.tasks.sources.http import fetch_text
 from bioeval_tui.isolation import find_installed, script_command
+from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
 
 HUB = "https://polarishub.io"
@@ -47,6 +48,7 @@ class PolarisSource:
                 text=True,
                 errors="replace",
                 timeout=TIMEOUT_S,
+                env=plain_environment(keep=("POLARIS", "AUTH0")),
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise SourceError(
