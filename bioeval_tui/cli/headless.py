@@ -219,7 +219,7 @@ def _offer_reruns(states: Sequence[RunState], settings: Settings, console: Conso
 
 def _say_who_is_missing(states: Sequence[RunState], console: Console) -> None:
     held = [conversation for state in states for conversation in state.conversations.values()]
-    failures = [failure for conversation in held for failure in conversation.request_failures]
+    failures = [failure for talk in held for failure in talk.request_failures if failure.peer == "agent"]
     away = bool(failures) and all(failure.unreachable for failure in failures)
     if away and not any(conversation.messages for conversation in held):
         words = "no agent was reached: start yours and give its address with --agent-url or BIOEVAL_AGENT_URL"

@@ -107,6 +107,8 @@ class Parts:
     check: CheckAssertion
     graph: KnowledgeGraph | None = None
     no_graph: str = "no knowledge graph is configured"
+    does_without_graph: bool = False
+    """Whether the user chose to have none: what asks it is not measured, and conversations are held."""
     guard: Guard | None = None
     find_facts: FindFacts = lambda message, facts, already, known: ()
     asked_for: AskedFor = lambda message, fact: "?" in message

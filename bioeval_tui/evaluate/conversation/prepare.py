@@ -37,13 +37,21 @@ async def preflight(plan: RunPlan, parts: Parts) -> None:
 
 
 def require_graph(plan: RunPlan, parts: Parts) -> None:
-    """Raise `NotMeasuredError` where the job has setups and there is no graph to run them in.
+    """Raise `NotMeasuredError` where the job asks for a graph and there is none: no conversation could have a score.
 
     Asked once the agent has opened a session: the sample agent's graph is known from the agent, so that one that is
-    away is named first.
+    away is named first. Who wants the conversations all the same says so; Cypher assertions are then not measured.
     """
-    if plan.job.setups and parts.graph is None:
+    if parts.graph is not None:
+        return
+    if plan.job.setups:
         raise NotMeasuredError(f"{plural(len(plan.job.setups), 'setup')} cannot run: {parts.no_graph}")
+    asking = sum(isinstance(assertion, CypherAssertion) for assertion in plan.job.assertions)
+    if asking and not parts.does_without_graph:
+        raise NotMeasuredError(
+            f"{plural(asking, 'Cypher assertion')} cannot be checked: {parts.no_graph}; "
+            "--graph none holds the conversations without"
+        )
 
 
 async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter) -> None:

@@ -88,6 +88,7 @@ class Makers:
             check=Checker(graph, why_not, self.grade_medal()),
             graph=graph,
             no_graph=why_not,
+            does_without_graph=self.spec.graph == "none",
             guard=self._guard(),
             find_facts=guards.disclosed,
             asked_for=guards.asked,

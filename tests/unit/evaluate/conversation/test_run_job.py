@@ -342,6 +342,23 @@ async def test_setups_without_a_graph_are_found_before_a_word_is_said() -> None:
     assert [agent.received for agent in stage.agents.values()] == [[], []]
 
 
+async def test_cypher_assertions_without_a_graph_are_found_before_a_word_is_said() -> None:
+    asks = job(assertions=[{"cypher": "RETURN 1", "expected": 1}])
+    stage = Stage(asks)
+    talk = (await stage.run()).conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert "1 Cypher assertion cannot be checked: no knowledge graph is configured" in talk.score.reason
+    assert [agent.received for agent in stage.agents.values()] == [[], []]
+
+
+async def test_who_chose_to_do_without_a_graph_gets_the_conversations() -> None:
+    asks = job(assertions=[{"cypher": "RETURN 1", "expected": 1}])
+    stage = Stage(asks, parts={"does_without_graph": True})
+    await stage.run()
+    assert all(agent.received for agent in stage.agents.values())
+
+
 @pytest.mark.parametrize(
     "asks",
     [
