@@ -11,7 +11,7 @@ from bioeval_tui.evaluate.engine.resume import excluded_trials
 from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
 from bioeval_tui.evaluate.wiring.resume import rerun_offer
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.report.formats.console import print_judged_again, print_score_card
+from bioeval_tui.report.formats.console import print_judged_again, print_manner, print_score_card
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.result import run_result
 from bioeval_tui.report.words import reviewed_words
@@ -42,6 +42,7 @@ def show(run_id: str, as_json: bool, as_recorded: bool) -> int:
     console = plain_console()
     print_score_card(run.state, console, run.prices)
     print_judged_again(run, console)
+    print_manner(run, console)
     if said := reviewed_words(run):
         say(f"\nreviewed: {said}")
     return ExitCode.OK

@@ -18,6 +18,7 @@ from bioeval_tui.report.conclusion import Outcome, conclude
 from bioeval_tui.report.costs import cost_dict, spent
 from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.manner import manner_dicts, manners
 from bioeval_tui.report.samples import task_tries
 from bioeval_tui.report.statistics.passk import pass_series
 from bioeval_tui.report.view import versions
@@ -243,6 +244,8 @@ class RunResult(_Part):
     reviewed: dict[str, Any] | None
     """The scores after people's reviews."""
     reviews: list[dict[str, Any]]
+    realism: dict[str, Any]
+    """How the simulated user speaks, by condition, beside people."""
     problems: list[str]
     """Damaged lines of the recording."""
 
@@ -290,6 +293,7 @@ def result_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
         judged_again=judged_again_dicts(run.judged_again) if run else [],
         reviewed=run.reviewed.to_dict() if run and run.reviewed else None,
         reviews=[asdict(review) for review in run.reviews] if run else [],
+        realism=manner_dicts(manners([run])) if run else {},
         problems=[str(problem) for problem in run.problems] if run else [],
     )
     return result.model_dump(mode="json")

@@ -14,10 +14,11 @@ from bioeval_tui.record.state import Change, ConversationState, RunState
 from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.judged_again import words
 from bioeval_tui.report.loading import LoadedRun, from_state
+from bioeval_tui.report.manner import manners
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
 from bioeval_tui.report.words import DASH, TONE, number, verdict, why_no_score
-from bioeval_tui.text import clean, shorten
+from bioeval_tui.text import clean, plural, shorten
 
 CONDITION_TITLES = {"withheld": "facts withheld", "supplied": "facts supplied"}
 NOT_AT_THE_END = "– not checked"
@@ -197,6 +198,21 @@ def _print_assertions(talks: list[ConversationState], console: Console) -> None:
         console.print(table)
     for reason in reasons:
         console.print(Text(reason))
+
+
+def print_manner(run: LoadedRun, console: Console) -> None:
+    """Print how the simulated user speaks, beside people."""
+    for found in manners([run]):
+        talks = plural(found.conversations, "conversation")
+        console.print(Text(f"\nthe simulated user, facts {found.condition}, {talks}", style="bold"))
+        table = Table("", box=None, pad_edge=False)
+        table.add_column("found [95 % interval]", justify="right")
+        table.add_column("people", justify="right")
+        table.add_column("")
+        for row in found.rows:
+            table.add_row(row.label, Text(row.found), row.people, "unlike these people" if row.unlike else "")
+        console.print(table)
+        console.print(Text(found.note), soft_wrap=True)
 
 
 def print_judged_again(run: LoadedRun, console: Console) -> None:

@@ -159,7 +159,7 @@ def _page(page: Page) -> list[str]:
         if len(page.trials) > 1:
             lines += [f"## {escape(trial_title(page.run, trial.trial))}", ""]
         lines += _trial(page.run, trial, "###" if len(page.trials) > 1 else "##")
-    lines += _times(page) + _costs(page) + _judged_again(page) + _reviews(page)
+    lines += _manner(page) + _times(page) + _costs(page) + _judged_again(page) + _reviews(page)
     lines += ["## About this run", ""]
     lines += [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]
     return [*lines, ""]
@@ -238,6 +238,25 @@ def _conversations(trial: TrialView, level: str) -> list[str]:
                 unsent = "".join(f" ({note.words})" for note in said.notes if note.kind == "unsent")
                 lines += [f"**{escape(message.speaker)}**{time}{unsent}: {escape(message.text)}", ""]
                 lines += [f"> {escape(note.words)}\n" for note in said.notes if note.kind != "unsent"]
+    return lines
+
+
+def _manner(page: Page) -> list[str]:
+    lines: list[str] = []
+    for found in page.manners:
+        rows = [
+            [row.label, escape(row.found), escape(row.people), "unlike these people" if row.unlike else ""]
+            for row in found.rows
+        ]
+        head = ["", "found (95 % interval)", "people", ""]
+        lines += [
+            f"## The simulated user, facts {found.condition}",
+            "",
+            *table(head, rows),
+            "",
+            f"{escape(found.note)}.",
+            "",
+        ]
     return lines
 
 

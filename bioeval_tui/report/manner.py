@@ -1,0 +1,144 @@
+"""How the simulated user of recorded conversations speaks, beside people: each condition for itself, no model asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.record.state import ConversationState
+from bioeval_tui.report import samples
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.statistics.realism import Measure, Realism, Transcript, realism
+from bioeval_tui.report.statistics.realism_reference import REFERENCES, Band, Reference
+
+LABELS = {
+    "words_per_turn": "words per turn",
+    "facts_in_first_answer": "facts told in the first answer",
+    "questions": "turns that ask something",
+    "hedges": "hedges per 100 words",
+    "repetition": "phrases said before",
+    "out_of_role": "turns out of role",
+}
+SHARES = frozenset({"facts_in_first_answer", "questions", "repetition", "out_of_role"})
+
+
+@dataclass(frozen=True, slots=True)
+class MannerRow:
+    """One figure: what was found, and the band of people, where there is one."""
+
+    name: str
+    measure: Measure
+    band: Band | None
+
+    @property
+    def label(self) -> str:
+        """What is counted."""
+        return LABELS[self.name]
+
+    @property
+    def found(self) -> str:
+        """Such as `12.6 [12.3, 12.8]`."""
+        if self.measure.value is None:
+            return "–"
+        interval = self.measure.interval
+        around = f" [{self._said(interval.low)}, {self._said(interval.high)}]" if interval else ""
+        return f"{self._said(self.measure.value)}{around}"
+
+    @property
+    def people(self) -> str:
+        """Such as `12.7 (5.4 to 26.9)`."""
+        if self.band is None:
+            return "not known"
+        return f"{self._said(self.band.mean)} ({self._said(self.band.low)} to {self._said(self.band.high)})"
+
+    @property
+    def unlike(self) -> bool:
+        """Whether the whole interval lies outside the middle 90 % of the conversations of people."""
+        interval = self.measure.interval
+        return (
+            interval is not None
+            and self.band is not None
+            and (interval.high < self.band.low or interval.low > self.band.high)
+        )
+
+    def _said(self, value: float) -> str:
+        return f"{value:.1%}" if self.name in SHARES else f"{value:.1f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How the simulated user speaks under one condition."""
+
+    condition: ConditionName
+    conversations: int
+    rows: tuple[MannerRow, ...]
+    reference: Reference
+
+    @property
+    def note(self) -> str:
+        """What it is held against."""
+        return (
+            f"people: {self.reference.name} ({self.reference.licence}), {self.reference.about}; the mean, and what the middle "
+            f"90 % of {self.reference.conversations} conversations lie between; English phrases"
+        )
+
+
+def manners(runs: Sequence[LoadedRun]) -> list[Manner]:
+    """Return how the simulated user speaks under each condition; nothing where no word is known."""
+    found = []
+    for condition in CONDITIONS:
+        transcripts = [_transcript(run, talk, condition) for run, talk in samples.talks(runs, condition)]
+        told = realism(transcripts)
+        if told.words_per_turn.value is not None:
+            found.append(
+                Manner(condition, told.words_per_turn.conversations, tuple(_rows(told)), REFERENCES[0])
+            )
+    return found
+
+
+def _rows(told: Realism) -> list[MannerRow]:
+    return [MannerRow(name, getattr(told, name), REFERENCES[0].bands.get(name)) for name in LABELS]
+
+
+def _transcript(run: LoadedRun, talk: ConversationState, condition: ConditionName) -> Transcript:
+    """Return what was sent. The greeting is drawn from the job: nobody made it up."""
+    greeting = run.started.source is None
+    messages = [
+        (message.role, message.text)
+        for message in talk.messages
+        if talk.sent(message) and not (greeting and message.message == 1) and not message.operator
+    ]
+    facts = talk.case.facts if talk.case is not None else run.state.job.get("facts") or ()
+    target = run.state.job.get("target")
+    names = {message.speaker for message in talk.messages}
+    names |= {str(target[key]) for key in ("user", "chatbot") if isinstance(target, dict) and target.get(key)}
+    told = tuple(map(str, facts)) if condition == "supplied" else ()
+    return Transcript(messages, told, tuple(sorted(names - {"user", "agent"})))
+
+
+def manner_dicts(found: Sequence[Manner]) -> dict[str, Any]:
+    """Return it for JSON, by condition."""
+    return {
+        one.condition: {
+            "conversations": one.conversations,
+            "reference": {
+                "name": one.reference.name,
+                "source": one.reference.source,
+                "licence": one.reference.licence,
+            },
+            "figures": {
+                row.name: {
+                    "value": row.measure.value,
+                    "interval": [row.measure.interval.low, row.measure.interval.high]
+                    if row.measure.interval
+                    else None,
+                    "people": [row.band.mean, row.band.low, row.band.high] if row.band else None,
+                    "unlike_people": row.unlike,
+                }
+                for row in one.rows
+            },
+        }
+        for one in found
+    }

@@ -1,0 +1,71 @@
+"""How the simulated user speaks stands beside people in every view of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bioeval_tui.cli.runs import runs
+from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.manner import manners
+from bioeval_tui.report.result import run_result
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+CRAFT_MD = GOLDEN / "published" / "craft-md-25.jsonl"
+
+
+def test_a_patient_played_by_gpt_4_stands_beside_people_in_show_and_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    path = import_file(CRAFT_MD, tmp_path / "runs").path
+    run = load_run(path)
+    (found,) = manners([run])
+    rows = {row.name: row for row in found.rows}
+    assert found.conversations == 25
+    assert rows["questions"].unlike is False
+    assert rows["out_of_role"].unlike  # "The case vignette does not mention a rash"
+    assert rows["out_of_role"].people == "0.0% (0.0% to 0.0%)"
+    assert rows["words_per_turn"].people == "12.7 (5.4 to 26.9)"
+    assert rows["facts_in_first_answer"].people == "not known"
+    shown = CliRunner().invoke(runs, ["show", path.stem], standalone_mode=False).stdout
+    for text in (shown, markdown_report([run]), html_report([run])):
+        assert "turns out of role" in text
+        assert "PriMock57 (CC BY 4.0)" in text
+        assert "unlike these people" in text
+    told = run_result(run)["realism"]["supplied"]["figures"]["out_of_role"]
+    assert (told["unlike_people"], told["people"]) == (True, [0.0, 0.0, 0.0])
+
+
+def test_what_the_speakers_are_called_changes_nothing(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in CRAFT_MD.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        for message in line["messages"]:
+            name = "Ada" if message["role"] == "user" else "Doctor"
+            message["content"] = f"{name}: {message['content']}"
+    named = tmp_path / "named.jsonl"
+    named.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    one, two = (manners([load_run(import_file(f, tmp_path / "runs").path)])[0] for f in (CRAFT_MD, named))
+    assert one.rows == two.rows
+
+
+def test_the_greeting_of_a_job_is_not_the_simulated_users() -> None:
+    run = load_run(GOLDEN / "demo-run.jsonl")
+    withheld, supplied = manners([run])
+    said = [
+        m.text
+        for m in run.state.conversations[next(iter(run.state.conversations))].messages
+        if m.role == "user"
+    ]
+    assert withheld.conversations == supplied.conversations == 1
+    assert all(row.measure.interval is None for row in withheld.rows)  # one conversation tells of no other
+    mean = withheld.rows[0].measure.value
+    assert mean is not None
+    assert mean > len(said[0].split())  # "Hello" is left out
+    assert withheld.rows[1].measure.value is None  # the facts were withheld
