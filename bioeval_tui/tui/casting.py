@@ -47,6 +47,15 @@ class _Filmed(ReplayedRun):
         return False
 
 
+class _FilmedApp(BioevalApp):
+    """The application in all its colours: what it is run in shows none of them, what plays it will."""
+
+    @property
+    def few_colours(self) -> bool:
+        """Whatever the terminal is that this is started in."""
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class _Stop:
     given: int
@@ -69,7 +78,7 @@ async def replay_frames(
     async def opened() -> RunView:
         return shown
 
-    app = BioevalApp(services, opened, on_quit="leave", theme=theme, clock=lambda: 0.0)
+    app = _FilmedApp(services, opened, on_quit="leave", theme=theme, clock=lambda: 0.0)
     frames: list[Frame] = []
     async with app.run_test(size=size) as pilot:
         for stop in _stops(events, timing):

@@ -27,8 +27,11 @@ from bioeval_tui.record.replay import (
     replay_times,
     turn_ends,
 )
+from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.text import clean_line
 
+MOST_SCORED = 20_000
+"""Longer recordings, in events, are not folded a second time for the scores over their turns."""
 QUIET_S = 2.0
 """After so long without a word the engine is asked whether it can write."""
 
@@ -158,9 +161,10 @@ class ReplayedRun:
 
     async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
         """Yield the events at their recorded pace; an interrupted run ends with a `Warned`."""
-        if self._source is None:
+        if self._source is None and not self._events:
             self._take((await asyncio.to_thread(read_recording, self.path)).events)
-        elif self._reading is None:
+            self.marks = await asyncio.to_thread(with_scores, self._events, self.marks)
+        elif self._source is not None and self._reading is None:
             self._reading = asyncio.create_task(self._read(self._source))
         self._player = Player(
             self._events,
@@ -273,6 +277,19 @@ class ReplayedRun:
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.wait({self._reading})
+
+
+def with_scores(events: Sequence[RunEvent], marks: Sequence[TurnMark]) -> list[TurnMark]:
+    """Return the marks with the score that each conversation had there; of a long recording as they are."""
+    if len(events) > MOST_SCORED:
+        return list(marks)
+    state, given, found = RunState(), 0, []
+    for mark in marks:
+        apply_all(state, events[given : mark.given])
+        given = max(given, mark.given)
+        talk = state.conversation(mark.condition, mark.trial) if mark.condition else None
+        found.append(mark._replace(score=state.running_score(talk)) if talk else mark)
+    return found
 
 
 def _age_s(path: Path) -> float:

@@ -18,3 +18,5 @@ class TurnMark(NamedTuple):
     given: int
     at_s: float
     failed: bool = False
+    score: float | None = None
+    """The conversation's score over what was known by then, where that was looked at."""

@@ -77,6 +77,7 @@ class LiveScreen(BaseScreen):
             & .panel--name { display: none; }
         }
         &.-tall PanelDeck { height: 14; }
+        &.-tall ReplayControls { height: auto; }
         &.-narrow.-running #talk-tabs { display: block; }
         &.-short PanelDeck { display: none; }
     }

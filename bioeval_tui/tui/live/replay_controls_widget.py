@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import events
 from textual.binding import BindingType
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.live.watched import Watched
     from bioeval_tui.tui.shared.base import BaseScreen
 
+SCORE_ROWS, ROOMY = 2, 32
+"""How many lines the scores take, and from which height of the terminal on they are drawn."""
 SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
@@ -63,16 +66,30 @@ class ReplayControls(Widget, can_focus=True):
         shown = (tuple(playback.marks), playback.given, round(playback.now_s, 1))
         self.display = bool(playback.marks)
         if shown != self._shown:
+            grows = len(self._scores(shown[0], 0.0, 80)) != len(self._scores(self._shown[0], 0.0, 80))
             self._shown = shown
-            self.refresh()
+            self.refresh(layout=grows)
 
     def render(self) -> Content:
         """Draw the bar, and where it stands."""
         marks, given, now_s = self._shown
         width = self.size.width
         words = timeline_view.label(marks, given, now_s, width)
-        cells = timeline_view.bar(marks, given, now_s, self._bar_width(words))
-        return paint(*cells, Cell(f"  {words}", "quiet"))
+        room = self._bar_width(words)
+        cells = timeline_view.bar(marks, given, now_s, room)
+        line = paint(*cells, Cell(f"  {words}", "quiet"))
+        above = [paint(*row) for row in self._scores(marks, now_s, room)]
+        if above:
+            above[0] = Content.assemble(above[0], ("  score by turn", "$quiet"))
+        return Content("\n").join([*above, line])
+
+    def _scores(self, marks: Sequence[TurnMark], now_s: float, width: int) -> list[list[Cell]]:
+        """Return the score over the turns, where there is room for it: a click on it goes to the turn as well."""
+        return timeline_view.scores(marks, now_s, width, SCORE_ROWS) if self.app.size.height >= ROOMY else []
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """One line, and those of the scores."""
+        return 1 + len(self._scores(self._shown[0], 0.0, max(1, width - 1)))
 
     def _bar_width(self, words: str) -> int:
         return max(0, self.size.width - len(words) - 2)

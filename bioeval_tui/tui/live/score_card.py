@@ -234,7 +234,7 @@ class ScoreCard(Dialog[Evidence]):
         plot = step_plot(drawn, width, PLOT_ROWS)
         return (
             [
-                paint(Cell("score by turn; the last step has the judge's word", "quiet")),
+                paint(Cell("score by turn, the judge's word last", "quiet")),
                 *(paint(*line) for line in plot),
             ]
             if plot

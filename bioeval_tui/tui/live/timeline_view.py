@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from bioeval_tui.evaluate.engine.turn_mark import TurnMark
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined, score_tone
 
 PLAYED, AHEAD, TURN_PLAYED, TURN_AHEAD, FAILED = "━", "─", "●", "○", "✗"
 
@@ -53,6 +53,34 @@ def label(marks: Sequence[TurnMark], given: int, now_s: float, width: int) -> st
         )
     time = f"{clock(now_s)} / {clock(marks[-1].at_s)}"
     return f"{where}   {time}" if width >= 50 else time
+
+
+EIGHTHS = " ▁▂▃▄▅▆▇█"
+
+
+def scores(marks: Sequence[TurnMark], now_s: float, width: int, height: int) -> list[list[Cell]]:
+    """Return the score over the turns as an area above the bar, `height` lines; nothing where no turn has one.
+
+    A step begins where its turn ends. What is still to come is quiet.
+    """
+    known = [mark for mark in marks if mark.score is not None]
+    if not known or width <= 0:
+        return []
+    whole = marks[-1].at_s or 1.0
+    now = round(min(1.0, now_s / whole) * (width - 1))
+    levels: list[tuple[int, Tone]] = [(0, "quiet")] * width
+    for place, mark in enumerate(known):
+        first = round(mark.at_s / whole * (width - 1))
+        follows = known[place + 1] if place + 1 < len(known) else None
+        same = follows is not None and (follows.condition, follows.trial) == (mark.condition, mark.trial)
+        last = round(follows.at_s / whole * (width - 1)) if follows is not None and same else first + 1
+        value = mark.score or 0.0
+        for x in range(first, min(width, max(last, first + 1))):
+            levels[x] = (max(1, round(value * height * 8)), score_tone(value) if x <= now else "quiet")
+    return [
+        joined((EIGHTHS[max(0, min(8, level - 8 * row))], tone) for level, tone in levels)
+        for row in reversed(range(height))
+    ]
 
 
 def bar(marks: Sequence[TurnMark], given: int, now_s: float, width: int) -> list[Cell]:
