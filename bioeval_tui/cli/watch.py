@@ -14,7 +14,6 @@ from bioeval_tui.evaluate.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.evaluate.engine.run_view import RunView
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.live import is_live
-from bioeval_tui.report.loading import find_recording
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 
@@ -73,8 +72,7 @@ def replay(
     if cast is not None or html is not None:
         from bioeval_tui.cli.written_replay import write_replay  # the screen does not wait for it
 
-        path = find_recording(run_id, settings.runs_dir)
-        return write_replay(settings, path, cast=cast, html=html, size=size, theme=theme, times=times)
+        return write_replay(settings, run_id, cast=cast, html=html, size=size, theme=theme, times=times)
     return _show(settings, Catalogue(settings.runs_dir).find(run_id), speed=speed)
 
 

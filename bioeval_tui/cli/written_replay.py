@@ -12,7 +12,7 @@ from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.files import write_private
 from bioeval_tui.report.formats.asciicast import asciicast
 from bioeval_tui.report.formats.player import player
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
@@ -24,7 +24,7 @@ LEAST, MOST = (40, 12), (300, 100)
 
 
 def write_replay(
-    settings: Settings, path: Path, *, cast: Path | None, html: Path | None, size: str, theme: str, times: str
+    settings: Settings, run: str, *, cast: Path | None, html: Path | None, size: str, theme: str, times: str
 ) -> int:
     """Write the replay of a recording to these files, and say where.
 
@@ -41,18 +41,19 @@ def write_replay(
     for file in (cast, html):
         if file is not None and not file.absolute().parent.is_dir():
             raise UsageError(f"{file}: cannot be written: there is no folder {file.absolute().parent}")
-    run = load_run(path)
+    path = find_recording(run, settings.runs_dir)
+    loaded = load_run(path)
     timing = replay_times if times == "recorded" else reading_times
     try:
         found = asyncio.run(replay_frames(path, services, cells, theme, timing))
     finally:
         services.close()
     frames = [(frame.at_s, frame.marker, frame.lines) for frame in found]
-    sentence = conclude(run.state).sentence
+    sentence = conclude(loaded.state).sentence
     if cast is not None:
-        write_private(cast, asciicast(frames, cells, f"{run.started.job_name}: {sentence}", LAST_S))
+        write_private(cast, asciicast(frames, cells, f"{loaded.started.job_name}: {sentence}", LAST_S))
     if html is not None:
-        write_private(html, player(frames, run.started.job_name, sentence))
+        write_private(html, player(frames, loaded.started.job_name, sentence))
     for file in filter(None, (cast, html)):
         say(f"wrote {clean_line(str(file), 300)}", err=True)
     return ExitCode.OK

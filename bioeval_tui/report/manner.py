@@ -10,8 +10,8 @@ from bioeval_tui.record.events import CONDITIONS, ConditionName
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import samples
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.statistics.realism import Measure, Realism, Transcript, realism
-from bioeval_tui.report.statistics.realism_reference import REFERENCES, Band, Reference
+from bioeval_tui.report.statistics.realism import Measure, Realism, UserTranscript, realism
+from bioeval_tui.report.statistics.realism_reference import REFERENCES, Band, RealismReference
 
 LABELS = {
     "words_per_turn": "words per turn",
@@ -74,7 +74,7 @@ class Manner:
     condition: ConditionName
     conversations: int
     rows: tuple[MannerRow, ...]
-    reference: Reference
+    reference: RealismReference
 
     @property
     def note(self) -> str:
@@ -102,7 +102,7 @@ def _rows(told: Realism) -> list[MannerRow]:
     return [MannerRow(name, getattr(told, name), REFERENCES[0].bands.get(name)) for name in LABELS]
 
 
-def _transcript(run: LoadedRun, talk: ConversationState, condition: ConditionName) -> Transcript:
+def _transcript(run: LoadedRun, talk: ConversationState, condition: ConditionName) -> UserTranscript:
     """Return what was sent. The greeting is drawn from the job: nobody made it up."""
     greeting = run.started.source is None
     messages = [
@@ -115,7 +115,7 @@ def _transcript(run: LoadedRun, talk: ConversationState, condition: ConditionNam
     names = {message.speaker for message in talk.messages}
     names |= {str(target[key]) for key in ("user", "chatbot") if isinstance(target, dict) and target.get(key)}
     told = tuple(map(str, facts)) if condition == "supplied" else ()
-    return Transcript(messages, told, tuple(sorted(names - {"user", "agent"})))
+    return UserTranscript(messages, told, tuple(sorted(names - {"user", "agent"})))
 
 
 def manner_dicts(found: Sequence[Manner]) -> dict[str, Any]:

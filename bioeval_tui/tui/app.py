@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.live.live import LiveScreen
     from bioeval_tui.tui.runs.runs import RunsScreen
     from bioeval_tui.tui.services import Opener, Services
+    from bioeval_tui.tui.shared.cells_view import Cell
 
 MOST_TOLD = 3
 """So many wrong entries are told at once."""
@@ -179,6 +180,20 @@ class BioevalApp(App[None]):
         """Go to the history, showing only runs in which every word is found."""
         await self.action_go("runs")
         cast("RunsScreen", self.screen).search(words)
+
+    def caption(self, state: RunState, trial: int) -> str:
+        """Nothing: only a demo has captions."""
+        return ""
+
+    def introduction(self) -> list[Cell]:
+        """Nothing: only a demo has one."""
+        return []
+
+    def conclude(self, state: RunState) -> str:
+        """Return what a run found, in one sentence."""
+        from bioeval_tui.report.conclusion import conclude  # statistics: the first paint waits for none
+
+        return conclude(state).sentence
 
     @property
     def theme_names(self) -> list[str]:

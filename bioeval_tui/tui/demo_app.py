@@ -21,12 +21,15 @@ from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.batch.grid import GridScreen
 from bioeval_tui.tui.data.recorded_batch import replayed_batch
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.live import captions_view
 from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.medals.medals import MedalsScreen
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.attach import ReplayedRun
+    from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.services import Opener, Services
 
 Pace = Literal["slow", "normal", "fast"]
@@ -109,6 +112,14 @@ class DemoApp(BioevalApp):
         self._left_s = 0.0
         self.scene: Scene = "run"
         self.held = False
+
+    def caption(self, state: RunState, trial: int) -> str:
+        """Return what is happening, and why it matters."""
+        return captions_view.caption(state, trial)
+
+    def introduction(self) -> list[Cell]:
+        """Return what the demo is going to show."""
+        return captions_view.introduction()
 
     def on_mount(self) -> None:
         """Begin."""

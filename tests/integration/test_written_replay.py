@@ -32,7 +32,7 @@ def written(folder: Path, **asked: object) -> tuple[Path, Path]:
         "theme": "dark",
         "times": "reading",
     }
-    write_replay(settings, GOLDEN, **{**options, **asked})  # type: ignore[arg-type]
+    write_replay(settings, str(GOLDEN), **{**options, **asked})  # type: ignore[arg-type]
     return cast, page
 
 

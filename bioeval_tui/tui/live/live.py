@@ -14,7 +14,6 @@ from textual.widgets import Static
 
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import control_view, heads_view, notices_view
-from bioeval_tui.tui.live.captions_view import caption, introduction
 from bioeval_tui.tui.live.conversations_widget import Conversations
 from bioeval_tui.tui.live.feed import StateChanged
 from bioeval_tui.tui.live.find_line_widget import FindLine
@@ -296,7 +295,7 @@ class LiveScreen(BaseScreen):
         state, play = self.state, self.watched.playback
         if not self.bioeval.captions or state is None:
             return
-        words = caption(state, self.watched.trial)
+        words = self.bioeval.caption(state, self.watched.trial)
         waits = play is not None and play.paused and state.ended is None
         line = (
             Content.assemble(("‖ paused, space continues   ", "$text-warning"), words)
@@ -329,7 +328,7 @@ class LiveScreen(BaseScreen):
             keys = notices_view.Keys(jobs, self.key("go('runs')"), again, self.key("leave_app"))
             lines = notices_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
             if self.bioeval.captions and link.status in ("waiting", "replay"):
-                lines = introduction()
+                lines = self.bioeval.introduction()
             self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
         sentence = notices_view.banner(state, link.status, link.failure, link.now) if state else ""
         banner = self.query_one("#banner", Static)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -12,7 +12,6 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Digits, Static
 
-from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.rows import target_ms
 from bioeval_tui.tui.live import heads_view, panels_view
 from bioeval_tui.tui.shared import bars_view
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.events import ConditionName
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.live.watched import Watched
+    from bioeval_tui.tui.shared.program import Program
 
 STAGE_CSS = """
 LiveScreen.-presenting {
@@ -186,7 +186,7 @@ class Stage(Vertical):
         self._chart.show(state, watched.trial, active, watched.link.now)
         self._conclusion.display = state.ended is not None
         if state.ended is not None:
-            self._conclusion.update(Content(conclude(state).sentence))
+            self._conclusion.update(Content(cast("Program", self.app).conclude(state)))
 
     # Keys
 

@@ -64,6 +64,8 @@ class RunsScreen(ListScreen[RunSummary]):
         super().__init__(runs_view.listing(), RunRows())
         self.marked: list[str] = []
         self._deleted = 0
+        self._conclusions: dict[str, str] = {}
+        """What runs found, by id; of those that were looked at and have ended."""
 
     def compose_side(self) -> Iterable[Widget]:
         """The run, and its job's trend."""
@@ -122,8 +124,23 @@ class RunsScreen(ListScreen[RunSummary]):
             self.query_one("#run-card", Static).update("")
             return
         lines = runs_view.card(item, self.listing.items, datetime.now(UTC), 40)
+        if found := self._conclusions.get(item.run_id):
+            lines[2:2] = [[], [Cell(found, "strong")], []]
+        elif item.status != "running" and self.in_view:
+            self.run_worker(
+                self._conclude(item.run_id), group="conclusion", exclusive=True, exit_on_error=False
+            )
         self.query_one("#run-card", Static).update(Content("\n").join([paint(*line) for line in lines]))
         self.query_one("#run-line", Drawn).refresh()
+
+    async def _conclude(self, run_id: str) -> None:
+        """Read what the run found, and show it if it is still looked at."""
+        try:
+            self._conclusions[run_id] = await self.bioeval.services.conclusion([run_id])
+        except (BioevalError, OSError):
+            return  # opening the run says what is wrong with its recording
+        if self.looked_at is not None and self.looked_at.run_id == run_id and self._conclusions[run_id]:
+            self.look(self.looked_at)
 
     def _line(self, width: int) -> Content:
         run = self.looked_at

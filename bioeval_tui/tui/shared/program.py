@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from textual.screen import Screen
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.services import Opener, Services
+    from bioeval_tui.tui.shared.cells_view import Cell
 
 
 class Program(Protocol):
@@ -58,6 +60,18 @@ class Program(Protocol):
 
     def choose_keys(self) -> None:
         """Answer to the keys that were kept; say which of them cannot be used."""
+        ...
+
+    def caption(self, state: RunState, trial: int) -> str:
+        """Return what is happening in a run, where `captions` are wanted."""
+        ...
+
+    def introduction(self) -> list[Cell]:
+        """Return what is shown before the first conversation, where `captions` are wanted."""
+        ...
+
+    def conclude(self, state: RunState) -> str:
+        """Return what a run found, in one sentence."""
         ...
 
     @property
