@@ -26,6 +26,7 @@ DEFAULT_LONGEST_WAIT_S = 30.0
 DEFAULT_NEO_URI = "bolt://neo4j@localhost:7687"
 APP_NAME = "bioeval-tui"
 ENV_FILE = ".env"
+MAX_ENV_FILE = 1_000_000
 
 
 class Secret:
@@ -235,7 +236,13 @@ def read_env_file(path: Path) -> None:
 
     shown = clean_line(str(path))
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(MAX_ENV_FILE + 1)
+        if len(data) > MAX_ENV_FILE:
+            raise UsageError(
+                f"--env-file {shown}: larger than {MAX_ENV_FILE:,} bytes; that is no file of variables"
+            )
+        text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UsageError(f"--env-file {shown} cannot be read: {reason}") from None

@@ -230,7 +230,12 @@ class Catalogue:
         if self.runs_dir.is_dir():
             with os.scandir(self.runs_dir) as entries:
                 for entry in entries:
-                    if entry.name.endswith(SUFFIX) and is_run_id(entry.name[: -len(SUFFIX)]):
+                    # Reading a pipe or a device that has such a name might never end.
+                    if (
+                        entry.name.endswith(SUFFIX)
+                        and is_run_id(entry.name[: -len(SUFFIX)])
+                        and _is_file(entry)
+                    ):
                         yield entry
 
     def json_lines(self, wanted: RunFilter | None = None, limit: int | None = None) -> list[str]:
@@ -456,6 +461,13 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
         mean = now.ended.mean if now.ended else None
         again = json.dumps({"score": mean, "scores": now.scores(), "fault": _faults(now)})
     return json.dumps(found.to_dict()) if found else None, again
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Say whether it is a file, or a link whose target is one or is gone: a disk that is not there now, perhaps."""
+    if not entry.is_symlink():
+        return entry.is_file()
+    return entry.is_file() or not Path(entry.path).exists()
 
 
 def _faults(state: RunState) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -140,7 +141,10 @@ def read_overlay(recording: Path, *, as_written: bool = False) -> Overlay:
 def _read(path: Path, *, as_written: bool = False) -> Overlay:
     reader = LineReader(path.name)
     try:
-        if path.stat().st_size > MAX_OVERLAY:
+        found_there = path.stat()
+        if not stat.S_ISREG(found_there.st_mode):
+            raise RecordingError(f"{path}: is no file")
+        if found_there.st_size > MAX_OVERLAY:
             raise RecordingError(
                 f"{path}: later scores and reviews of more than {MAX_OVERLAY:,} bytes are not read"
             )

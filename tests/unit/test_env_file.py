@@ -73,3 +73,10 @@ def test_a_missing_env_file_is_refused(tmp_path: Path) -> None:
     done = run(tmp_path, "--env-file", "none.env", "schema")
     assert done.returncode == 2
     assert "none.env" in done.stderr
+
+
+def test_a_file_of_variables_without_an_end_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / ".env").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(UsageError, match="larger than 1,000,000 bytes"):
+        read_env_file(tmp_path / ".env")

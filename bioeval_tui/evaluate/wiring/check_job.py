@@ -77,8 +77,8 @@ def require_job(path: Path, *, unrestricted_setups: bool = False, code: Sequence
 def _unloaded(path: Path) -> JobSource | None:
     """Return what can be read of a file that makes no job; None when it is no YAML text."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            return None
+        if not path.is_file() or path.stat().st_size > MAX_BYTES:
+            return None  # a pipe or a device, perhaps: reading it might never end
         document = read_yaml(path.read_text("utf-8-sig"), clean_line(str(path)))
     except (OSError, UnicodeDecodeError):
         return None

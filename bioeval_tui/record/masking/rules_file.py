@@ -41,9 +41,11 @@ def load_rules(path: Path, data_dir: Path) -> Rules:
 
 def _read(path: Path, shown: str) -> str:
     try:
-        if path.stat().st_size > MAX_BYTES:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
             raise InputError(f"{shown}: larger than {MAX_BYTES:,} bytes; that is no rules file")
-        return path.read_bytes().decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{shown}: not UTF-8 text; save the rules as UTF-8") from None
     except OSError as error:

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.record import catalogue
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.events import Reviewed, RunEvent, RunResumed, write_event
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.record.outline import Outline, outline
-from bioeval_tui.record.overlay import append_reviews
-from bioeval_tui.record.paths import is_run_id, new_run_id, new_run_ids
+from bioeval_tui.record.overlay import append_reviews, read_overlay
+from bioeval_tui.record.paths import is_run_id, new_run_id, new_run_ids, overlay_path
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.record.test_state import recorded
@@ -337,3 +337,15 @@ def test_a_short_beginning_is_enough_to_see_a_run_and_not_to_delete_it(tmp_path:
     with pytest.raises(UsageError, match="at least 6 characters"):
         Catalogue(tmp_path).find("2", least=6)
     assert Catalogue(tmp_path).find("0-abcd", least=6).stem == ID
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+def test_pipes_devices_and_folders_with_the_name_of_a_run_are_none(tmp_path: Path) -> None:
+    write(tmp_path, ID, list(recorded()))
+    os.mkfifo(tmp_path / "20260101-000000-aaaa.jsonl")
+    (tmp_path / "20260101-000000-bbbb.jsonl").mkdir()
+    (tmp_path / "20260101-000000-cccc.jsonl").symlink_to("/dev/zero")
+    os.mkfifo(overlay_path(tmp_path / f"{ID}.jsonl"))
+    assert [run.run_id for run in Catalogue(tmp_path).runs()] == [ID]
+    with pytest.raises(RecordingError, match="is no file"):
+        read_overlay(tmp_path / f"{ID}.jsonl")

@@ -1,5 +1,6 @@
 """`check` finds patterns that cannot be read and names that do not exist, each at its place."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,12 @@ def test_what_is_wrong_with_an_agent_is_said_with_its_place(
         words in text and (severity == "warning") == ("warning" in says) for severity, text in found
     ), found
     assert not wanted
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+def test_a_pipe_or_a_device_is_no_job_and_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.yml")
+    (tmp_path / "device.yml").symlink_to("/dev/zero")
+    for name in ("pipe.yml", "device.yml"):
+        (problem,) = check_job(tmp_path / name).errors
+        assert "does not exist or is not a file" in problem.message
