@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from bioeval_tui.evaluate.agents.answers import parse_object
+from bioeval_tui.evaluate.agents.answers import objects, parse_object
 from bioeval_tui.evaluate.agents.connection import (
     EVENT_STREAM,
     Connection,
@@ -145,7 +145,7 @@ class A2AAgent:
                 if old
                 else "its agent card lists no supportedInterfaces"
             )
-        found = [one for one in listed if isinstance(one, dict) and isinstance(one.get("url"), str)]
+        found = [one for one in objects(listed) if isinstance(one.get("url"), str)]
         spoken = [
             one
             for one in found
@@ -288,8 +288,8 @@ class A2AAgent:
             case {"task": dict(task)}:
                 self._learn(task)
                 turn.task = str(task.get("id") or turn.task)
-                for artifact in task.get("artifacts") or ():
-                    if isinstance(artifact, dict) and str(artifact.get("artifactId")) not in turn.artifacts:
+                for artifact in objects(task.get("artifacts")):
+                    if str(artifact.get("artifactId")) not in turn.artifacts:
                         self._artifact(artifact, turn, tell, pieces, append=False)
                 self._status(task.get("status"), turn, tell)
             case {"statusUpdate": dict(update)}:

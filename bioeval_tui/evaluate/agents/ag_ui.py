@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bioeval_tui.evaluate.agents.answers import parse_object
+from bioeval_tui.evaluate.agents.answers import objects, parse_object
 from bioeval_tui.evaluate.agents.connection import (
     EVENT_STREAM,
     Connection,
@@ -173,7 +173,7 @@ class AGUIAgent:
                 events.append(dict(piece.data))
                 yield piece
             texts += [text for text in run.texts.values() if text]
-            usage += [one for one in run.finished.get("usage") or () if isinstance(one, Mapping)]
+            usage += objects(run.finished.get("usage"))
             messages = run.snapshot if run.snapshot is not None else [*messages, *_as_history(run)]
             resume = []
             pending = [call for call in run.calls.values() if not call.answered]
@@ -260,9 +260,8 @@ def _take(event: Mapping[str, Any], run: _Run, spoken: bool) -> list[Delta | Gen
         case "TOOL_CALL_RESULT":
             return _take_result(event, run)
         case "MESSAGES_SNAPSHOT":
-            listed = event.get("messages")
-            if isinstance(listed, list):
-                run.snapshot = [one for one in listed if isinstance(one, dict)]
+            if isinstance(event.get("messages"), list):
+                run.snapshot = objects(event["messages"])
         case _ if kind not in _FRAME_ONLY:
             return [Generation(clean_value(dict(event), 100_000))]
     return []
@@ -329,14 +328,14 @@ def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
     snapshot of the messages."""
     pieces: list[Any] = [piece for call in run.calls.values() for piece in _tell_call(call)]
     pieces += [Generation(told) for told in run.apart.values()]
-    known = {message.get("id") for message in before}
-    new = [message for message in run.snapshot or () if message.get("id") not in known]
+    known = {str(message.get("id")) for message in before}
+    new = [message for message in run.snapshot or () if str(message.get("id")) not in known]
     answered = {str(message.get("toolCallId")): message for message in new if message.get("role") == "tool"}
     for message in new:
         if message.get("role") != "assistant":
             continue
-        for made in message.get("toolCalls") or ():
-            function = made.get("function") if isinstance(made, dict) else None
+        for made in objects(message.get("toolCalls")):
+            function = made.get("function")
             if not isinstance(function, dict) or str(made.get("id")) in run.calls:
                 continue
             call = _Call(str(made.get("id")), str(function.get("name")), str(function.get("arguments") or ""))
@@ -378,15 +377,14 @@ def _as_history(run: _Run) -> list[dict[str, Any]]:
 def _changed(state: Any, event: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return the state with an event's patch, and the event; one that does not fit says so and changes nothing."""
     try:
-        return patched(state, event.get("delta") or []), dict(event)
+        return patched(state, objects(event.get("delta"))), dict(event)
     except ValueError as error:
         return state, {**event, "error": clean_line(str(error), 300)}
 
 
 def _interrupts(finished: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     outcome = finished.get("outcome")
-    listed = outcome.get("interrupts") if isinstance(outcome, Mapping) else None
-    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    return list(objects(outcome.get("interrupts"))) if isinstance(outcome, Mapping) else []
 
 
 def _tokens(usage: list[Mapping[str, Any]], key: str) -> int | None:

@@ -43,6 +43,11 @@ def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "
     return value
 
 
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a JSON list; what is of another shape has none."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 

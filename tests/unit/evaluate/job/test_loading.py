@@ -89,7 +89,7 @@ assertions:
         "job.yml:9:1: facts: duplicate key, first given in line 8",
         "job.yml:10:11: maxTurns: must be a whole number, not the yes/no value true",
         "job.yml:12:5: assertions[0].expected: required key is missing",
-        "job.yml:13:5: assertions[1]: one of the keys `expression` or `cypher` or `medal` is needed",
+        "job.yml:13:5: assertions[1]: one of the keys `expression` or `cypher` or `medal` or `toolCalls` is needed",
     ]
 
 
