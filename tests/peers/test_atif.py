@@ -1,0 +1,42 @@
+"""Exported trajectories are valid by the published models of ATIF.
+
+    uv run --with atif==1.8.0 pytest tests/peers/test_atif.py
+
+Without the package, `conftest.py` leaves this file out.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from atif import Trajectory
+
+from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report.formats.atif import write_runs
+from bioeval_tui.report.loading import load_run
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def trajectories(text: str) -> list[Trajectory]:
+    try:
+        return [Trajectory.model_validate(json.loads(text))]
+    except json.JSONDecodeError:
+        return [Trajectory.model_validate(json.loads(line)) for line in text.splitlines()]
+
+
+def test_the_demo_is_two_valid_trajectories_with_tool_calls() -> None:
+    demo = load_run(GOLDEN / "demo-run.jsonl")
+    found = trajectories(write_runs([demo]))
+    assert [step.message for step in found[0].steps] == [
+        message.text for message in next(iter(demo.state.conversations.values())).messages
+    ]
+    assert any(step.tool_calls for one in found for step in one.steps)
+
+
+@pytest.mark.parametrize("name", ["tau-bench-excerpt.json", "tau2.json", "chat.jsonl", "trajectory.json"])
+def test_imported_conversations_are_valid_trajectories(name: str, tmp_path: Path) -> None:
+    run = load_run(import_file(GOLDEN / "foreign" / name, tmp_path).path)
+    assert len(trajectories(write_runs([run]))) == len(run.state.conversations)
