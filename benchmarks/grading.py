@@ -3,8 +3,10 @@
     uv run python benchmarks/grading.py            all rows, medians of three
     uv run python benchmarks/grading.py --quick    smaller, once
 
-The plain loop is our own writing of the published procedure (tests/golden holds its numbers, and this
-script checks the loop against them first). Every report of both ways is compared.
+Two comparisons. Declared metrics beside a plain loop that reads everything again for every submission: our own writing of
+the published procedure (tests/golden holds its numbers, and this script checks the loop against them first). And graders
+that are code in files, unchanged, beside `published_loop.py`, a stand-in for the published program: whole processes, the
+same graders in both. Every report of both ways is compared.
 """
 
 from __future__ import annotations
@@ -151,6 +153,47 @@ def plain_loop(lines: list[tuple[str, Path]], world: World, output: Path) -> lis
     return reports
 
 
+# Graders in files, as tasks of BioML-bench have them ---------------------------------------------------
+
+_CHECKED = """import numpy as np
+import pandas as pd
+from sklearn.metrics import mean_absolute_error, roc_auc_score
+from scipy.stats import spearmanr
+
+class InvalidSubmissionError(Exception):
+    pass
+
+def grade(submission, answers):
+    for name in ("id", "y"):
+        if name not in submission.columns:
+            raise InvalidSubmissionError(f"no column {name}")
+    if len(submission) != len(answers) or submission["id"].duplicated().any() or submission["y"].isna().any():
+        raise InvalidSubmissionError("rows")
+    if set(submission["id"]) != set(answers["id"]):
+        raise InvalidSubmissionError("ids")
+    submission = submission.sort_values("id").reset_index(drop=True)
+    answers = answers.sort_values("id").reset_index(drop=True)
+    return METRIC
+"""
+_H5AD = """import anndata
+import numpy as np
+
+def grade(submission_path, answers_path):
+    submission, answers = anndata.read_h5ad(submission_path), anndata.read_h5ad(answers_path)
+    if submission.shape != answers.shape or list(submission.obs_names) != list(answers.obs_names):
+        raise ValueError("shape")
+    difference = answers.layers["prediction"].astype(float) - submission.layers["prediction"].astype(float)
+    return float(np.sqrt(np.mean(difference**2)))
+"""
+GRADERS = {
+    "mae": _CHECKED.replace("METRIC", 'mean_absolute_error(answers["y"], submission["y"])'),
+    "auc": _CHECKED.replace("METRIC", 'roc_auc_score(y_true=answers["y"], y_score=submission["y"])'),
+    "spearman": _CHECKED.replace("METRIC", 'float(spearmanr(answers["y"], submission["y"])[0])'),
+    "tiny": _CHECKED.replace("METRIC", 'mean_absolute_error(answers["y"], submission["y"])'),
+    "h5ad": _H5AD,
+}
+
+
 # The world to grade ------------------------------------------------------------------------------------
 
 
@@ -222,6 +265,20 @@ class World:
         for number in range(distinct, count):
             os.link(self.files / "h5ad" / f"{number % distinct}.h5ad", self.files / "h5ad" / f"{number}.h5ad")
 
+    def with_code(self) -> Path:
+        """Return a folder of the same tasks whose graders are code."""
+        folder = self.folder / "tasks-with-code"
+        if not folder.exists():
+            shutil.copytree(self.tasks, folder)
+            for name, text in GRADERS.items():
+                if (folder / "bench" / name).is_dir():
+                    config = folder / "bench" / name / "config.yaml"
+                    values = yaml.safe_load(config.read_text())
+                    values["grader"] = {"name": name, "grade_fn": "grade:grade"}
+                    config.write_text(yaml.safe_dump(values))
+                    (config.parent / "grade.py").write_text(text)
+        return folder
+
     def list_submissions(self, names: list[str], count: int) -> tuple[Path, list[tuple[str, Path]]]:
         """Write the JSONL of all submissions of these tasks, tasks in turn."""
         lines = []
@@ -288,6 +345,37 @@ def throughput(
         cold_rates.append(len(lines) / cold)
         shutil.rmtree(output)
     return statistics.median(plain_rates), statistics.median(warm_rates), statistics.median(cold_rates)
+
+
+def unchanged_graders(world: World, names: list[str], count: int, repeats: int) -> tuple[float, float]:
+    """Return medians of seconds, whole processes: the stand-in for the published loop, ours on two workers.
+
+    Both run the same graders, which are code in files; every report of ours equals the loop's.
+    """
+    tasks = world.with_code()
+    listing, _ = world.list_submissions(names, count)
+    loop, ours = [], []
+    for repeat in range(repeats):
+        output = world.folder / f"code-{'-'.join(names)}-{repeat}"
+        plain = [sys.executable, str(Path(__file__).with_name("published_loop.py"))]
+        plain += map(str, (tasks, world.data, listing, output / "plain"))
+        options = [
+            "--tasks-dir",
+            str(tasks),
+            "--data-dir",
+            str(world.data),
+            "--workers",
+            "2",
+            "--intervals",
+            "none",
+        ]
+        mine = program_command("grade", str(listing), "--output-dir", str(output / "ours"), *options)
+        loop.append(process_seconds(plain, dict(os.environ)))
+        ours.append(process_seconds(mine, dict(os.environ)))
+        (report,) = (output / "ours").glob("*_grading_report.json")
+        compare(json.loads((output / "plain" / "report.json").read_text())["task_reports"], report)
+        shutil.rmtree(output)
+    return statistics.median(loop), statistics.median(ours)
 
 
 def ranking_microseconds() -> float:
@@ -363,6 +451,15 @@ def main() -> None:
         print(f"{'submissions':44} {'plain/s':>9} {'ours/s':>9} {'ratio':>7} {'with start':>11}")
         for name, plain, warm, cold in rows:
             print(f"{name:44} {plain:9.1f} {warm:9.1f} {warm / plain:6.1f}× {cold / plain:10.1f}×")
+        print()
+        print(f"{'unchanged graders, whole processes':44} {'loop s':>9} {'ours s':>9} {'ratio':>7}")
+        small = 600 if quick else 6_000
+        for title, names, number in (
+            (f"{each * 4} × mae, auc, spearman, h5ad", ["mae", "auc", "spearman", "h5ad"], each),
+            (f"{small:,} × 100 rows", ["tiny"], small),
+        ):
+            loop, ours = unchanged_graders(world, names, number, repeats)
+            print(f"{title:44} {loop:9.1f} {ours:9.1f} {loop / ours:6.1f}×")
         print(f"rank on 1,000,000 rows: {ranking_microseconds():.1f} µs")
         grade, bare = grade_sample_against_imports(world, repeats)
         print(

@@ -173,3 +173,29 @@ def test_what_arrow_and_pandas_read_differently_is_read_as_pandas_does(tmp_path:
             read_frame(path)
         return
     pd.testing.assert_frame_equal(read_frame(path), expected, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,y\nr1,0.5\nr2,-1.25e-3\n",
+        "id,y\n1,2\n007,-0\n",
+        "id,y\n1,.5\n2,12.\n",
+        "id,y\ncell_1,1e5\ncell_2,3\n",
+        "id,y\nr1,9007199254740993\nr2,1\n",
+        "id,y\nNA_1,1\ntrue1,2\n",
+        "id,y\n1,\n2,3\n",
+        "id,y\n1,True\n2,False\n",
+        "id,y\n1,nan\n2,inf\n",
+        "id,y\n1,1_000\n2,2\n",
+        "id,y\n1,2,3\n",
+        "id,y\n1,0x1F\n2,+5\n",
+        "id,y\n\n1,2\n",
+    ],
+)
+def test_a_small_file_is_read_as_pandas_reads_it(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "small.csv"
+    path.write_text(text)
+    pd.testing.assert_frame_equal(
+        read_frame(path), pd.read_csv(path, float_precision="round_trip"), check_exact=True
+    )
