@@ -103,8 +103,8 @@ TABLE: tuple[Key, ...] = (
     Key("runs", "D,delete", "delete", "delete", "Move it to the trash; it can be brought back"),
     # Benchmarks
     Key("benchmarks", "P", "prepare", "prepare", "Get the data and split it, so that files can be graded"),
-    Key("benchmarks", "V", "validate", "validate", "Say everything that is wrong with a file"),
     Key("benchmarks", "g", "grade", "grade", "Grade a file; the result is a medal card"),
+    Key("benchmarks", "V", "validate", "validate", "Say everything that is wrong with a file"),
     Key("benchmarks", "tab", "card", "description", "Between the table and the description"),
     # Medals
     Key("medals", "g", "grade_samples", "grade samples", "Grade three submissions that are shipped with the program"),

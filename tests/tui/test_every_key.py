@@ -88,6 +88,12 @@ ELSEWHERE = {
     "answer": "test_app",
     "validate": "test_medals_screen",
     "prepare": "test_medals_screen",  # and here, for benchmarks
+    "differences": "test_runs_screen",
+    "every_row": "test_runs_screen",
+    "grade_samples": "test_medals_screen",
+    "to_card": "test_score_card_screen",
+    "own_jobs": "test_demo_app",
+    "watch_again": "test_demo_app",
 }
 """Actions that apply only after something else has happened, and the file whose tests press their keys."""
 

@@ -270,3 +270,17 @@ async def test_the_cursor_is_on_one_row_only_wherever_the_list_has_been_scrolled
         assert [shade != shades[-1] for shade in shades].count(True) == 1
         assert [shade != drawn[-1] for shade in drawn].count(True) == 1
         assert drawn.index(next(s for s in drawn if s != drawn[-1])) == rows.cursor - rows.scroll_offset.y
+
+
+async def test_only_differences_are_shown_on_demand() -> None:
+    async with opened(None, WIDE, services=given(), start="runs") as (app, pilot):
+        await pilot.press("down", "m", "m", "equals_sign")
+        await until(pilot, lambda: isinstance(app.screen, CompareDialog))
+        await loaded(app, pilot)
+        whole = screen_text(app)
+        await pilot.press("O")
+        await loaded(app, pilot)
+        assert "O all rows" in screen_text(app)
+        await pilot.press("O")
+        await loaded(app, pilot)
+        assert screen_text(app) == whole

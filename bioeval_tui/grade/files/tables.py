@@ -15,12 +15,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
-
-import numpy as np
 
 from bioeval_tui.errors import InvalidSubmissionError
 from bioeval_tui.text import clean_line

@@ -1,0 +1,88 @@
+"""The demo directs itself: captions, scenes in their order, and it stops for whoever wants it to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from driving import loaded, screen_text, until
+from fakes import FakeServices
+from medal_rows import sample_rows
+from run_script import scripted_run
+from textual.pilot import Pilot
+
+from bioeval_tui.evaluate.engine.attach import ReplayedRun
+from bioeval_tui.evaluate.engine.run_view import RunView
+from bioeval_tui.record.events import write_event
+from bioeval_tui.record.replay import reading_times
+from bioeval_tui.tui import demo_app
+from bioeval_tui.tui.demo_app import DemoApp, TryYourOwn
+from bioeval_tui.tui.live.score_card import ScoreCard
+
+
+@asynccontextmanager
+async def demo(
+    folder: Path, *, speed: float | None = None, loop: bool = False
+) -> AsyncIterator[tuple[DemoApp, Pilot[None]]]:
+    """Open the demo on the scripted run; its clock stands still."""
+    path = folder / "7f3a2c91.jsonl"
+    path.write_bytes(b"".join(map(write_event, scripted_run())))
+    run = ReplayedRun(path, speed, clock=lambda: 0.0, timing=reading_times)
+
+    async def opened() -> RunView:
+        return run
+
+    services = FakeServices(None, sample_rows())
+    services.has_submissions = False
+    app = DemoApp(services, opened, run, loop=loop, on_quit="leave", clock=lambda: 0.0)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        yield app, pilot
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CARD_S", "MEDALS_S", "OWN_S"):
+        monkeypatch.setattr(demo_app, name, 0.0)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_after_the_run_come_its_card_medals_and_how_to_continue(tmp_path: Path) -> None:
+    async with demo(tmp_path) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard) or app.scene != "run")
+        await until(pilot, lambda: app.current_mode == "medals")
+        await until(pilot, lambda: isinstance(app.screen, TryYourOwn))
+        assert "bioeval-tui new job.yml" in screen_text(app)
+        await pilot.press("r")
+        await until(pilot, lambda: app.scene == "run" or app.current_mode == "live")
+        await until(pilot, lambda: isinstance(app.screen, TryYourOwn))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "jobs")
+
+
+async def test_space_stops_it_also_before_the_first_message_and_says_so(tmp_path: Path) -> None:
+    async with demo(tmp_path, speed=1.0) as (app, pilot):
+        await until(pilot, lambda: "Does an agent do better" in screen_text(app))
+        await pilot.press("space")
+        assert app.held
+        assert app._run_shown.paused
+        await pilot.press("space")
+        assert not app.held
+        app._run_shown.seek(20)
+        await until(pilot, lambda: "paused, space continues" in screen_text(app))
+        assert "the user knows no facts" in screen_text(app)
+        assert "‖ DEMO" in screen_text(app)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_a_key_hands_the_screens_over(tmp_path: Path) -> None:
+    async with demo(tmp_path) as (app, pilot):
+        await pilot.press("tab")
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await pilot.press("escape", "3")
+        await until(pilot, lambda: app.current_mode == "runs")
+        await loaded(app, pilot)
+        for _ in range(20):
+            await pilot.pause(0.05)
+        assert app.current_mode == "runs", "nothing moves by itself any more"
