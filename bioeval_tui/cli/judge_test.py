@@ -12,7 +12,7 @@ from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluate.wiring.judge_test import CHANGES, Asked, JudgeTester, draw
+from bioeval_tui.evaluate.wiring.judge_test import CHANGES, JudgeAsked, JudgeTester, draw
 from bioeval_tui.report.formats.stability_console import print_stability
 from bioeval_tui.report.judge_test import stability_of
 from bioeval_tui.report.loading import find_recording
@@ -78,7 +78,7 @@ def judge_test(
         raise UsageError("no conversation of these runs can be judged")
     talks = sum(len(own) for _, own in drawn)
     say(f"{plural(talks, 'conversation')}, each asked up to {1 + len(CHANGES)} times", err=True)
-    asked: list[Asked] = []
+    asked: list[JudgeAsked] = []
     errors: list[str] = []
     for tester, own in drawn:
         found, wrong = asyncio.run(tester.ask(own))

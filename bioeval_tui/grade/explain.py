@@ -43,7 +43,7 @@ HIDDEN = "the task keeps its answers private; --show-answers shows them, and the
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class ExplainedRows:
     """One target's rows: ids, truth and prediction, shape (rows,), aligned. `kind` is that of a metric."""
 
     kind: str
@@ -100,7 +100,7 @@ def _nothing(reason: str) -> Section:
 # Where rows come from ----------------------------------------------------------------------------------
 
 
-def _declared(scorer: CsvScorer, path: Path) -> list[Rows]:
+def _declared(scorer: CsvScorer, path: Path) -> list[ExplainedRows]:
     spec, found = scorer.spec, []
     guesses = scorer.predictions(path)
     for name, truth, guess in zip(spec.targets, scorer.truths, guesses, strict=True):
@@ -114,11 +114,11 @@ def _declared(scorer: CsvScorer, path: Path) -> list[Rows]:
                 return float(spec.metric.function(codes[: len(truth)][at], codes[len(truth) :][at]))
             return float(spec.metric.function(truth[at], guess[at], *more))
 
-        found.append(Rows(kind, scorer.ids.to_numpy(), truth, np.asarray(guess), name, event, score))
+        found.append(ExplainedRows(kind, scorer.ids.to_numpy(), truth, np.asarray(guess), name, event, score))
     return found
 
 
-def _of_code(scorer: CodeScorer, path: Path) -> list[Rows]:
+def _of_code(scorer: CodeScorer, path: Path) -> list[ExplainedRows]:
     """Pair the columns of a grader with code by their names: the ids, then every column that both tables have."""
     submission, answers = scorer.frames(path)
     if not hasattr(answers, "columns"):
@@ -152,21 +152,21 @@ def _of_code(scorer: CodeScorer, path: Path) -> list[Rows]:
             ) -> float:
                 return float(function(values[at], guesses[at]))
 
-            found.append(Rows(kind, answers[ids].to_numpy(), values, guesses, name, score=score))
+            found.append(ExplainedRows(kind, answers[ids].to_numpy(), values, guesses, name, score=score))
         else:
             texts, others = truth.astype(str).to_numpy(object), guess.astype(str).to_numpy(object)
 
             def share(at: Any, texts: Any = texts, others: Any = others) -> float:
                 return float(np.mean(texts[at] == others[at]))
 
-            found.append(Rows("label", answers[ids].to_numpy(), texts, others, name, score=share))
+            found.append(ExplainedRows("label", answers[ids].to_numpy(), texts, others, name, score=share))
     return found
 
 
 # Views -------------------------------------------------------------------------------------------------
 
 
-def _of_numbers(rows: Rows, open_: bool) -> list[Section]:
+def _of_numbers(rows: ExplainedRows, open_: bool) -> list[Section]:
     error = rows.guess - rows.true
     shares = (0.05, 0.25, 0.5, 0.75, 0.95)
     facts = [("mean (bias)", float(error.mean())), ("standard deviation", float(error.std()))]
@@ -218,7 +218,7 @@ def _of_numbers(rows: Rows, open_: bool) -> list[Section]:
     return sections
 
 
-def _of_probabilities(rows: Rows, open_: bool) -> list[Section]:
+def _of_probabilities(rows: ExplainedRows, open_: bool) -> list[Section]:
     positive = rows.true > 0
     in_unit = bool((rows.guess >= 0).all() and (rows.guess <= 1).all())
     thresholds = np.unique(np.quantile(rows.guess, np.linspace(0.05, 0.95, 10)))
@@ -265,7 +265,7 @@ def _of_probabilities(rows: Rows, open_: bool) -> list[Section]:
     return sections
 
 
-def _of_labels(rows: Rows, open_: bool) -> list[Section]:
+def _of_labels(rows: ExplainedRows, open_: bool) -> list[Section]:
     true, guess = (np.asarray(values).astype(str) for values in (rows.true, rows.guess))
     names, counts = np.unique(true, return_counts=True)
     order = names[np.argsort(-counts, kind="stable")]
@@ -298,7 +298,7 @@ def _of_labels(rows: Rows, open_: bool) -> list[Section]:
     return sections
 
 
-def _of_survival(rows: Rows, open_: bool) -> list[Section]:
+def _of_survival(rows: ExplainedRows, open_: bool) -> list[Section]:
     happened = rows.event > 0
     quarters = []
     for number, at in enumerate(_quantile_groups(rows.guess, 4), start=1):
@@ -327,7 +327,7 @@ def _of_survival(rows: Rows, open_: bool) -> list[Section]:
     return sections
 
 
-_VIEWS: dict[str, Callable[[Rows, bool], list[Section]]] = {
+_VIEWS: dict[str, Callable[[ExplainedRows, bool], list[Section]]] = {
     "number": _of_numbers,
     "probability": _of_probabilities,
     "label": _of_labels,
@@ -385,7 +385,7 @@ def _group_names(column: pd.Series) -> Any:
     return column.astype(str).to_numpy(object)
 
 
-def _by_group(rows: Rows, groups: Any, by: str, open_: bool) -> Section:
+def _by_group(rows: ExplainedRows, groups: Any, by: str, open_: bool) -> Section:
     assert rows.score is not None
     listed, small = [], 0
     for name in dict.fromkeys(sorted(groups)):
@@ -407,7 +407,7 @@ def _by_group(rows: Rows, groups: Any, by: str, open_: bool) -> Section:
     )  # fmt: skip
 
 
-def _folds(ready: TaskGrading, targets: Sequence[Rows]) -> list[Section]:
+def _folds(ready: TaskGrading, targets: Sequence[ExplainedRows]) -> list[Section]:
     """Return Spearman's rho of ProteinGym's splits and of the folds of each, where the public data says which they are."""
     splits = [(rows.name, len(rows.true), float(spearman(rows.true, rows.guess))) for rows in targets]
     sections = [table("Spearman's rho of each split", ("split", "rows", "score"), splits, bar=2)]
@@ -430,7 +430,7 @@ def _of_h5ad(scorer: Any, path: Path, by: str | None, open_: bool) -> list[Secti
         truth = np.asarray(
             scorer.true.values.astype(str) if scorer.spec.metric.kind == "label" else scorer.true.values
         )
-        rows = Rows(scorer.spec.metric.kind, cells, truth, np.asarray(values), scorer.key)
+        rows = ExplainedRows(scorer.spec.metric.kind, cells, truth, np.asarray(values), scorer.key)
         return _VIEWS[rows.kind](rows, open_)
     if scorer.spec.metric.name not in ("mean_absolute_error", "mse", "rmse"):
         return [_nothing("errors by cell are shown for sums of errors alone")]

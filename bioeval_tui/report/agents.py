@@ -20,7 +20,7 @@ from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, rank
 from bioeval_tui.report.statistics.samples import Sample
 
 
-class NotGraded(Protocol):
+class NotGradedEntry(Protocol):
     """A submission that could not be graded, as `grading.NotGraded` is."""
 
     @property
@@ -32,7 +32,7 @@ class NotGraded(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AgentEntry:
     """One submission: its percentile, None where it is invalid or was not graded."""
 
     agent: str
@@ -128,10 +128,10 @@ def agent_of(report: TaskReport) -> str:
     return named or extract_agent_from_submission_path(report.submission_path)
 
 
-def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[Entry]:
+def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGradedEntry]) -> list[AgentEntry]:
     """Return the submissions of agents that are known by name, in their order."""
     found = [
-        Entry(
+        AgentEntry(
             agent_of(report),
             report.task_id,
             report.leaderboard_percentile if report.valid_submission else None,
@@ -140,7 +140,7 @@ def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -
         for report in reports
     ]
     found += [
-        Entry(
+        AgentEntry(
             item.agent or extract_agent_from_submission_path(item.submission_path), item.task_id, None, False
         )
         for item in not_graded
@@ -148,9 +148,9 @@ def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -
     return [entry for entry in found if entry.agent != UNKNOWN_AGENT]
 
 
-def standings(entries: Sequence[Entry]) -> Standings:
+def standings(entries: Sequence[AgentEntry]) -> Standings:
     """Return how the agents stand; the same submissions give the same figures."""
-    by_agent: dict[str, dict[str, list[Entry]]] = {}
+    by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
     for entry in entries:
         by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
     everything = {agent: _percentiles(tasks, others_as_zero=True) for agent, tasks in by_agent.items()}
@@ -169,7 +169,7 @@ def standings(entries: Sequence[Entry]) -> Standings:
 
 
 def _standing(
-    tasks: Mapping[str, Sequence[Entry]],
+    tasks: Mapping[str, Sequence[AgentEntry]],
     everything: Mapping[str, Sequence[float]],
     graded: Mapping[str, Sequence[float]],
     one: AgentRank,
@@ -205,7 +205,9 @@ def _standing(
     )
 
 
-def _percentiles(tasks: Mapping[str, Sequence[Entry]], *, others_as_zero: bool) -> dict[str, list[float]]:
+def _percentiles(
+    tasks: Mapping[str, Sequence[AgentEntry]], *, others_as_zero: bool
+) -> dict[str, list[float]]:
     found = {}
     for task, entries in tasks.items():
         values = [

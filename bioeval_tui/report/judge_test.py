@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bioeval_tui.evaluate.wiring.judge_test import UNCHANGED, Asked
+from bioeval_tui.evaluate.wiring.judge_test import UNCHANGED, JudgeAsked
 from bioeval_tui.report.statistics.judge_stability import AskedAgain, Stability, judge_stability
 
 
-def stability_of(asked: Sequence[Asked]) -> dict[str, Stability]:
+def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
     """Return for each change what it did to the judge's scores; tasks without an unchanged score say nothing."""
-    before: dict[tuple[str, int], list[Asked]] = {}
+    before: dict[tuple[str, int], list[JudgeAsked]] = {}
     for one in asked:
         if one.change == UNCHANGED:
             before.setdefault((one.cluster, one.task), []).append(one)

@@ -68,7 +68,7 @@ class MannerRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class RunManner:
     """How the simulated user speaks under one condition."""
 
     condition: ConditionName
@@ -85,7 +85,7 @@ class Manner:
         )
 
 
-def manners(runs: Sequence[LoadedRun]) -> list[Manner]:
+def manners(runs: Sequence[LoadedRun]) -> list[RunManner]:
     """Return how the simulated user speaks under each condition; nothing where no word is known."""
     found = []
     for condition in CONDITIONS:
@@ -93,7 +93,7 @@ def manners(runs: Sequence[LoadedRun]) -> list[Manner]:
         told = realism(transcripts)
         if told.words_per_turn.value is not None:
             found.append(
-                Manner(condition, told.words_per_turn.conversations, tuple(_rows(told)), REFERENCES[0])
+                RunManner(condition, told.words_per_turn.conversations, tuple(_rows(told)), REFERENCES[0])
             )
     return found
 
@@ -118,7 +118,7 @@ def _transcript(run: LoadedRun, talk: ConversationState, condition: ConditionNam
     return UserTranscript(messages, told, tuple(sorted(names - {"user", "agent"})))
 
 
-def manner_dicts(found: Sequence[Manner]) -> dict[str, Any]:
+def manner_dicts(found: Sequence[RunManner]) -> dict[str, Any]:
     """Return it for JSON, by condition."""
     return {
         one.condition: {

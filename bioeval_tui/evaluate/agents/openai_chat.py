@@ -20,7 +20,7 @@ from bioeval_tui.evaluate.agents.tools import MAX_ROUNDS, DeclaredTools
 from bioeval_tui.evaluate.http.arrival import Arrivals
 from bioeval_tui.evaluate.http.client import Timeouts, timeouts_of
 from bioeval_tui.evaluate.job.models import Api
-from bioeval_tui.evaluate.models.answer import ChatAnswer, ToolCall, text_of
+from bioeval_tui.evaluate.models.answer import ChatAnswer, ModelToolCall, text_of
 from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Role
 from bioeval_tui.evaluate.tool_calls import call_event, result_event
@@ -215,7 +215,7 @@ def _text(answer: ChatAnswer) -> str:
     return text_of(answer, "agent")
 
 
-def _assistant(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
+def _assistant(text: str, calls: Sequence[ModelToolCall]) -> dict[str, Any]:
     """Return an answer as the history has it."""
     if not calls:
         return {"role": "assistant", "content": text}
@@ -226,7 +226,7 @@ def _assistant(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
     return {"role": "assistant", "content": text or None, "tool_calls": made}
 
 
-def _result(call: ToolCall, content: str) -> dict[str, Any]:
+def _result(call: ModelToolCall, content: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call.id, "content": content}
 
 

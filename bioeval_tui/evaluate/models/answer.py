@@ -20,7 +20,7 @@ REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL 
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class ModelToolCall:
     """A function that the model wanted called. `written` are the arguments as they came: history repeats them."""
 
     name: str
@@ -39,7 +39,7 @@ class ChatAnswer:
     first_token: float | None = None
     finish: str | None = None
     refusal: str = ""
-    tool_calls: tuple[ToolCall, ...] = ()
+    tool_calls: tuple[ModelToolCall, ...] = ()
     tokens_in: int | None = None
     tokens_out: int | None = None
     model: str | None = None
@@ -225,9 +225,9 @@ class AnswerReader:
         )
 
 
-def _call(name: str, arguments: str, call_id: str) -> ToolCall:
+def _call(name: str, arguments: str, call_id: str) -> ModelToolCall:
     try:
         parsed = json.loads(arguments) if arguments else {}
     except (ValueError, RecursionError):
         parsed = arguments
-    return ToolCall(name, parsed, call_id, arguments)
+    return ModelToolCall(name, parsed, call_id, arguments)

@@ -11,7 +11,7 @@ from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.task_report import TaskReport
 
 
-class Backend(Protocol):
+class ExplainingBackend(Protocol):
     """Where submissions are looked into."""
 
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
@@ -20,7 +20,11 @@ class Backend(Protocol):
 
 
 def explanations(
-    reports: Sequence[TaskReport], backend: Backend, *, by: str | None = None, show_answers: bool = False
+    reports: Sequence[TaskReport],
+    backend: ExplainingBackend,
+    *,
+    by: str | None = None,
+    show_answers: bool = False,
 ) -> Iterator[tuple[int, tuple[Section, ...]]]:
     """Yield the position of each valid report with its error views, in any order; see `explain.explain`.
 

@@ -17,7 +17,7 @@ from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.grade.uncertainty import LEVEL, Uncertainty
 
 
-class Backend(Protocol):
+class ResamplingBackend(Protocol):
     """Where scores are resampled."""
 
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
@@ -26,7 +26,7 @@ class Backend(Protocol):
 
 
 def uncertainties(
-    reports: Sequence[TaskReport], backend: Backend, *, call_code: bool = False
+    reports: Sequence[TaskReport], backend: ResamplingBackend, *, call_code: bool = False
 ) -> Iterator[tuple[int, Uncertainty]]:
     """Yield the position of each valid report with how sure its score is, in any order.
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.importing.conversations import (
-    Call,
-    Conversation,
     GivenScore,
     Header,
     Output,
-    Piece,
     Role,
+    ToldCall,
+    ToldConversation,
+    ToldPiece,
     in_unit,
     messages_of,
     moment,
@@ -22,19 +22,19 @@ from bioeval_tui.record.importing.conversations import (
     whole_number,
 )
 from bioeval_tui.record.importing.json_reading import lines, members
-from bioeval_tui.record.importing.looking import Look
+from bioeval_tui.record.importing.looking import FileLook
 
 OURS = "bioeval-tui"
 """Where in `extra` this program's exports keep what the format has no field for."""
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "agent": "assistant"}
 
 
-def fits(look: Look) -> bool:
+def fits(look: FileLook) -> bool:
     """Say whether a file holds ATIF trajectories."""
     return str(look.first.get("schema_version", "")).startswith("ATIF-")
 
 
-def read(file: Path) -> Iterator[Header | Conversation]:
+def read(file: Path) -> Iterator[Header | ToldConversation]:
     """Yield the trajectories of a file, each as a conversation."""
     header = Header()
     for number, data in enumerate(_trajectories(file), start=1):
@@ -46,7 +46,7 @@ def read(file: Path) -> Iterator[Header | Conversation]:
 
 
 def _trajectories(file: Path) -> Iterator[Any]:
-    look = Look.at(file, fits)
+    look = FileLook.at(file, fits)
     with file.open("rb") as opened:
         if look.shape == "lines":
             for _, value in lines(opened):
@@ -58,7 +58,7 @@ def _trajectories(file: Path) -> Iterator[Any]:
             yield dict(members(opened))
 
 
-def _conversation(data: Any, header: Header) -> Conversation:
+def _conversation(data: Any, header: Header) -> ToldConversation:
     if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
         raise InputError("`steps` must be a list")
     agent = data.get("agent")
@@ -80,7 +80,7 @@ def _conversation(data: Any, header: Header) -> Conversation:
     named = data.get("trajectory_id") or data.get("session_id")
     scores = ours.get("scores")
     condition = ours.get("condition")
-    return Conversation(
+    return ToldConversation(
         name=str(ours.get("case") or ("" if ours else named or "")),
         messages=messages,
         session=str(data.get("session_id") or ""),
@@ -102,7 +102,7 @@ def _generation(extra: Any) -> list[dict[str, Any]]:
     return [event for event in events if isinstance(event, dict)] if isinstance(events, list) else []
 
 
-def _piece(step: Any, number: int) -> Piece:
+def _piece(step: Any, number: int) -> ToldPiece:
     source = step.get("source") if isinstance(step, dict) else None
     if not isinstance(source, str) or source not in _ROLES:
         raise InputError(f"step {number}: `source` must be one of {', '.join(_ROLES)}")
@@ -111,12 +111,12 @@ def _piece(step: Any, number: int) -> Piece:
     observation = step.get("observation")
     results = observation.get("results") if isinstance(observation, dict) else None
     reasoning = step.get("reasoning_content")
-    return Piece(
+    return ToldPiece(
         role=_ROLES[source],
         text=text_of(step.get("message")),
         raw=step,
         calls=[
-            Call(
+            ToldCall(
                 str(call.get("function_name", "unknown")),
                 call.get("arguments") or {},
                 str(call.get("tool_call_id") or ""),

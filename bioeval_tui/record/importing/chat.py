@@ -8,11 +8,11 @@ from typing import Any
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.importing.conversations import (
-    Call,
-    Message,
     Output,
-    Piece,
     Role,
+    ToldCall,
+    ToldMessage,
+    ToldPiece,
     messages_of,
     text_of,
 )
@@ -28,7 +28,7 @@ ROLES: dict[str, Role] = {
 }
 
 
-def chat_pieces(messages: Any) -> Iterable[Piece]:
+def chat_pieces(messages: Any) -> Iterable[ToldPiece]:
     """Yield the messages of a list.
 
     Raises:
@@ -43,23 +43,23 @@ def chat_pieces(messages: Any) -> Iterable[Piece]:
         yield _piece(ROLES[role], message)
 
 
-def _piece(role: Role, message: Mapping[str, Any]) -> Piece:
+def _piece(role: Role, message: Mapping[str, Any]) -> ToldPiece:
     if role == "tool":
         # Which call a result is of stands in the newer format only.
         outputs = [Output(text_of(message.get("content")), str(message.get("tool_call_id") or ""))]
-        return Piece(role, "", message, outputs=outputs)
+        return ToldPiece(role, "", message, outputs=outputs)
     listed = message.get("tool_calls") or []
     calls = [_call(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     if isinstance(message.get("function_call"), dict):
         calls.append(_call({"function": message["function_call"]}))
     text = text_of(message.get("content")) or text_of(message.get("refusal"))
-    return Piece(role, text, message, calls=calls)
+    return ToldPiece(role, text, message, calls=calls)
 
 
-def _call(call: Mapping[str, Any]) -> Call:
+def _call(call: Mapping[str, Any]) -> ToldCall:
     function = call.get("function")
     function = function if isinstance(function, dict) else call  # tau2 writes name and arguments side by side
-    return Call(
+    return ToldCall(
         str(function.get("name", "unknown")), _arguments(function.get("arguments")), str(call.get("id") or "")
     )
 
@@ -75,7 +75,7 @@ def _arguments(given: Any) -> Any:
     return found if isinstance(found, dict) else given
 
 
-def chat_messages(message: Message, number: int = 0) -> list[dict[str, Any]]:
+def chat_messages(message: ToldMessage, number: int = 0) -> list[dict[str, Any]]:
     """Return a message in the chat format: each call with its result, and the words at the end.
 
     `number` makes ids for calls that have none.
@@ -100,16 +100,16 @@ def chat_messages(message: Message, number: int = 0) -> list[dict[str, Any]]:
     return found
 
 
-def calls_of(generation: Sequence[Mapping[str, Any]]) -> list[tuple[Call, Output | None]]:
+def calls_of(generation: Sequence[Mapping[str, Any]]) -> list[tuple[ToldCall, Output | None]]:
     """Return the calls among generation events, each with the result that followed it."""
-    found: list[tuple[Call, Output | None]] = []
+    found: list[tuple[ToldCall, Output | None]] = []
     for event in generation:
         request = event.get("request")
         if isinstance(request, dict):
             function = request.get("function")
             name = function.get("name") if isinstance(function, dict) else function
             arguments = request.get("arguments")
-            call = Call(
+            call = ToldCall(
                 str(name or "unknown"), {} if arguments is None else arguments, str(request.get("id") or "")
             )
             found.append((call, None))
@@ -128,7 +128,7 @@ def calls_of(generation: Sequence[Mapping[str, Any]]) -> list[tuple[Call, Output
     return found
 
 
-def chat(messages: Any) -> list[Message]:
+def chat(messages: Any) -> list[ToldMessage]:
     """Return the messages of user and agent of a list in the chat format.
 
     Raises:

@@ -9,25 +9,25 @@ from typing import Any
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.importing.chat import chat
-from bioeval_tui.record.importing.conversations import Conversation, GivenScore, Header, in_unit
+from bioeval_tui.record.importing.conversations import GivenScore, Header, ToldConversation, in_unit
 from bioeval_tui.record.importing.json_reading import lines, members
-from bioeval_tui.record.importing.looking import Look
+from bioeval_tui.record.importing.looking import FileLook
 
 _TOLD = ("vignette", "facts", "tasks", "condition")
 _MODELLED = ("messages",)
 
 
-def fits_transcripts(look: Look) -> bool:
+def fits_transcripts(look: FileLook) -> bool:
     """Say whether a file holds transcripts with what the user was told."""
     return fits(look) and any(key in look.first for key in _TOLD)
 
 
-def fits(look: Look) -> bool:
+def fits(look: FileLook) -> bool:
     """Say whether a file holds conversations in the chat format."""
     return isinstance(look.first.get("messages"), list) and "info" not in look.first
 
 
-def read(file: Path) -> Iterator[Header | Conversation]:
+def read(file: Path) -> Iterator[Header | ToldConversation]:
     """Yield the conversations of a file: JSON Lines, a list, or a single object."""
     header = Header()
     for place, data in _objects(file):
@@ -41,7 +41,7 @@ def read(file: Path) -> Iterator[Header | Conversation]:
 
 
 def _objects(file: Path) -> Iterator[tuple[str, Any]]:
-    look = Look.at(file)
+    look = FileLook.at(file)
     with file.open("rb") as opened:
         if look.shape == "lines":
             for number, value in lines(opened):
@@ -53,7 +53,7 @@ def _objects(file: Path) -> Iterator[tuple[str, Any]]:
             yield "conversation 1", dict(members(opened))
 
 
-def _conversation(data: Mapping[str, Any], header: Header) -> Conversation:
+def _conversation(data: Mapping[str, Any], header: Header) -> ToldConversation:
     metadata = data.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     condition = metadata.get("condition", data.get("condition"))
@@ -67,7 +67,7 @@ def _conversation(data: Mapping[str, Any], header: Header) -> Conversation:
     vignette = data.get("vignette")
     facts = _texts(data, "facts") or (sentences(vignette) if isinstance(vignette, str) else ())
     told = _number(metadata.get("score")) if ours else None
-    return Conversation(
+    return ToldConversation(
         name=str(named) if named is not None else "",
         messages=chat(data.get("messages")),
         condition=condition if condition in ("withheld", "supplied") else "supplied" if facts else None,

@@ -18,7 +18,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(slots=True)
-class Call:
+class ToldCall:
     """A call of a tool."""
 
     name: str
@@ -44,13 +44,13 @@ class Output:
 
 
 @dataclass(slots=True)
-class Piece:
+class ToldPiece:
     """One message as the source has it; `raw` is all of it."""
 
     role: Role
     text: str
     raw: Any
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ToldCall] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     more: list[dict[str, Any]] = field(default_factory=list)
     """Generation events of other kinds, such as reasoning."""
@@ -64,7 +64,7 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Message:
+class ToldMessage:
     """A message of the user or the agent, with all that led to it."""
 
     role: RoleName
@@ -78,7 +78,7 @@ class Message:
     tokens_out: int | None = None
     record: dict[str, Any] | None = None
 
-    def keep_raw_unless(self, same: Callable[[Message], Sequence[Any]]) -> None:
+    def keep_raw_unless(self, same: Callable[[ToldMessage], Sequence[Any]]) -> None:
         """Keep the source's own messages, unless they are what an export would write without them."""
         if list(same(self)) != self.raw:
             self.record = {"raw": self.raw}
@@ -95,11 +95,11 @@ class GivenScore:
 
 
 @dataclass(slots=True)
-class Conversation:
+class ToldConversation:
     """One conversation of the source. An empty `name` means that it is the only one of its case."""
 
     name: str
-    messages: list[Message]
+    messages: list[ToldMessage]
     session: str = ""
     condition: ConditionName | None = None
     scores: list[GivenScore] = field(default_factory=list)
@@ -133,14 +133,14 @@ class Header:
     record: dict[str, Any] | None = None
 
 
-def messages_of(pieces: Iterable[Piece]) -> list[Message]:
+def messages_of(pieces: Iterable[ToldPiece]) -> list[ToldMessage]:
     """Return the messages of user and agent, each with what came before it.
 
     Calls without a word are folded into the speaker's next message; results follow their call. Where another speaker
     comes first, the calls stand in a message without text.
     """
-    found: list[Message] = []
-    waiting: Message | None = None
+    found: list[ToldMessage] = []
+    waiting: ToldMessage | None = None
     before: list[Any] = []  # messages of the system, which go with what follows
 
     def settle() -> None:
@@ -165,7 +165,7 @@ def messages_of(pieces: Iterable[Piece]) -> list[Message]:
             continue
         if waiting is not None and waiting.role != piece.role:
             settle()
-        message = waiting or Message(piece.role, at=piece.at)
+        message = waiting or ToldMessage(piece.role, at=piece.at)
         waiting = None
         _take(message, piece, first=not message.raw)
         message.raw += [*before, piece.raw]
@@ -180,7 +180,7 @@ def messages_of(pieces: Iterable[Piece]) -> list[Message]:
     return found
 
 
-def _take(message: Message, piece: Piece, *, first: bool) -> None:
+def _take(message: ToldMessage, piece: ToldPiece, *, first: bool) -> None:
     message.generation += piece.more
     message.text = piece.text
     message.generation += [call.event() for call in piece.calls]

@@ -1,7 +1,7 @@
 """The table of formats that can be imported: adding one is one file beside this one and one line here.
 
 A format's module has `fits(look)`, which tells it by content, and `read(file)`, which yields a `Header` (once or more,
-the last one counts) and the `Conversation`s. The first format that fits is taken.
+the last one counts) and the `ToldConversation`s. The first format that fits is taken.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from bioeval_tui.errors import InputError, RecordingError, UsageError
-from bioeval_tui.record.importing.looking import Look
+from bioeval_tui.record.importing.looking import FileLook
 
 if TYPE_CHECKING:  # the command line lists the formats; the event model takes a while to load
-    from bioeval_tui.record.importing.conversations import Conversation, Header
+    from bioeval_tui.record.importing.conversations import Header, ToldConversation
 
 OWN = "bioeval-tui"
 
@@ -30,17 +30,17 @@ class ImportFormat:
     fits: str
     reads: str
 
-    def holds(self, look: Look) -> bool:
+    def holds(self, look: FileLook) -> bool:
         """Say whether a file is of this format."""
         return cast(bool, _function(self.fits)(look))
 
-    def read(self, file: Path) -> Iterator[Header | Conversation]:
+    def read(self, file: Path) -> Iterator[Header | ToldConversation]:
         """Yield what a file holds.
 
         Raises:
             InputError: the file is not as the format has it.
         """
-        return cast("Iterator[Header | Conversation]", _function(self.reads)(file))
+        return cast("Iterator[Header | ToldConversation]", _function(self.reads)(file))
 
 
 FORMATS = (
@@ -70,7 +70,7 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
             raise UsageError(f"no such format: {name}; known are {', '.join(names())}")
         return next((found for found in FORMATS if found.name == name), None)
     try:
-        look = Look.at(file, lambda seen: _found(seen) is not None)
+        look = FileLook.at(file, lambda seen: _found(seen) is not None)
     except OSError as error:
         raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
     except InputError:
@@ -83,7 +83,7 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
     return found
 
 
-def _found(look: Look) -> ImportFormat | None:
+def _found(look: FileLook) -> ImportFormat | None:
     return next((each for each in FORMATS if each.holds(look)), None)
 
 

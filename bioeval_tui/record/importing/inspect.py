@@ -10,19 +10,19 @@ from typing import Any
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.importing.conversations import (
-    Call,
-    Conversation,
     GivenScore,
     Header,
     Output,
-    Piece,
+    ToldCall,
+    ToldConversation,
+    ToldPiece,
     in_unit,
     messages_of,
     moment,
     text_of,
 )
 from bioeval_tui.record.importing.json_reading import LARGEST, members
-from bioeval_tui.record.importing.looking import Look
+from bioeval_tui.record.importing.looking import FileLook
 from bioeval_tui.record.importing.zips import BadZipFile, ZipFile, is_zipfile
 
 _MODELLED = ("messages",)
@@ -32,14 +32,14 @@ _LIMITS: dict[str, EndReason] = {"message": "max_turns", "time": "timed_out", "w
 _OURS = "bioeval-tui"
 
 
-def fits(look: Look) -> bool:
+def fits(look: FileLook) -> bool:
     """Say whether a file is an Inspect log."""
     if look.shape == "zip":
         return bool({"header.json", "_journal/start.json"} & look.names)
     return look.shape in ("object", "lines") and {"version", "eval"} <= look.first.keys()
 
 
-def read(file: Path) -> Iterator[Header | Conversation]:
+def read(file: Path) -> Iterator[Header | ToldConversation]:
     """Yield the samples of a log, each epoch a conversation."""
     record: dict[str, Any] = {}
     ours = False
@@ -101,7 +101,7 @@ def _header(record: Mapping[str, Any]) -> Header:
     )
 
 
-def _conversation(sample: Mapping[str, Any], ours: bool) -> Conversation:
+def _conversation(sample: Mapping[str, Any], ours: bool) -> ToldConversation:
     attachments = sample.get("attachments")
     attachments = attachments if isinstance(attachments, dict) else {}
     listed = sample.get("messages")
@@ -120,7 +120,7 @@ def _conversation(sample: Mapping[str, Any], ours: bool) -> Conversation:
     if ours:  # the composite is made of the others
         told = [score for score in told if score.name not in ("composite", "timing", "assertions")]
     name = str(sample.get("id", ""))
-    return Conversation(
+    return ToldConversation(
         name="" if ours and name in ("withheld", "supplied") else name,
         messages=messages,
         session=str(sample.get("uuid") or ""),
@@ -147,7 +147,7 @@ def _tasks(sample: Mapping[str, Any], scores: list[GivenScore]) -> tuple[tuple[s
     return tuple((str(given or score.name), wanted) for score in scores)
 
 
-def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> Piece:
+def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> ToldPiece:
     role = message.get("role") if isinstance(message, dict) else None
     if role not in ("system", "user", "assistant", "tool"):
         raise InputError(f"message {number}: `role` must be system, user, assistant or tool")
@@ -155,15 +155,15 @@ def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> Piece:
     if role == "tool":
         error = message.get("error")
         told = text or (str(error.get("message", "")) if isinstance(error, dict) else "")
-        return Piece("tool", "", message, outputs=[Output(told, str(message.get("tool_call_id") or ""))])
+        return ToldPiece("tool", "", message, outputs=[Output(told, str(message.get("tool_call_id") or ""))])
     metadata = message.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    return Piece(
+    return ToldPiece(
         role=role,
         text=text,
         raw=message,
         calls=[
-            Call(str(c.get("function", "unknown")), c.get("arguments") or {}, str(c.get("id") or ""))
+            ToldCall(str(c.get("function", "unknown")), c.get("arguments") or {}, str(c.get("id") or ""))
             for c in message.get("tool_calls") or []
             if isinstance(c, dict)
         ],

@@ -19,7 +19,7 @@ LONGEST_LINE = 1 << 24
 
 
 @dataclass(slots=True)
-class Look:
+class FileLook:
     """What a file is at a first look.
 
     `first` is the first line or list item, or as much of an object as was read; `names` are a zip's members.
@@ -30,7 +30,7 @@ class Look:
     names: frozenset[str] = frozenset()
 
     @classmethod
-    def at(cls, file: Path, enough: Callable[[Look], bool] = lambda look: False) -> Look:
+    def at(cls, file: Path, enough: Callable[[FileLook], bool] = lambda look: False) -> FileLook:
         """Look at a file. Of a large object only as much is read as is `enough`.
 
         Raises:

@@ -10,17 +10,17 @@ from bioeval_tui.errors import InputError
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.importing.chat import ROLES, chat_messages, chat_pieces
 from bioeval_tui.record.importing.conversations import (
-    Conversation,
     GivenScore,
     Header,
-    Piece,
+    ToldConversation,
+    ToldPiece,
     in_unit,
     messages_of,
     moment,
     whole_number,
 )
 from bioeval_tui.record.importing.json_reading import members
-from bioeval_tui.record.importing.looking import Look
+from bioeval_tui.record.importing.looking import FileLook
 from bioeval_tui.record.importing.tau_bench import PASS_ABOVE
 from bioeval_tui.text import compact_json
 
@@ -36,12 +36,12 @@ _ENDS: dict[str, tuple[EndReason, Fault]] = {
 }
 
 
-def fits(look: Look) -> bool:
+def fits(look: FileLook) -> bool:
     """Say whether a file holds τ²-bench's results."""
     return look.shape == "object" and ("simulations" in look.first or {"info", "tasks"} <= look.first.keys())
 
 
-def read(file: Path) -> Iterator[Header | Conversation]:
+def read(file: Path) -> Iterator[Header | ToldConversation]:
     """Yield the conversations of a results file. Its tasks are kept in memory: they are few and not long."""
     header = Header(judge="τ²-bench reward", pass_above=PASS_ABOVE)
     tasks: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def _take_info(header: Header, info: Mapping[str, Any]) -> None:
     header.record = {"info": dict(info)}
 
 
-def _conversation(data: Any, tasks: Mapping[str, Any]) -> Conversation:
+def _conversation(data: Any, tasks: Mapping[str, Any]) -> ToldConversation:
     if not isinstance(data, dict) or "task_id" not in data:
         raise InputError("a JSON object with `task_id` and `messages` is needed")
     told = data.get("reward_info")
@@ -91,7 +91,7 @@ def _conversation(data: Any, tasks: Mapping[str, Any]) -> Conversation:
         message.keep_raw_unless(lambda each, n=number: chat_messages(each, n))  # type: ignore[misc]
     reward = told.get("reward")
     why = told.get("info")
-    return Conversation(
+    return ToldConversation(
         name=str(data["task_id"]),
         messages=messages,
         session=str(data.get("id") or ""),
@@ -108,7 +108,7 @@ def _conversation(data: Any, tasks: Mapping[str, Any]) -> Conversation:
     )
 
 
-def _pieces(messages: Any) -> Iterator[Piece]:
+def _pieces(messages: Any) -> Iterator[ToldPiece]:
     for piece in chat_pieces(
         [m for each in messages for m in _one(each)] if isinstance(messages, list) else messages
     ):

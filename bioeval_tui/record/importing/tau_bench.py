@@ -8,9 +8,9 @@ from typing import Any
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.importing.chat import chat
-from bioeval_tui.record.importing.conversations import Conversation, GivenScore, Header, in_unit
+from bioeval_tui.record.importing.conversations import GivenScore, Header, ToldConversation, in_unit
 from bioeval_tui.record.importing.json_reading import lines, members
-from bioeval_tui.record.importing.looking import Look
+from bioeval_tui.record.importing.looking import FileLook
 from bioeval_tui.text import compact_json
 
 PASS_ABOVE = 0.999999
@@ -18,15 +18,15 @@ PASS_ABOVE = 0.999999
 STOP = "###STOP###"
 
 
-def fits(look: Look) -> bool:
+def fits(look: FileLook) -> bool:
     """Say whether a file holds τ-bench's results."""
     return look.shape in ("list", "lines") and {"task_id", "reward", "traj"} <= look.first.keys()
 
 
-def read(file: Path) -> Iterator[Header | Conversation]:
+def read(file: Path) -> Iterator[Header | ToldConversation]:
     """Yield the conversations of a results file."""
     yield Header(judge="τ-bench reward", pass_above=PASS_ABOVE)
-    look = Look.at(file)
+    look = FileLook.at(file)
     with file.open("rb") as opened:
         found = lines(opened) if look.shape == "lines" else members(opened)
         for number, (_, result) in enumerate(found, start=1):
@@ -36,7 +36,7 @@ def read(file: Path) -> Iterator[Header | Conversation]:
                 raise InputError(f"result {number}: {problem}") from None
 
 
-def _conversation(result: Any) -> Conversation:
+def _conversation(result: Any) -> ToldConversation:
     if not isinstance(result, dict) or "task_id" not in result:
         raise InputError("a JSON object with `task_id`, `reward` and `traj` is needed")
     info = result.get("info")
@@ -44,7 +44,7 @@ def _conversation(result: Any) -> Conversation:
     messages = chat(result.get("traj") or [])
     stopped = any(message.role == "user" and STOP in message.text for message in messages[-2:])
     error = info.get("error")
-    return Conversation(
+    return ToldConversation(
         name=str(result["task_id"]),
         messages=messages,
         condition="supplied",  # the simulated user is always told the whole instruction

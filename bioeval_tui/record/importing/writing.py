@@ -16,7 +16,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import InputError, RecordingError
 from bioeval_tui.record import events
 from bioeval_tui.record.events import CONDITIONS, ConditionName, RunEvent, ScorePart
-from bioeval_tui.record.importing.conversations import Conversation, Header, Message
+from bioeval_tui.record.importing.conversations import Header, ToldConversation, ToldMessage
 from bioeval_tui.record.importing.formats import ImportFormat
 from bioeval_tui.record.reading import MAX_LINE
 from bioeval_tui.text import clean, clean_line, clean_value, compact_json, plural
@@ -53,7 +53,7 @@ class Survey:
     timed: int = 0
     conversations: int = 0
 
-    def take(self, found: Header | Conversation) -> None:
+    def take(self, found: Header | ToldConversation) -> None:
         """Note one thing that was read."""
         if isinstance(found, Header):
             self.header = found
@@ -112,12 +112,12 @@ def recording_of(
     writer = _Writer(found, run_id, told, datetime.now(UTC))
     yield from writer.begin(file, kind, sha256)
     for each in _read(file, kind):
-        if isinstance(each, Conversation):
+        if isinstance(each, ToldConversation):
             yield from writer.conversation(each)
     yield writer.end()
 
 
-def _read(file: Path, kind: ImportFormat) -> Iterator[Header | Conversation]:
+def _read(file: Path, kind: ImportFormat) -> Iterator[Header | ToldConversation]:
     try:
         yield from kind.read(file)
     except InputError as problem:
@@ -213,7 +213,7 @@ class _Writer:
                 f"what the user knew in {plural(found.unknown_condition, 'conversation')} is unknown; they stand under facts supplied",
             )
 
-    def conversation(self, talk: Conversation) -> Iterator[RunEvent]:
+    def conversation(self, talk: ToldConversation) -> Iterator[RunEvent]:
         """Yield one conversation's events."""
         condition: ConditionName = talk.condition or "supplied"
         self._trials[condition] += 1
@@ -240,7 +240,7 @@ class _Writer:
         yield from self._outcome(talk)
         self._common = {"run_id": self._common["run_id"]}
 
-    def _case(self, talk: Conversation, condition: ConditionName) -> events.Case | None:
+    def _case(self, talk: ToldConversation, condition: ConditionName) -> events.Case | None:
         own = talk.tasks if self._told.job is None and talk.tasks != self._found.tasks else ()
         name = clean_line(talk.name, 200)
         if not (name or own or talk.facts):
@@ -253,7 +253,7 @@ class _Writer:
             name=name, trial=self._cases[condition, name], tasks=tasks, facts=tuple(map(clean, talk.facts))
         )
 
-    def _message(self, message: Message, number: int, turn: int) -> Iterator[RunEvent]:
+    def _message(self, message: ToldMessage, number: int, turn: int) -> Iterator[RunEvent]:
         self._last = message.at or self._last
         if message.latency_ms is not None and message.at is not None and message.latency_ms < 86_400_000:
             began = message.at - timedelta(milliseconds=message.latency_ms)
@@ -288,7 +288,7 @@ class _Writer:
                 message=f"message {number} is too large to be kept as the file has it",
             )
 
-    def _outcome(self, talk: Conversation) -> Iterator[RunEvent]:
+    def _outcome(self, talk: ToldConversation) -> Iterator[RunEvent]:
         lasted = (
             (talk.ended_at - talk.started_at).total_seconds() if talk.ended_at and talk.started_at else 0.0
         )
@@ -320,7 +320,7 @@ class _Writer:
             )
         yield self._scored(talk, [task.score for task in scored])
 
-    def _scored(self, talk: Conversation, scores: list[float]) -> RunEvent:
+    def _scored(self, talk: ToldConversation, scores: list[float]) -> RunEvent:
         missing = len(self.tasks) - len(scores)
         told = f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}" if missing else ""
         task = composite.task_part(scores if not missing else None, len(self.tasks), told)
@@ -365,7 +365,7 @@ class _Writer:
         )
 
 
-def _speaker(message: Message) -> str:
+def _speaker(message: ToldMessage) -> str:
     return "user" if message.role == "user" else "agent"
 
 

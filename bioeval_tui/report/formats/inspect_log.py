@@ -17,7 +17,7 @@ from typing import Any
 
 from bioeval_tui.record.events import Case
 from bioeval_tui.record.importing.chat import chat_messages
-from bioeval_tui.record.importing.conversations import Message
+from bioeval_tui.record.importing.conversations import ToldMessage
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
 from bioeval_tui.report.formats.inspect_events import sample_events
 from bioeval_tui.report.formats.registry import Asked
@@ -254,7 +254,7 @@ def _scorers(run: LoadedRun) -> tuple[str, ...]:
 
 def _messages(key: ConversationKey, message: MessageState) -> list[dict[str, Any]]:
     """Return a message in Inspect's shape: each call of a tool with its result, and the words at the end."""
-    said = Message(message.role, message.text, message.generation)
+    said = ToldMessage(message.role, message.text, message.generation)
     found: list[dict[str, Any]] = []
     chat = chat_messages(said, message.message)
     for place, each in enumerate(chat, start=1):

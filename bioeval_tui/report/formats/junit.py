@@ -31,7 +31,7 @@ Outcome = Literal["passed", "failure", "error", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class JUnitCase:
     """One test case; `time_s` in seconds."""
 
     name: str
@@ -129,7 +129,7 @@ def _suite(
     return suite, counts, took
 
 
-def _counts(cases: Sequence[Case]) -> dict[str, int]:
+def _counts(cases: Sequence[JUnitCase]) -> dict[str, int]:
     return {
         "tests": len(cases),
         "failures": sum(case.outcome == "failure" for case in cases),
@@ -142,7 +142,7 @@ def _texts(counts: dict[str, int]) -> dict[str, str]:
     return {name: str(number) for name, number in counts.items()}
 
 
-def _following(held: GateResult, case: Case) -> Case:
+def _following(held: GateResult, case: JUnitCase) -> JUnitCase:
     """Return a case as the gate sees it."""
     if case.outcome == "failure" and not case.gated:
         return replace(case, outcome="skipped", words=f"no bar asks for this: {case.words}")
@@ -151,7 +151,7 @@ def _following(held: GateResult, case: Case) -> Case:
     return case
 
 
-def _gate_cases(held: GateResult) -> list[Case]:
+def _gate_cases(held: GateResult) -> list[JUnitCase]:
     """Return the checks that no single conversation's suite can show."""
     outcomes: dict[str, Outcome] = {"passed": "passed", "failed": "failure", "not_measured": "error"}
     found = []
@@ -161,7 +161,7 @@ def _gate_cases(held: GateResult) -> list[Case]:
             where = f", facts {check.condition}" if check.condition else ""
             value = "–" if check.value is None else f"{check.value:.2f}"
             name = f"{check.job}{model}{where}: {check.rule} at least {check.bar:g}"
-            found.append(Case(name, outcomes[check.status], f"{value}; {check.words}"))
+            found.append(JUnitCase(name, outcomes[check.status], f"{value}; {check.words}"))
     return found
 
 
@@ -188,7 +188,7 @@ def _line(text: str) -> str:
     return " ".join(xml_text(text).split())
 
 
-def _elements(cases: Sequence[Case], classname: str) -> Iterator[ET.Element]:
+def _elements(cases: Sequence[JUnitCase], classname: str) -> Iterator[ET.Element]:
     """Yield the elements of a suite's cases; of several that are called the same the later ones are numbered."""
     taken: set[str] = set()
     for case in cases:
@@ -199,7 +199,7 @@ def _elements(cases: Sequence[Case], classname: str) -> Iterator[ET.Element]:
         yield _case(replace(case, name=name), classname)
 
 
-def _case(case: Case, classname: str) -> ET.Element:
+def _case(case: JUnitCase, classname: str) -> ET.Element:
     attributes = {"name": case.name, "classname": _line(classname), "time": f"{case.time_s:.3f}"}
     element = ET.Element("testcase", attributes)
     if case.outcome != "passed":
@@ -220,7 +220,7 @@ def _cases(
     condition: ConditionName,
     rules: GateRules,
     held: GateResult,
-) -> list[Case]:
+) -> list[JUnitCase]:
     missing = _not_executed(talk)
     scored = talk is not None and talk.score is not None and talk.score.score is not None
     cases = [
@@ -243,64 +243,72 @@ def _cases(
     return cases
 
 
-def _not_executed(talk: ConversationState | None) -> Case | None:
+def _not_executed(talk: ConversationState | None) -> JUnitCase | None:
     """Return how every case of a conversation without a result ends; None when there is a result."""
     if talk is None:
-        return Case("", "skipped", "the conversation was not held")
+        return JUnitCase("", "skipped", "the conversation was not held")
     why = samples.why_excluded(talk)
     detail = talk.score.reason if talk.score else ""
     if why in ("cancelled", "not finished"):
-        return Case("", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else ""))
+        return JUnitCase("", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else ""))
     if talk.ended is not None and talk.ended.reason not in RESULT_REASONS:
-        return Case("", "error", f"no result, fault {why}: {detail}")
+        return JUnitCase("", "error", f"no result, fault {why}: {detail}")
     if talk.score is not None and talk.score.score is None and not talk.latencies_ms:
-        return Case("", "error", detail)  # the agent was never reached: nothing could be checked
+        return JUnitCase("", "error", detail)  # the agent was never reached: nothing could be checked
     return None
 
 
-def _assertion_case(name: str, talk: ConversationState | None, index: int, missing: Case | None) -> Case:
+def _assertion_case(
+    name: str, talk: ConversationState | None, index: int, missing: JUnitCase | None
+) -> JUnitCase:
     check = talk.final_checks.get(index) if talk else None
     if check is None:
-        return Case(name, missing.outcome, missing.words) if missing else Case(name, "skipped", "not checked")
+        return (
+            JUnitCase(name, missing.outcome, missing.words)
+            if missing
+            else JUnitCase(name, "skipped", "not checked")
+        )
     if check.status == "passed":
-        return Case(name, "passed")
+        return JUnitCase(name, "passed")
     if check.status == "not_measured":
-        return Case(name, "error", check.error or "could not be checked")
+        return JUnitCase(name, "error", check.error or "could not be checked")
     seen = f"observed {check.observed!r}, expected {check.expected!r}"
-    return Case(name, "failure", check.reason or seen)
+    return JUnitCase(name, "failure", check.reason or seen)
 
 
-def _task_case(name: str, talk: ConversationState | None, number: int, missing: Case | None) -> Case:
+def _task_case(
+    name: str, talk: ConversationState | None, number: int, missing: JUnitCase | None
+) -> JUnitCase:
     task = rows.task_of(talk, number)
     if task is not None:
         score = f"score {task.score:.2f}" + (f": {task.reason}" if task.reason else "")
         unproved = f"unproved, the judge quotes words that are not in the transcript; {score}"
         words, note = (unproved, unproved) if task.unproved else (score, "")
-        return Case(name, "passed" if task.passed else "failure", words, note=note)
+        return JUnitCase(name, "passed" if task.passed else "failure", words, note=note)
     if missing is not None:
-        return Case(name, missing.outcome, missing.words)
+        return JUnitCase(name, missing.outcome, missing.words)
     error = talk.verdict.error if talk and talk.verdict else None
-    return Case(name, "error", error or "not judged")
+    return JUnitCase(name, "error", error or "not judged")
 
 
-def _latency_case(run: LoadedRun, talk: ConversationState | None, missing: Case | None) -> Case:
+def _latency_case(run: LoadedRun, talk: ConversationState | None, missing: JUnitCase | None) -> JUnitCase:
     budget = job_number(run.state.job, "aspirationalAverage", 0.0)
     name = f"latency: {budget / 1000:g} s on average"
     if talk is None or not talk.latencies_ms:
         if missing is not None:
-            return Case(name, missing.outcome, missing.words)
-        return Case(name, "failure", "the agent never answered")
+            return JUnitCase(name, missing.outcome, missing.words)
+        return JUnitCase(name, "failure", "the agent never answered")
     average = sum(talk.latencies_ms) / len(talk.latencies_ms)
     words = f"average {average / 1000:.3f} s over {len(talk.latencies_ms)} answers"
-    return Case(name, "failure" if average > budget > 0 else "passed", words, average / 1000)
+    return JUnitCase(name, "failure" if average > budget > 0 else "passed", words, average / 1000)
 
 
-def _score_case(talk: ConversationState | None, missing: Case | None, bar: float | None) -> Case:
+def _score_case(talk: ConversationState | None, missing: JUnitCase | None, bar: float | None) -> JUnitCase:
     name = "score" if bar is None else f"score at least {bar:g}"
     score = talk.score if talk else None
     if score is None or score.score is None:
         if missing is not None:
-            return Case(name, missing.outcome, missing.words)
-        return Case(name, "error", score.reason if score else "not scored")
+            return JUnitCase(name, missing.outcome, missing.words)
+        return JUnitCase(name, "error", score.reason if score else "not scored")
     below = bar is not None and score.score < bar
-    return Case(name, "failure" if below else "passed", f"score {score.score:.2f}")
+    return JUnitCase(name, "failure" if below else "passed", f"score {score.score:.2f}")

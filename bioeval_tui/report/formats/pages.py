@@ -9,7 +9,7 @@ from bioeval_tui import score
 from bioeval_tui.report import view
 from bioeval_tui.report.conclusion import Conclusion, conclude
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.manner import Manner, manners
+from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.rows import target_ms
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import number, signed, why_no_mean
@@ -36,7 +36,7 @@ class Page:
     concurrency: str
     warnings: tuple[str, ...]
     versions: tuple[tuple[str, str], ...]
-    manners: tuple[Manner, ...]
+    manners: tuple[RunManner, ...]
 
     def anchor(self, condition: str, trial: int, message: int) -> str:
         """Return the id of a message in the document."""

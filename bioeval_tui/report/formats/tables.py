@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bioeval_tui.record.importing.chat import chat_messages
-from bioeval_tui.record.importing.conversations import Message
+from bioeval_tui.record.importing.conversations import ToldMessage
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.registry import Asked
@@ -81,7 +81,7 @@ def transcript_lines(run: LoadedRun) -> str:
 def _chat(message: MessageState, *, as_it_was: bool) -> list[Any]:
     if as_it_was and message.record is not None:
         return list(message.record.get("raw") or [])
-    said = Message(message.role, message.text, message.generation)
+    said = ToldMessage(message.role, message.text, message.generation)
     return list(chat_messages(said, message.message))
 
 

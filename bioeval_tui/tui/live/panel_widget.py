@@ -16,11 +16,11 @@ LinePainter = Callable[[int], Content]
 """Called with the width in cells; returns the line, or lines."""
 
 
-class Drawn(Widget):
+class DrawnPanel(Widget):
     """Lines that are drawn for whatever width there is."""
 
     DEFAULT_CSS = """
-    Drawn { height: 1; }
+    DrawnPanel { height: 1; }
     """
 
     def __init__(self, *, classes: str | None = None) -> None:
@@ -51,8 +51,8 @@ class Panel(Vertical):
         super().__init__(id=id)
         self.border_title = name
         self.rows = RowList()
-        self._head = Drawn(classes="panel--head")
-        self._foot = Drawn(classes="panel--foot")
+        self._head = DrawnPanel(classes="panel--head")
+        self._foot = DrawnPanel(classes="panel--foot")
 
     def compose(self) -> ComposeResult:
         """Lay out the three parts."""

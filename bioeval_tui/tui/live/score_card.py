@@ -18,7 +18,7 @@ from bioeval_tui.report.gains import gains
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view, score_parts_view
-from bioeval_tui.tui.live.panel_widget import Drawn
+from bioeval_tui.tui.live.panel_widget import DrawnPanel
 from bioeval_tui.tui.live.score_card_view import Evidence
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -135,12 +135,12 @@ class ScoreCard(Dialog[Evidence]):
                     yield Digits(value, classes=f"-{score_card_view.tone(talk)}")
             yield Static(self._rest(), classes="card--rest", markup=False)
         yield Static(id="reviewed", markup=False)
-        yield Drawn(classes="card--bars")
+        yield DrawnPanel(classes="card--bars")
         with Horizontal(id="columns"):
             with Vertical(id="table"):
-                yield Drawn(classes="card--head")
+                yield DrawnPanel(classes="card--head")
                 yield self._list
-            yield Drawn(classes="card--raise")
+            yield DrawnPanel(classes="card--raise")
         yield Static(id="details", markup=False)
         yield Static(Content(score_card_view.faults(self._state)), id="faults", markup=False)
 
@@ -156,10 +156,10 @@ class ScoreCard(Dialog[Evidence]):
 
     def on_mount(self) -> None:
         """Draw, and put the cursor on the first row."""
-        bars = self.query_one(".card--bars", Drawn)
+        bars = self.query_one(".card--bars", DrawnPanel)
         bars.styles.height = 2 * len(self._both) if self._wide else len(self._both) + 1
         bars.draw(self._bars)
-        self.query_one(".card--head", Drawn).draw(self._head)
+        self.query_one(".card--head", DrawnPanel).draw(self._head)
         self._list.set_rows(len(self._rows), self._row)
         self._list.show_blurred_cursor()
         self._list.focus()
@@ -242,9 +242,9 @@ class ScoreCard(Dialog[Evidence]):
         )
 
     def _show_condition(self) -> None:
-        self.query_one(".card--head", Drawn).refresh()
-        self.query_one(".card--bars", Drawn).refresh()
-        self.query_one(".card--raise", Drawn).draw(self._raise)
+        self.query_one(".card--head", DrawnPanel).refresh()
+        self.query_one(".card--bars", DrawnPanel).refresh()
+        self.query_one(".card--raise", DrawnPanel).draw(self._raise)
         self._show_details(self._list.cursor)
 
     def _show_details(self, index: int) -> None:

@@ -67,7 +67,7 @@ def _rank(agent: str, totals: Totals) -> tuple[float, ...] | tuple[float | str, 
     return (-by["gold"], -by["silver"], -by["bronze"], -zeros, agent.lower())
 
 
-def entries(table: Iterable[Entry]) -> list[agents.Entry]:
+def entries(table: Iterable[Entry]) -> list[agents.AgentEntry]:
     """Return the submissions as the statistics of agents take them."""
     found = []
     for entry in table:
@@ -75,7 +75,7 @@ def entries(table: Iterable[Entry]) -> list[agents.Entry]:
         valid = report is not None and entry.standing != "invalid"
         percentile = report.leaderboard_percentile if report is not None and valid else None
         won = entry.standing in ("gold", "silver", "bronze")
-        found.append(agents.Entry(entry.row.agent, entry.row.task_id, percentile, won))
+        found.append(agents.AgentEntry(entry.row.agent, entry.row.task_id, percentile, won))
     return found
 
 

@@ -25,7 +25,7 @@ from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import MedalRow
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live.panel_widget import Drawn
+from bioeval_tui.tui.live.panel_widget import DrawnPanel
 from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.findings import examine
 from bioeval_tui.tui.medals.medal_card_widget import MedalCard
@@ -146,7 +146,7 @@ class MedalsScreen(BaseScreen):
                 yield self._listing
                 yield self._grouping
             yield MedalCard()
-        totals = Drawn()
+        totals = DrawnPanel()
         totals.id = "totals"
         yield totals
         yield AskLine("filter", "words of task, agent or medal", id="filter")
@@ -160,7 +160,7 @@ class MedalsScreen(BaseScreen):
         match kept.get("medals.hidden"):
             case [*names] if all(isinstance(name, str) for name in names):
                 self.hidden = frozenset(names)
-        self.query_one("#totals", Drawn).draw(self._totals)
+        self.query_one("#totals", DrawnPanel).draw(self._totals)
         self.redraw()
         if self.bioeval.services.has_submissions:
             self._grade()
@@ -371,7 +371,7 @@ class MedalsScreen(BaseScreen):
         self.call_after_refresh(self._fit_totals)
 
     def _fit_totals(self) -> None:
-        totals = self.query_one("#totals", Drawn)
+        totals = self.query_one("#totals", DrawnPanel)
         totals.styles.height = len(medals_view.totals_lines(self.table.totals(), self.size.width - 4))
         totals.refresh()
 

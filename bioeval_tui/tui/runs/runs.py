@@ -18,7 +18,7 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.compared import RunComparison, RunSummary
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live.panel_widget import Drawn
+from bioeval_tui.tui.live.panel_widget import DrawnPanel
 from bioeval_tui.tui.live.replay_dialog import ReplayDialog
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.runs import runs_view
@@ -74,13 +74,13 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def compose_foot(self) -> Iterable[Widget]:
         """One line instead, where there is no room."""
-        line = Drawn()
+        line = DrawnPanel()
         line.id = "run-line"
         yield line
 
     def on_mount(self) -> None:
         """Draw the line under the table."""
-        self.query_one("#run-line", Drawn).draw(self._line)
+        self.query_one("#run-line", DrawnPanel).draw(self._line)
 
     async def load(self) -> Sequence[RunSummary]:
         """Return the history; marks of runs that are gone go too."""
@@ -131,7 +131,7 @@ class RunsScreen(ListScreen[RunSummary]):
                 self._conclude(item.run_id), group="conclusion", exclusive=True, exit_on_error=False
             )
         self.query_one("#run-card", Static).update(Content("\n").join([paint(*line) for line in lines]))
-        self.query_one("#run-line", Drawn).refresh()
+        self.query_one("#run-line", DrawnPanel).refresh()
 
     async def _conclude(self, run_id: str) -> None:
         """Read what the run found, and show it if it is still looked at."""

@@ -7,10 +7,10 @@ from math import sqrt
 
 import pytest
 
-from bioeval_tui.report.agents import Entry, Standing, standings
+from bioeval_tui.report.agents import AgentEntry, Standing, standings
 
 
-def drawn(levels: dict[str, float], tasks: int, passes: int = 1, fails: str = "") -> list[Entry]:
+def drawn(levels: dict[str, float], tasks: int, passes: int = 1, fails: str = "") -> list[AgentEntry]:
     """Percentiles about each agent's level; tasks are easy or hard for all alike."""
     chance = random.Random(3)
     found = []
@@ -21,12 +21,12 @@ def drawn(levels: dict[str, float], tasks: int, passes: int = 1, fails: str = ""
                 value = min(100.0, max(0.0, level + ease + chance.gauss(0, 4)))
                 failed = agent == fails and task % 2
                 found.append(
-                    Entry(agent, f"lab/{task}", None if failed else value, not failed and value > 60)
+                    AgentEntry(agent, f"lab/{task}", None if failed else value, not failed and value > 60)
                 )
     return found
 
 
-def by_name(entries: list[Entry]) -> dict[str, Standing]:
+def by_name(entries: list[AgentEntry]) -> dict[str, Standing]:
     return {one.agent: one for one in standings(entries).agents}
 
 
@@ -56,7 +56,7 @@ def test_with_few_tasks_no_rank_is_claimed() -> None:
 
 def test_the_share_of_medals_is_a_mean_over_passes_with_its_standard_error() -> None:
     medals = {"lab/a": [True, True, False], "lab/b": [True, False, False]}
-    entries = [Entry("ada", task, 50.0, won) for task, of_task in medals.items() for won in of_task]
+    entries = [AgentEntry("ada", task, 50.0, won) for task, of_task in medals.items() for won in of_task]
     found = by_name(entries)["ada"]
     assert found.passes == 3
     assert found.medal_share == pytest.approx(0.5)
@@ -75,5 +75,5 @@ def test_what_was_not_graded_counts_as_nothing_and_the_other_way_to_count_stands
 
 
 def test_an_agent_of_which_nothing_was_graded_has_no_percentile_of_graded_ones() -> None:
-    found = by_name([Entry("ada", "lab/a", None, False)])["ada"]
+    found = by_name([AgentEntry("ada", "lab/a", None, False)])["ada"]
     assert (found.percentile, found.percentile_graded, found.medal_share_graded) == (0.0, None, None)
