@@ -16,8 +16,10 @@ from typing import Any, Literal
 
 import httpx2
 
-from bioeval_tui import __version__, installation
+from bioeval_tui import __version__, installation, plugins
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.evaluate.assertions.medal import Grading
+from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.evaluate.hosts import host_of
 from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
 from bioeval_tui.text import clean_line, home_relative
@@ -76,8 +78,6 @@ def examine(settings: Settings | None = None) -> list[Finding]:
 def _plugins(settings: Settings) -> Finding:
     """List what other packages add, from their metadata: nothing of them is imported."""
     # Here and below: what is missing is found where it is looked for.
-    from bioeval_tui import plugins
-
     found = [plugin for group in plugins.GROUPS for plugin in plugins.installed(group)]
     named = ", ".join(
         f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})" for plugin in found
@@ -147,8 +147,6 @@ def _data_folder(settings: Settings) -> Finding:
 
 
 def _embedded_graph(settings: Settings) -> Finding:
-    from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
-
     why_not = available()
     if why_not is not None:
         to_do = "without it, Cypher in the demo and in jobs is not measured, unless NEO_URI names a Neo4j"
@@ -186,8 +184,6 @@ def _agent(settings: Settings) -> Finding:
 
 def _status(url: str, headers: Mapping[str, str] | None = None) -> int:
     """Return the status of an answer, whose body is left unread: it may have no end. Raises httpx2's errors."""
-    import httpx2
-
     with httpx2.stream("GET", url, headers=headers, timeout=PROBE_S) as answer:
         return answer.status_code
 
@@ -238,7 +234,7 @@ def _neo4j(settings: Settings) -> Finding:
     if not settings.neo_uri_is_set and settings.neo_password is None:
         to_do = "set NEO_URI and NEO_PASSWORD to check your agent's own graph" + env_file_hint()
         return Finding("neo4j", "absent", "NEO_URI is not set", to_do)
-    from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph
+    from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph  # its driver takes a while to load
 
     async def probe() -> None:
         password = settings.neo_password.get_secret_value() if settings.neo_password else ""
@@ -275,8 +271,6 @@ def _grading(settings: Settings) -> Finding:
         return Finding(
             "grading", "broken", f"without {', '.join(absent)}", f"`{installation.install_command(absent)}`"
         )
-    from bioeval_tui.evaluate.assertions.medal import Grading
-
     entries = Grading(settings).registry().entries()
     broken = [entry for entry in entries if entry.problem is not None]
     said = f"{len(entries)} tasks" + (f", {len(broken)} of them broken" if broken else "")

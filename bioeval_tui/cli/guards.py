@@ -14,6 +14,8 @@ from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.errors import ExitCode, InputError, UsageError
 from bioeval_tui.evaluate.guards.transcripts import Hit, check_transcripts
 from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.report.formats.tables import transcript_lines
+from bioeval_tui.report.loading import load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
 
@@ -59,9 +61,6 @@ def _run(name: str) -> Path | None:
 
 
 def _lines_of(path: Path) -> bytes:
-    from bioeval_tui.report.formats.tables import transcript_lines
-    from bioeval_tui.report.loading import load_run
-
     return transcript_lines(load_run(path)).encode("utf-8", "replace")
 
 

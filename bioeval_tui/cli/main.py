@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import traceback
 from typing import NoReturn
 
 import click
@@ -134,8 +135,6 @@ def _write(text: str, *, err: bool = True) -> None:
 
 
 def _say_traceback(error: Exception) -> None:
-    import traceback
-
     _write("".join(traceback.format_exception(error)).rstrip("\n"))
 
 
@@ -162,8 +161,6 @@ def _say(error: BioevalError) -> None:
 
 def _defect(error: Exception) -> None:
     """Keep the traceback in a log file; tell the user one sentence and where it is."""
-    import traceback
-
     from bioeval_tui.record.masking.current import current, masking
     from bioeval_tui.settings import Settings, private_dir
     from bioeval_tui.text import clean_line, home_relative

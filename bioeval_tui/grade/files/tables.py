@@ -204,8 +204,6 @@ def _by_text(data: bytes) -> pd.DataFrame | None:
 
     What is taken for a number is a part of what pandas takes for one, and rounded as correctly.
     """
-    import pandas as pd
-
     if not data.isascii() or not is_plain(data):
         return None
     header, *lines = data.decode("ascii").removesuffix("\n").split("\n")
