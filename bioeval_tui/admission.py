@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import logging
 import socket
+import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 BACKLOG = 64
+MOST_LOGGED = 10
 RESERVE = 4 * BACKLOG
 """File descriptors for everything else, and for connections that are accepted together before others are closed."""
 
@@ -41,6 +45,34 @@ class AdmissionLimits:
     """Connections that said something, and that `Admission.keep` was not called for."""
     open: int = field(default_factory=most_connections)
     """All connections together. Those that nobody vouches for make room; when there are none, nobody else gets in."""
+
+
+def server_log(name: str) -> logging.Logger:
+    """Return the log of a server, which whoever reaches it cannot fill: nothing of requests that are wrong themselves.
+
+    Of everything else at most `MOST_LOGGED` entries a minute.
+    """
+    log = logging.getLogger(name)
+    if not log.filters:
+        log.addFilter(_Seldom())
+    return log
+
+
+class _Seldom(logging.Filter):
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: deque[float] = deque(maxlen=MOST_LOGGED)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Keep what says something of this program, seldom."""
+        problem = record.exc_info[1] if record.exc_info else None
+        if 400 <= getattr(problem, "code", 0) < 500:  # as aiohttp's errors of parsing have it
+            return False
+        now = time.monotonic()
+        if len(self._said) == MOST_LOGGED and now - self._said[0] < 60:
+            return False
+        self._said.append(now)
+        return True
 
 
 class Admission:

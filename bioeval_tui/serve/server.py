@@ -15,7 +15,7 @@ from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from bioeval_tui.admission import BACKLOG, Admission
+from bioeval_tui.admission import BACKLOG, Admission, server_log
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.serve import page
 from bioeval_tui.serve.access import Access, Hosts, Verdict, same_origin
@@ -254,7 +254,12 @@ async def serving(options: ServeOptions, complain: Callable[[str], None]) -> Asy
     port = listener.getsockname()[1]
     server = Server(options, port, complain)
     runner = web.AppRunner(
-        server.app(), access_log=None, handle_signals=False, shutdown_timeout=1.0, keepalive_timeout=IDLE_S
+        server.app(),
+        access_log=None,
+        logger=server_log(__name__),
+        handle_signals=False,
+        shutdown_timeout=1.0,
+        keepalive_timeout=IDLE_S,
     )
     accepting: asyncio.Server | None = None
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import resource
 import socket
 import subprocess
@@ -126,3 +127,17 @@ def test_a_server_answers_who_asks_a_whole_question(name: str, said: bytes, tmp_
                 refused.value.close()
         assert server.poll() is None
     assert (tmp_path / "stderr").stat().st_size < 10_000
+
+
+@pytest.mark.parametrize("name", ["serve", "agent"])
+def test_requests_that_are_wrong_themselves_fill_no_log(name: str, tmp_path: Path) -> None:
+    options = ["--read-only"] if name == "serve" else []
+    command = [sys.executable, "-m", "bioeval_tui", name, "--port", "0", *options]
+    with few_files(command, tmp_path) as server:
+        assert server.stdout is not None
+        port = int(re.findall(r":([0-9]+)", server.stdout.readline())[0])
+        for _ in range(100):
+            with socket.create_connection(("127.0.0.1", port), 30) as connection:
+                connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nHost : b\x1b[31m\r\n\r\n")
+                assert connection.recv(100).startswith(b"HTTP/1.0 400")
+    assert (tmp_path / "stderr").stat().st_size < 1_000

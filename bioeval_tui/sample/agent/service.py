@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits
+from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, server_log
 from bioeval_tui.errors import BioevalError, UnavailableError
 from bioeval_tui.sample.agent.delivery import Delivery
 from bioeval_tui.sample.agent.graph_records import GraphRecords
@@ -209,7 +209,8 @@ async def run_sample_agent(
     service = SampleAgentService(
         records, chaos_seed=chaos_seed, tokens_per_second=tokens_per_second, clock=clock, graph_id=graph_id
     )
-    runner = web.AppRunner(service.application(), access_log=None, shutdown_timeout=1.0)
+    log = server_log(__name__)
+    runner = web.AppRunner(service.application(), access_log=None, logger=log, shutdown_timeout=1.0)
     await runner.setup()
     listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
     try:
