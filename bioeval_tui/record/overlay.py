@@ -20,7 +20,7 @@ from bioeval_tui.portable import BINARY, lock, read_at
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.masking.current import current, masking
-from bioeval_tui.record.paths import overlay_path
+from bioeval_tui.record.paths import SUFFIX, overlay_path
 from bioeval_tui.record.reading import LineReader
 from bioeval_tui.record.state import ConversationKey, RunState
 
@@ -121,7 +121,8 @@ def _require_there(recording: Path, path: Path) -> None:
 
     A deletion removes the overlay before the recording and once more after it.
     """
-    if not recording.exists():
+    is_run = recording.suffix == SUFFIX  # graded submissions have reviews, too, and no recording
+    if is_run and not recording.exists():
         with contextlib.suppress(OSError):  # Windows deletes no open file
             path.unlink()
         raise RecordingError(f"{recording.stem} was deleted or moved just now; nothing was added to it")
