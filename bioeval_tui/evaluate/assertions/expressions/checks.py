@@ -158,8 +158,16 @@ class _Check(Calls):
             constant = CONSTANTS.get(f"{target.name}.{node.name}")
             if constant is None:
                 known = [name.partition(".")[2] for name in CONSTANTS if name.startswith(target.name + ".")]
-                self.fail(f"{target.name} has no {shorten(node.name, 40)}{nearest(node.name, known)}", node)
+                hint = nearest(node.name, known) or f"; it has {', '.join(known)}"
+                self.fail(f"{target.name} has no {shorten(node.name, 40)}{hint}", node)
             return constant[0]
+        if isinstance(target, Name) and target.name in self.classes and target.name not in names.types:
+            self.fail(
+                INSTEAD.get(
+                    node.name, f"{target.name} is a class, which has no {shorten(node.name, 40)} here"
+                ),
+                node,
+            )
         receiver = self.infer(target, names)
         key = key_of(node)
         if key in names.facts:

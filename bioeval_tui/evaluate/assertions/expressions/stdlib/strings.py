@@ -149,11 +149,34 @@ def trim_of(budget: Budget, text: str, chars: tuple[str, ...]) -> str:
     return text.strip("".join(chars) or None)
 
 
+@kotlin("String.trimStart(vararg chars: Char): String")
+def trim_start_of(budget: Budget, text: str, chars: tuple[str, ...]) -> str:
+    budget.build_text(len(text))
+    return text.lstrip("".join(chars) or None)
+
+
+@kotlin("String.trimEnd(vararg chars: Char): String")
+def trim_end_of(budget: Budget, text: str, chars: tuple[str, ...]) -> str:
+    budget.build_text(len(text))
+    return text.rstrip("".join(chars) or None)
+
+
 @kotlin("String.trim(predicate: (Char) -> Boolean): String")
 def trim_by(budget: Budget, text: str, predicate: Function) -> str:
+    return trim_start_by(budget, trim_end_by(budget, text, predicate), predicate)
+
+
+@kotlin("String.trimStart(predicate: (Char) -> Boolean): String")
+def trim_start_by(budget: Budget, text: str, predicate: Function) -> str:
     budget.build_text(len(text))
-    kept = [place for place, char in enumerate(text) if not predicate.test(Char(char))]
-    return text[kept[0] : kept[-1] + 1] if kept else ""
+    return text[
+        next((place for place, char in enumerate(text) if not predicate.test(Char(char))), len(text)) :
+    ]
+
+
+@kotlin("String.trimEnd(predicate: (Char) -> Boolean): String")
+def trim_end_by(budget: Budget, text: str, predicate: Function) -> str:
+    return trim_start_by(budget, text[::-1], predicate)[::-1]
 
 
 @kotlin("String.compareTo(other: String): Int", "String.compareTo(other: String, ignoreCase: Boolean): Int")
