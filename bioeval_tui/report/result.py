@@ -147,6 +147,7 @@ class ConversationResult(_Part):
     failures: int
     """Requests to the agent that failed and count against it."""
     end_reason: EndReason | None
+    """`cancelled` with the fault `infrastructure`: a setup, a seed, the graph or this machine kept it from being held."""
     end_detail: str
     fault: Fault | None
     messages: list[MessageResult]
