@@ -48,13 +48,13 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
     AgentProtocol(
         "rest", "the embabel-agent-eval API", "rest:make_agent",
         tells={"pieces": YES, "tool calls": YES, "tool results": YES, "state": YES}, takes=("texts",),
-        uses=("knowledgeUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"),
+        uses=("model", "knowledgeUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"),
     ),
     AgentProtocol(
         "openai", "chat completions or the Responses API", "openai_chat:make_agent",
         tells={"pieces": YES, "tool calls": YES, "tool results": "of your tools", "tokens": YES, "state": BY_URL},
         takes=("history",), is_model=True,
-        uses=("api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
+        uses=("model", "api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
               "apiKeyEnv"),
     ),
     AgentProtocol(
@@ -71,7 +71,7 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
         "python", "a function in Python", "python_function:make_agent",
         tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": YES}, takes=("history",),
         is_function=True,
-        uses=("function", "objectContextUrl", "options"),
+        uses=("model", "function", "objectContextUrl", "options"),
     ),
 )  # fmt: skip
 """Every built-in protocol, in the order in which people read of them."""

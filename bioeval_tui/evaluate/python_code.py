@@ -7,6 +7,9 @@ are not looked at, and the function must be written for this, which the name of 
 from __future__ import annotations
 
 import ast
+import asyncio
+import contextlib
+import contextvars
 import functools
 import importlib
 import importlib.util
@@ -14,11 +17,12 @@ import inspect
 import site
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import packages_distributions
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.text import clean_line
@@ -58,7 +62,8 @@ def load(reference: str, folders: Sequence[Path], first_parameter: str) -> Calla
     shown = clean_line(reference, 100)
     module, _, name = reference.partition(":")
     try:
-        found: Any = _imported(module, tuple(folders))
+        with printing_elsewhere():
+            found: Any = _imported(module, tuple(folders))
         for part in name.split("."):
             found = getattr(found, part)
     except UsageError:
@@ -74,6 +79,51 @@ def load(reference: str, folders: Sequence[Path], first_parameter: str) -> Calla
         )
     checked: Callable[..., Any] = found
     return checked
+
+
+@contextlib.contextmanager
+def printing_elsewhere() -> Iterator[None]:
+    """Let what this task prints meanwhile, and threads that it starts, go to stderr: a report may go to stdout."""
+    if sys.stdout is not None and not isinstance(sys.stdout, _Stdout):
+        sys.stdout = _Stdout(sys.stdout)
+    before = _inside.get()
+    _inside.set(True)
+    try:
+        yield
+    finally:
+        _inside.set(before)
+
+
+async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function in a thread of its own and return what it returns, or raise what it raises.
+
+    Nobody waits for a thread whose caller has given up: one that never ends does not keep the program from ending.
+    """
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if answered.done():
+            return
+        if error is None:
+            answered.set_result(result)
+        else:
+            answered.set_exception(error)
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = context.run(function, *given)
+        except Exception as raised:  # it belongs to whoever asked
+            error = raised
+        except BaseException as raised:
+            error = RuntimeError(f"{type(raised).__name__}: {raised}")
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=work, name="function of a job", daemon=True).start()
+    return await answered
 
 
 def takes(function: Callable[..., Any], parameter: str) -> bool:
@@ -161,3 +211,20 @@ def _lacks(spec: ModuleSpec, name: str) -> bool:
             case ast.Import() | ast.ImportFrom():
                 bound |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
     return name not in bound and "*" not in bound and "__getattr__" not in bound
+
+
+_inside: contextvars.ContextVar[bool] = contextvars.ContextVar("inside_a_function", default=False)
+"""Whether the running code is a function of a job."""
+
+
+class _Stdout:
+    """stdout, but what a job's functions print goes to stderr."""
+
+    def __init__(self, own: TextIO) -> None:
+        self._own = own
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr if _inside.get() else self._own, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import inspect
-import sys
 import threading
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import Any
 
 from bioeval_tui.evaluate import python_code
 from bioeval_tui.evaluate.agents.object_context import StateUrl
@@ -74,7 +72,6 @@ def make_agent(terms: AgentTerms) -> PythonAgent:
     """Return an agent for one conversation. Raises `UsageError` when the function cannot be loaded."""
     target = terms.target
     reference = target.function or ""
-    _keep_stdout()
     conversation = Conversation(
         uuid.uuid4().hex, target.user, target.chatbot, terms.named_model, dict(target.options)
     )
@@ -166,7 +163,6 @@ class PythonAgent:
 
     async def _called(self, content: str, told: asyncio.Queue[Any]) -> str | None:
         """Call the function, put what it yields into `told`, and return what it returns. Raises `PeerError`."""
-        _inside.set(True)
         total = 0
 
         def take(piece: Any) -> None:
@@ -179,25 +175,30 @@ class PythonAgent:
                 told.put_nowait(text)
 
         try:
-            found = await self._result(content)
-            if inspect.isasyncgen(found):
-                async with contextlib.aclosing(found):
-                    async for piece in found:
-                        take(piece)
-                return None
-            if inspect.isgenerator(found):
-                while (piece := await asyncio.to_thread(next, found, _END)) is not _END:
-                    take(piece)
-                return None
-            return self._text(found, "returned")
+            with python_code.printing_elsewhere():
+                return await self._taken(content, take)
         except PeerError:
             raise
-        except Exception as error:  # whatever somebody's agent raises
+        except (Exception, SystemExit) as error:  # whatever somebody's agent raises
             why = clean_line(f"{type(error).__name__}: {error}", 300)
             raise PeerError("agent", f"{self._name} raised {why}") from error
         finally:
             # Behind what other threads told: their calls are waiting in the loop.
             asyncio.get_running_loop().call_soon(told.put_nowait, _END)
+
+    async def _taken(self, content: str, take: Callable[[Any], None]) -> str | None:
+        """Call the function, hand what it yields to `take`, and return what it returns."""
+        found = await self._result(content)
+        if inspect.isasyncgen(found):
+            async with contextlib.aclosing(found):
+                async for piece in found:
+                    take(piece)
+            return None
+        if inspect.isgenerator(found):
+            while (piece := await python_code.in_thread(next, found, _END)) is not _END:
+                take(piece)
+            return None
+        return self._text(found, "returned")
 
     async def _result(self, content: str) -> Any:
         function = self._function
@@ -205,7 +206,7 @@ class PythonAgent:
         if made_here or inspect.isgeneratorfunction(function):
             found = function(content, *self._arguments)
         else:
-            found = await asyncio.to_thread(function, content, *self._arguments)
+            found = await python_code.in_thread(function, content, *self._arguments)
         return await found if inspect.isawaitable(found) else found
 
     def _text(self, value: Any, how: str) -> str:
@@ -249,25 +250,3 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple | set) and depth < 30:
         return [_plain(item, depth + 1) for item in value]
     return str(value)
-
-
-_inside: contextvars.ContextVar[bool] = contextvars.ContextVar("inside_an_agent", default=False)
-"""Whether the running code is a function of a job: what it prints must not get into a report on stdout."""
-
-
-class _Stdout:
-    """stdout, but what an agent's function prints goes to stderr."""
-
-    def __init__(self, own: TextIO) -> None:
-        self._own = own
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(sys.stderr if _inside.get() else self._own, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._own)
-
-
-def _keep_stdout() -> None:
-    if sys.stdout is not None and not isinstance(sys.stdout, _Stdout):
-        sys.stdout = _Stdout(sys.stdout)

@@ -80,7 +80,8 @@ class DeclaredTools:
         if tool.function is None:
             return ToolAnswer(_as_text(tool.answer))
         try:
-            found = await self._called(name, arguments)
+            with python_code.printing_elsewhere():
+                found = await self._called(name, arguments)
         except Exception as error:  # a tool that fails is something that agents have to deal with
             why = clean_line(f"{type(error).__name__}: {error}", 500)
             return ToolAnswer("", why, time.monotonic() - began)
@@ -105,7 +106,7 @@ class DeclaredTools:
         async with asyncio.timeout(FUNCTION_S):
             if inspect.iscoroutinefunction(function):
                 return await function(dict(arguments))
-            found = await asyncio.to_thread(function, dict(arguments))
+            found = await python_code.in_thread(function, dict(arguments))
             return await found if inspect.isawaitable(found) else found
 
 

@@ -74,6 +74,12 @@ class Makers:
         """Whether the agent is a model's endpoint, whose tokens this program's user pays for."""
         return self._protocol is not None and self._protocol.is_model
 
+    @property
+    def shown_model(self) -> str | None:
+        """The agent's model as the run has it: the usual one only where the protocol tells the agent a model."""
+        told = self._protocol is None or ("model" in self._protocol.uses and not self._protocol.is_function)
+        return self.model if told else self.agent_model
+
     async def aclose(self) -> None:
         """Close what the run's conversations shared."""
         if self._evaluator_chat is not None:

@@ -97,7 +97,7 @@ def assemble(
     evaluator, judge = makers.evaluator("withheld", 1), makers.judge()
     plan = replace(
         plan,
-        model=makers.model,
+        model=makers.shown_model,
         parallel=spec.parallel,
         shared_agent=spec.at_once,
         rehearsal=job.evaluator.kind == "scripted" or job.scorer.kind == "rules",

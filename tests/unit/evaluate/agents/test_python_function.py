@@ -20,6 +20,7 @@ from bioeval_tui.evaluate.wiring.check_job import check_job
 
 CODE = """
 import asyncio, time
+print("a word of the import")
 
 def plain(message):
     print("a word on stdout")
@@ -57,6 +58,9 @@ def nothing(message): pass
 def number(message): return 5
 async def gives_number(message): yield 5
 async def hangs(message): await asyncio.Event().wait()
+def blocks(message): time.sleep(600)
+def exits(message): raise SystemExit(3)
+async def exits_too(message): raise SystemExit(3)
 def other(text): return text
 constant = 5
 """
@@ -141,7 +145,7 @@ async def test_what_it_prints_gets_into_no_report(folder: Path, capsys: pytest.C
     finally:
         sys.stdout = own
     out, err = capsys.readouterr()
-    assert (out, err) == ("the report\n", "a word on stdout\n")
+    assert (out, err) == ("the report\n", "a word of the import\na word on stdout\n")
 
 
 @pytest.mark.parametrize(
@@ -152,13 +156,16 @@ async def test_what_it_prints_gets_into_no_report(folder: Path, capsys: pytest.C
         ("number", "returned a value of type int where text was expected"),
         ("gives_number", "yielded a value of type int where text was expected"),
         ("hangs", r"did not finish its answer within 0\.05 s"),
+        ("blocks", r"did not finish its answer within 0\.05 s"),
+        ("exits_too", "raised SystemExit: 3"),
+        ("exits", "raised RuntimeError: SystemExit: 3"),
     ],
 )
 async def test_whatever_goes_wrong_in_it_is_the_agents_failure(
     folder: Path, function: str, says: str
 ) -> None:
     with pytest.raises(PeerError, match=says) as caught:
-        await say(connect(folder, function, timeout_ms=50.0 if function == "hangs" else None))
+        await say(connect(folder, function, timeout_ms=50.0 if function in ("hangs", "blocks") else None))
     assert (caught.value.peer, caught.value.retryable) == ("agent", False)
 
 
