@@ -16,7 +16,7 @@ from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.plan import Guard, Parts
 from bioeval_tui.evaluate.engine.budget import Rates
 from bioeval_tui.evaluate.engine.spec import EngineSpec
-from bioeval_tui.evaluate.hosts import host_of
+from bioeval_tui.evaluate.hosts import host_of, is_loopback
 from bioeval_tui.evaluate.job.models import EvaluationJob, EvaluatorConfig, ScorerConfig, TextSeed
 from bioeval_tui.evaluate.job.withholding import for_evaluator
 from bioeval_tui.evaluate.prices import FILE_NAME, Price, Prices, load_prices
@@ -129,7 +129,7 @@ class Makers:
             key=self.agent_key(),
             headers=headers,
             secrets=secrets,
-            may_call=lambda url: may_call(self.agent_url, url, self.spec.allow_hosts),
+            may_call=self._may_call,
             code=tuple(map(Path, self.spec.code)),
             knowledge_url=self.knowledge_url(),
             provider=settings.agent_api_type or "openai",
@@ -162,6 +162,11 @@ class Makers:
         if self._protocol is None or self._protocol.is_function:
             return {}, ()
         return own_headers(self.job.target, self.agent_url, self.settings, self.spec.allow_hosts)
+
+    def _may_call(self, url: str) -> bool:
+        """Say whether an address that the agent names itself may be called: never another machine for a sensitive job."""
+        allowed = may_call(self.agent_url, url, self.spec.allow_hosts)
+        return allowed and (not self.job.sensitive or is_loopback(host_of(url)))
 
     def load_functions(self) -> None:
         """Import the Python functions that the job names, so that what is wrong with one is said before the run.
