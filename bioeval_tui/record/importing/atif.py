@@ -78,7 +78,7 @@ def _conversation(data: Any, header: Header) -> ToldConversation:
         message.record = {"raw": message.raw}
     times = [piece.at for piece in pieces if piece.at]
     named = data.get("trajectory_id") or data.get("session_id")
-    scores = ours.get("scores")
+    scores = ours.get("scores") if ours else _rewards(data)
     condition = ours.get("condition")
     return ToldConversation(
         name=str(ours.get("case") or ("" if ours else named or "")),
@@ -94,6 +94,19 @@ def _conversation(data: Any, header: Header) -> ToldConversation:
         record={key: value for key, value in data.items() if key != "steps"},
         whole=in_unit(ours.get("score")),
     )
+
+
+def _rewards(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a trajectory says of its reward: the format has no field for it, harnesses put it beside."""
+    metrics = data.get("final_metrics")
+    places = [data.get("extra"), metrics, metrics.get("extra") if isinstance(metrics, dict) else None]
+    return {
+        name: place[name]
+        for place in reversed(places)
+        if isinstance(place, dict)
+        for name in ("reward", "score", "mean_reward")
+        if isinstance(place.get(name), int | float)
+    }
 
 
 def _generation(extra: Any) -> list[dict[str, Any]]:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.report import rows
+from bioeval_tui.report.statistics.ranks import FEWEST_CASES
+from bioeval_tui.report.statistics.ranks import rank as ranking_of
 from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score
@@ -220,6 +222,24 @@ def counts(glances: Sequence[Glance], now: datetime | None, *, words: bool = Tru
             said = f"{sign} {found[rank]:,}{f' {word}' if words else ''}"
             cells.append(Cell(said, _TONES.get(rank, "quiet")))
     return cells
+
+
+def standings(glances: Sequence[Glance]) -> str:
+    """Return the models' ranks with intervals, the condition with the facts first; empty where nothing can be told.
+
+    Models are compared on the jobs that all of them held; trials of a job are averaged.
+    """
+    told = []
+    for condition in reversed(heads_view.CONDITIONS):
+        scores: dict[str, dict[str, list[float]]] = {}
+        for glance in glances:
+            if glance.key.condition == condition and glance.value is not None and glance.model:
+                scores.setdefault(glance.model, {}).setdefault(glance.job, []).append(glance.value)
+        found = ranking_of(scores) if len(scores) > 1 else None
+        if found is not None and found.cases >= FEWEST_CASES:
+            ranks = ", ".join(f"{one.name} {one.words}" for one in found.ranks)
+            told.append(f"{condition}: {ranks}")
+    return "; ".join(told)
 
 
 def goes_on(glances: Iterable[Glance]) -> bool:

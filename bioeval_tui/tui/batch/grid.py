@@ -76,6 +76,8 @@ class GridScreen(BaseScreen):
         self._began: tuple[float, int] | None = None
         """When the grid first saw the batch, and how many conversations had ended by then."""
         self._failure = ""
+        self._ranked: Sequence[Glance] | None = None
+        self._standings = ""
 
     @property
     def ended(self) -> bool:
@@ -172,6 +174,10 @@ class GridScreen(BaseScreen):
         if self._filter:
             notes.insert(0, Cell(f"{len(self.shown):,} shown: “{self._filter}”", "warn"))
         on = batch_view.goes_on(self.glances)
+        if not on and self._ranked is not self.glances:
+            self._ranked, self._standings = self.glances, batch_view.standings(self.glances)
+        if not on and self._standings:
+            notes.append(Cell(self._standings))
         state = (
             Cell("● LIVE", "good") if on else Cell("■ ENDED") if self._loaded else Cell("◌ READING", "quiet")
         )

@@ -185,6 +185,7 @@ def test_a_trajectory_comes_out_as_it_went_in(tmp_path: Path) -> None:
     assert [event.get("output") for event in answer.generation if "output" in event] == ["5 mg", "70"]
     assert (answer.tokens_in, answer.tokens_out) == (120, 14)
     assert talk.messages[2].text == "And this?\n[image]"
+    assert run.state.scores() == {"supplied": 1.0}
 
 
 def said(run: LoadedRun) -> list[Any]:
