@@ -14,6 +14,7 @@ from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.errors import ExitCode, InputError, UsageError
 from bioeval_tui.evaluate.guards.transcripts import Hit, check_transcripts
 from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.masking.current import current
 from bioeval_tui.report.formats.tables import transcript_lines
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.settings import Settings
@@ -72,8 +73,9 @@ def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
             say(f"error: {found}", err=True)
             code = ExitCode.BAD_INPUT
         elif as_json:
-            print_json(asdict(found))
+            print_json(current().value(asdict(found)))
         elif isinstance(found, Hit):
+            found = current().value(found)
             say(f"{found.id}, message {found.message}: {found.effect}, {found.rule}: {found.detail}")
         else:
             rules = ", ".join(f"{rule} {count}" for rule, count in found.by_rule.items() if count)

@@ -13,6 +13,7 @@ from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluate.wiring.judge_test import CHANGES, JudgeAsked, JudgeTester, draw
+from bioeval_tui.record.masking.current import current
 from bioeval_tui.report.formats.stability_console import print_stability
 from bioeval_tui.report.judge_test import stability_of
 from bioeval_tui.report.loading import find_recording
@@ -83,7 +84,7 @@ def judge_test(
     for tester, own in drawn:
         found, wrong = asyncio.run(tester.ask(own))
         asked += found
-        errors += wrong
+        errors += [current().text(error) for error in wrong]
     for error in errors:
         say(f"note: {error}", err=True)
     stability = stability_of(asked)

@@ -7,7 +7,20 @@ from pathlib import Path
 import click
 
 COMMANDS_THAT_SHOW = frozenset(
-    {"app", "demo", "medals", "review", "run", "runs", "serve", "serve-tab", "tui", "watch"}
+    {
+        "app",
+        "demo",
+        "guards",
+        "judge-test",
+        "medals",
+        "review",
+        "run",
+        "runs",
+        "serve",
+        "serve-tab",
+        "tui",
+        "watch",
+    }
 )
 
 

@@ -18,7 +18,8 @@ from bioeval_tui.errors import Problem, RecordingError, StorageError, UsageError
 from bioeval_tui.files import put_new, storage_error, write_whole
 from bioeval_tui.portable import BINARY
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
-from bioeval_tui.record.importing.formats import ImportFormat, format_of
+from bioeval_tui.record.importing.formats import ImportFormat
+from bioeval_tui.record.importing.recognising import format_of
 from bioeval_tui.record.importing.writing import Told, digest, recording_of, survey
 from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import MAX_OVERLAY, append_reviews

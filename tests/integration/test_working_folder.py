@@ -157,7 +157,8 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 CHECKS = (
     ("--version",), ("--help",), ("schema",), ("check", "{job}"), ("new", "{out}/new.yml", "--yes", "--offline"),
-    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("samples",), ("guards", str(TRANSCRIPTS)),
+    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("samples",), ("guards", str(TRANSCRIPTS)), ("guards", RUN),
+    ("plan", "--detect", "0.1"),
 )  # fmt: skip
 GRADING = (
     ("tasks", "list", "--json"), ("tasks", "show", TASK), ("tasks", "leaderboard", TASK), ("tasks", "prepare", OWN, "--tasks-dir", "{tasks}"),
@@ -168,7 +169,7 @@ GRADING = (
 RUNS = (
     ("runs", "list"), ("runs", "show", RUN), ("runs", "report", RUN, "--output", "{out}/report.html"),
     ("runs", "export", RUN, "--to", "csv"), ("runs", "explain", RUN), ("runs", "compare", RUN, RUN), ("runs", "agreement", RUN),
-    ("runs", "gate", RUN, "--fail-under", "0.1"), ("runs", "rescore", RUN, "--rules"), ("runs", "resume", RUN, "--headless"),
+    ("runs", "gate", RUN, "--fail-under", "0.1"), ("runs", "rescore", RUN, "--rules"), ("judge-test", RUN, "--rules"), ("runs", "resume", RUN, "--headless"),
     ("runs", "record-to", RUN, "{out}"), ("runs", "import", str(GOLDEN)), ("runs", "prune", "--older-than", "2020-01-01", "--yes"),
     ("runs", "delete", RUN, "--yes"),
 )  # fmt: skip

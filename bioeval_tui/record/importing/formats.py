@@ -12,11 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from bioeval_tui.errors import InputError, RecordingError, UsageError
-from bioeval_tui.record.importing.looking import FileLook
-
-if TYPE_CHECKING:  # the command line lists the formats; the event model takes a while to load
+if TYPE_CHECKING:  # the command line lists the formats; what reads them takes a while to load
     from bioeval_tui.record.importing.conversations import Header, ToldConversation
+    from bioeval_tui.record.importing.looking import FileLook
 
 OWN = "bioeval-tui"
 
@@ -57,34 +55,6 @@ FORMATS = (
 def names() -> list[str]:
     """Return the names for `--format`, this program's own first."""
     return [OWN, *(found.name for found in FORMATS)]
-
-
-def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
-    """Return a file's format, by content unless `name` says it; None for a recording of this program.
-
-    Raises:
-        RecordingError: the file cannot be read, or is of none of the formats.
-    """
-    if name is not None:
-        if name not in names():
-            raise UsageError(f"no such format: {name}; known are {', '.join(names())}")
-        return next((found for found in FORMATS if found.name == name), None)
-    try:
-        look = FileLook.at(file, lambda seen: _found(seen) is not None)
-    except OSError as error:
-        raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
-    except InputError:
-        return None  # damaged: a recording of this program may be, and then says so itself
-    if look.shape == "lines" and {"kind", "run_id", "seq"} <= look.first.keys():
-        return None
-    found = _found(look)
-    if found is None and look.shape in ("zip", "list"):
-        raise RecordingError(f"{file}: in no format that is known: {', '.join(names())}; --format names one")
-    return found
-
-
-def _found(look: FileLook) -> ImportFormat | None:
-    return next((each for each in FORMATS if each.holds(look)), None)
 
 
 def _function(where: str) -> Callable[..., object]:

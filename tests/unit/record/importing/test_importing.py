@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from bioeval_tui.cli.runs import runs
 from bioeval_tui.errors import BioevalError, RecordingError
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.importing.formats import FORMATS, format_of
+from bioeval_tui.record.importing.formats import FORMATS
+from bioeval_tui.record.importing.recognising import format_of
 from bioeval_tui.record.importing.writing import Told
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.record.transfer import import_file

@@ -1,0 +1,37 @@
+"""Which format a foreign file has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bioeval_tui.errors import InputError, RecordingError, UsageError
+from bioeval_tui.record.importing.formats import FORMATS, ImportFormat, names
+from bioeval_tui.record.importing.looking import FileLook
+
+
+def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
+    """Return a file's format, by content unless `name` says it; None for a recording of this program.
+
+    Raises:
+        RecordingError: the file cannot be read, or is of none of the formats.
+    """
+    if name is not None:
+        if name not in names():
+            raise UsageError(f"no such format: {name}; known are {', '.join(names())}")
+        return next((found for found in FORMATS if found.name == name), None)
+    try:
+        look = FileLook.at(file, lambda seen: _found(seen) is not None)
+    except OSError as error:
+        raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
+    except InputError:
+        return None  # damaged: a recording of this program may be, and then says so itself
+    if look.shape == "lines" and {"kind", "run_id", "seq"} <= look.first.keys():
+        return None
+    found = _found(look)
+    if found is None and look.shape in ("zip", "list"):
+        raise RecordingError(f"{file}: in no format that is known: {', '.join(names())}; --format names one")
+    return found
+
+
+def _found(look: FileLook) -> ImportFormat | None:
+    return next((each for each in FORMATS if each.holds(look)), None)
