@@ -206,7 +206,7 @@ def _say_how_to_resume(states: Sequence[RunState], console: Console) -> None:
         what = plural(len(stopped), "run")
         first = f"`bioeval-tui runs resume {stopped[0]}`"
         more = "" if len(stopped) == 1 else " and so on"
-        console.print(Text(f"{what} not finished; {first}{more} goes on with what is missing"))
+        console.print(Text(f"{what} not finished; {first}{more} continues with what is missing"))
 
 
 def _offer_reruns(states: Sequence[RunState], settings: Settings, console: Console) -> None:

@@ -21,7 +21,7 @@ COMMANDS: Table = {
     "demo": ("demo", "Watch it work: a real conversation, offline, no key, no server."),
     "run": ("run", "Evaluate an agent: hold the conversations of one or more jobs."),
     "plan": ("plan", "Say how many cases and trials a difference or an interval needs."),
-    "watch": ("watch", "Attach this terminal to a run that goes on elsewhere."),
+    "watch": ("watch", "Attach this terminal to a run in progress elsewhere."),
     "serve": ("serve", "Open the application in a browser, for you or for an audience."),
     "review": ("review", "Accept or correct judged scores and graded submissions; judges against people."),
     "judge-test": ("judge_test", "Ask a judge again after changes that should not matter to it."),

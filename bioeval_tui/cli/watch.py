@@ -21,7 +21,7 @@ from bioeval_tui.tui.data.services import AppServices
 @click.command(epilog="\b\nExample:\n  bioeval-tui watch 7f3a")
 @click.argument("run_id")
 def watch(run_id: str) -> int:
-    """Attach this terminal to a run that goes on elsewhere: see it, pause it, cancel it.
+    """Attach this terminal to a run in progress elsewhere: see it, pause it, cancel it.
 
     RUN_ID is the id or the beginning or end of it; `bioeval-tui runs list` shows them.
     """

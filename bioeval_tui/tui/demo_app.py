@@ -209,8 +209,7 @@ class BatchDemoApp(DemoApp):
         self._grid: GridScreen | None = None
 
     def on_mount(self) -> None:
-        """Begin on the grid, over the list of its runs."""
-        super().on_mount()
+        """Begin on the grid, over the list of its runs; Textual calls `on_mount` of every base class, too."""
         self._show_grid()
 
     def _show_grid(self) -> None:

@@ -237,7 +237,7 @@ TABLE: tuple[Key, ...] = (
     Key("~choice", "space", "go(1)", "next value", "The next value", HIDDEN),
     Key("~run-field", "enter", "submit", "start", "Start the run"),
     Key("~review-field", "enter", "submit", "give", "Keep this review beside the recording"),
-    Key("~path-field", "enter", "submit", "go on", "Take this file"),
+    Key("~path-field", "enter", "submit", "continue", "Take this file"),
 )  # fmt: skip
 
 LETTERS: dict[str, tuple[str, str]] = {

@@ -39,7 +39,7 @@ def test_app_shows_each_screen_and_each_of_its_boxes(tmp_path: Path) -> None:
         screen.types("4", "› Benchmarks", "oncology/breast-cancer", "g grade")
         screen.opens_box(ENTER, "esc close")
         screen.closes_box()
-        screen.opens_box("g", "enter go on")
+        screen.opens_box("g", "enter continue")
         screen.closes_box()
         screen.types("5", "› Medals")
         screen.types("1", "› Jobs    4 jobs")

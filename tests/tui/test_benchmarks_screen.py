@@ -135,7 +135,7 @@ async def test_grading_a_file_opens_its_medal_card(size: tuple[int, int]) -> Non
         await pilot.press("down", "down", "g")
         await until(pilot, lambda: isinstance(app.screen, PathDialog))
         await loaded(app, pilot)
-        assert "enter go on" in screen_text(app)
+        assert "enter continue" in screen_text(app)
         await pilot.press(*"'/data/my file.csv'", "enter")
         await until(pilot, lambda: isinstance(app.screen, MedalDetail))
         await loaded(app, pilot)

@@ -68,7 +68,7 @@ def _what_next(run_id: str, code: ExitCode, live: bool) -> list[str]:
         return [f"see it again: bioeval-tui watch {run_id}"]
     lines = [f"see it again: bioeval-tui runs replay {run_id}"]
     if code != ExitCode.OK:
-        lines += [f"go on with it: bioeval-tui runs resume {run_id}"] if code == ExitCode.INTERRUPTED else []
+        lines += [f"continue it: bioeval-tui runs resume {run_id}"] if code == ExitCode.INTERRUPTED else []
         lines.append(f"exit code {int(code)}: {_MEANS[code]}")
     return lines
 
