@@ -45,6 +45,7 @@ async def demo(
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CARD_S", "MEDALS_S", "OWN_S"):
         monkeypatch.setattr(demo_app, name, 0.0)
+    monkeypatch.setattr(demo_app, "TICK_S", 0.005)
 
 
 @pytest.mark.usefixtures("quick")
