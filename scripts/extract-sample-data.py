@@ -1,6 +1,6 @@
 """Take the data of the shipped tasks out of the packages on PyPI that carry them, trimmed to what is needed.
 
-    pip download --no-deps --dest wheels lifelines==0.30.3 causallib==0.10.0 rdkit==2026.9.1 \\
+    pip download --no-deps --dest wheels lifelines==0.30.3 causallib==0.10.0 \\
         scanpy==1.11.5 modlamp==4.3.3
     uv run python scripts/extract-sample-data.py wheels
 
@@ -25,7 +25,6 @@ TASKS = Path(__file__).parents[1] / "bioeval_tui" / "sample" / "tasks"
 SHA256 = {
     "lifelines/datasets/ACTG175.csv": "56fba31fa0d7bfbff9667b7149fd96a97c352e72aa582871a62a935e812f0e07",
     "causallib/datasets/data/nhefs/NHEFS.csv": "1b8b59aa8588d6cc61de73ab49a3096c4efa18b2b28127c1cd63c9262e3b475a",
-    "rdkit/Data/NCI/first_5k.tpsa.csv": "7c3dbaa546a317bcf8239e979d829b230b4d02b02cfe92ecffe5de2c8b222b7f",
     "modlamp/data/AMPvsUniProt.csv": "e1db3dd659179118dcfca63723385f2f0c95c49d27060a90f7a9d5848250eb48",
     "scanpy/datasets/10x_pbmc68k_reduced.h5ad": "e71d41e737c941559b7c57c9243bdb3d2c889c2adfdf00e3422ac6b46783676f",
 }
@@ -101,16 +100,6 @@ def clinical(wheels: Wheels) -> None:
     table(nhefs[NHEFS], "epidemiology/nhefs.csv")
 
 
-def molecules(wheels: Wheels) -> None:
-    """SMILES with their topological polar surface area."""
-    rows = [
-        line.rsplit(",", 1)
-        for line in lines(wheels.read("rdkit/Data/NCI/first_5k.tpsa.csv"))
-        if line[0] != "#"
-    ]
-    table(pd.DataFrame(rows, columns=["smiles", "tpsa"]), "molecules/nci-tpsa/nci_tpsa.csv")
-
-
 def peptides(wheels: Wheels) -> None:
     """Antimicrobial peptides and other short peptides; the first line is a header of counts and names."""
     rows = [line.split(",") for line in lines(wheels.read("modlamp/data/AMPvsUniProt.csv"))[1:]]
@@ -143,7 +132,7 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     wheels = Wheels(Path(sys.argv[1]))
-    for step in (clinical, molecules, peptides, cells):
+    for step in (clinical, peptides, cells):
         step(wheels)
     folder = TASKS / "licences"
     folder.mkdir(exist_ok=True)

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -417,6 +418,7 @@ def task_details(task: GradingTask) -> dict[str, Any]:
         "bronze_threshold": ranking.bronze_threshold,
         "median_threshold": ranking.median_threshold,
         "self_trained": board.self_trained,
+        "reference": None if task.reference is None else asdict(task.reference),
         "origin": board.origin,
     }
     details["warnings"] += board.warnings
@@ -442,6 +444,8 @@ def task_card(task: GradingTask) -> None:
             for name in ("gold", "silver", "bronze", "median")
         )
         out.print(f"  {thresholds}")
+        if board["reference"]:
+            out.print(f"  reference, no entry: {board['reference']['score']}, {board['reference']['team']}")
     for warning in details["warnings"]:
         out.print(f"  warning: {clean_line(warning, 500)}")
     if task.description:
@@ -478,6 +482,8 @@ def board_table(task: GradingTask) -> None:
     if isinstance(board, PublishedBoard):
         out.print(f"{board.source.url}, {board.source.licence}")
     plain_console().print(table)
+    if reference := task.reference:
+        out.print(f"reference, no entry: {reference.score}, {reference.team}")
 
 
 def check_lines(rows: Sequence[Checked]) -> None:

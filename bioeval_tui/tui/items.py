@@ -79,6 +79,8 @@ class Board:
     humans: tuple[float, ...] = ()
     warnings: tuple[str, ...] = ()
     origin: str = ""
+    reference: tuple[str, float] | None = None
+    """A plain model that is no entry, and its score."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ import warnings
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-import pandas as pd  # noqa: E402 (after the number of threads is set)
-from boards import check, train, write  # noqa: E402
+from boards import check, train, write  # noqa: E402 (after the number of threads is set)
 from plans import PLANS  # noqa: E402
 
 
@@ -40,15 +39,15 @@ def main() -> int:
     failed = False
     for plan in plans:
         began = time.perf_counter()
-        board: pd.DataFrame = train(plan)
+        board, reference = train(plan)
         if arguments.check:
-            failed |= not check(plan.task, board)
+            failed |= not check(plan.task, board, reference)
         else:
-            write(plan.task, board)
+            write(plan.task, board, reference)
         seconds = time.perf_counter() - began
         print(
             f"{plan.task}: {len(board)} entries in {seconds:.0f} s, "
-            f"best {board.score.iloc[0]:.5f}, median {board.score.median():.5f}, worst {board.score.iloc[-1]:.5f}",
+            f"reference {reference.score.iloc[0]:.5f}, best {board.score.iloc[0]:.5f}, median {board.score.median():.5f}, worst {board.score.iloc[-1]:.5f}",
             file=sys.stderr,
         )
     return int(failed)

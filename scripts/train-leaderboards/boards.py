@@ -10,38 +10,46 @@ from typing import Any
 
 import pandas as pd
 import yaml
+from plans import is_reference
 from scoring import score
 
 TASKS = Path(__file__).parents[2] / "bioeval_tui" / "sample" / "tasks"
-TRAINED_ON = "2026-11-20"
+TRAINED_ON = "2026-11-22"
 TOLERANCE = 0.005
 
 
-def train(plan: Any) -> pd.DataFrame:
-    """Train all entries of a plan and return the board, best first (ties by name), to five decimals."""
+def train(plan: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Train all entries of a plan; return the board, best first (ties by name), and the reference, to five decimals."""
     config = yaml.safe_load((TASKS / plan.task / "config.yaml").read_text(encoding="utf-8"))
     grader = config["grader"]
+    assert grader["metric"] == plan.metric, (plan.task, grader["metric"])
     with tempfile.TemporaryDirectory() as folder:
         public, private = prepare(plan.task, Path(folder))
         answers = plan.answers(private)
-        rows = [
-            (team, round(score(grader, submission, answers), 5), TRAINED_ON)
-            for team, submission in plan.submissions(public)
+        found = [
+            (name, (team, round(score(grader, submission, answers), 5), TRAINED_ON))
+            for name, team, submission in plan.submissions(public)
         ]
-    board = pd.DataFrame(rows, columns=["teamName", "score", "submissionDate"])
-    return board.sort_values(
+    columns = ["teamName", "score", "submissionDate"]
+    families = list(dict.fromkeys(name for name, _ in found))
+    board = pd.DataFrame([row for name, row in found if not is_reference(name, families)], columns=columns)
+    reference = pd.DataFrame([row for name, row in found if is_reference(name, families)], columns=columns)
+    board = board.sort_values(
         ["score", "teamName"], ascending=[grader["is_lower_better"], True], ignore_index=True
     )
+    return board, reference
 
 
-def write(task: str, board: pd.DataFrame) -> None:
-    """Write a board beside the task's config.yaml."""
+def write(task: str, board: pd.DataFrame, reference: pd.DataFrame) -> None:
+    """Write a board and its reference beside the task's config.yaml."""
     board.to_csv(TASKS / task / "leaderboard.csv", index=False, lineterminator="\n")
+    reference.to_csv(TASKS / task / "reference.csv", index=False, lineterminator="\n")
 
 
-def check(task: str, board: pd.DataFrame) -> bool:
+def check(task: str, board: pd.DataFrame, reference: pd.DataFrame) -> bool:
     """Say on stderr how a newly trained board differs from the one in place; True if it does not."""
-    held = pd.read_csv(TASKS / task / "leaderboard.csv")
+    held = pd.concat([pd.read_csv(TASKS / task / name) for name in ("leaderboard.csv", "reference.csv")])
+    board = pd.concat([board, reference])
     both = held.merge(board, on="teamName", how="outer", suffixes=("_held", "_new"))
     gap = (both.score_held - both.score_new).abs()
     wrong = both[~(gap <= TOLERANCE)]

@@ -1,13 +1,10 @@
-"""Numbers out of sequences: what the models of molecules and peptides see."""
+"""Numbers out of sequences: what the models of peptides see."""
 
 from __future__ import annotations
-
-import re
 
 import pandas as pd
 from sklearn.feature_extraction.text import CountVectorizer
 
-ATOMS = re.compile(r"Cl|Br|\[[^\]]+\]|[BCNOPSFI]|[cnops]|[=#()]|\d")
 RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 CHARGE = {"K": 1.0, "R": 1.0, "H": 0.1, "D": -1.0, "E": -1.0}
 # J. Kyte, R. F. Doolittle. A simple method for displaying the hydropathic character of a protein. 1982.
@@ -39,20 +36,6 @@ HYDROPATHY = dict(
         strict=True,
     )
 )
-
-
-def smiles_features(frame: pd.DataFrame) -> pd.DataFrame:
-    """Counts of SMILES tokens (`token_`), of pairs and triples of tokens (`pair_`, `triple_`), and the length."""
-    smiles = frame["smiles"]
-    parts = [pd.DataFrame({"length_characters": smiles.str.len()}, index=frame.index)]
-    for name, n, least in (("token", 1, 5), ("pair", 2, 40), ("triple", 3, 150)):
-        counter = CountVectorizer(
-            tokenizer=ATOMS.findall, lowercase=False, token_pattern=None, ngram_range=(n, n), min_df=least
-        )
-        counts = counter.fit_transform(smiles).toarray()
-        names = [f"{name}_{term}" for term in counter.get_feature_names_out()]
-        parts.append(pd.DataFrame(counts, columns=names, index=frame.index))
-    return pd.concat(parts, axis=1)
 
 
 def peptide_features(frame: pd.DataFrame) -> pd.DataFrame:

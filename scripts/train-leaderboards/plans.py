@@ -1,95 +1,127 @@
-"""Which models are trained for which task: the crossing of recipes, feature sets, sample sizes and seeds."""
+"""Which models are trained for which task, and how: every family tuned on the training data, then fitted to all of it."""
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anndata
 import numpy as np
 import pandas as pd
-from features import peptide_features, smiles_features
+from features import peptide_features
 from models import Recipe, classifiers, label_classifiers, many_target_regressors, regressors
+from scoring import METRICS, concordance_index
+from sklearn.model_selection import KFold
 from survival import survival_models
 
-Views = dict[str, list[str]]
+FOLDS = 3
+SEEDS = (0, 1, 2)
+"""Seeds of the families whose fits differ by seed; the others enter once."""
+
+BY_SEED = ("random forest", "extra trees", "boosting", "network")
+NO_ENTRY = ("dummy", "mean", "median", "constant")
+"""Families that know nothing: whoever beats them alone has won nothing."""
+
+REFERENCE = ("ridge", "logistic", "cox")
+"""The plain linear family of a task is its reference line and no entry."""
+
+LOWER_IS_BETTER = ("mean_absolute_error", "rmse")
+
+
+def family(recipe: Recipe) -> str:
+    """Return a recipe's label without its setting: `svm rbf by event` of `svm rbf C=1.0 by event`."""
+    return " ".join(word for word in recipe.label.split() if "=" not in word)
+
+
+def is_reference(name: str, families: list[str]) -> bool:
+    """Whether a family is the reference: the first of `REFERENCE` that the task has."""
+    return name == next((one for one in reversed(REFERENCE) if one in families), None)
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One leaderboard entry to be: a recipe on some columns and the first `rows` training rows."""
+class Tuned:
+    """A family with the setting that was best in cross-validation on the training rows."""
 
+    family: str
     recipe: Recipe
-    view: str
-    rows: int | None
     seed: int
 
     @property
     def team(self) -> str:
         """The name on the board: it says how to train the same model again."""
-        size = "all rows" if self.rows is None else f"{self.rows} rows"
-        return " / ".join([self.recipe.label, self.view, size, f"seed {self.seed}"])
+        return f"{self.recipe.label} / seed {self.seed}"
+
+
+def tuned(
+    recipes: list[Recipe], matrix: np.ndarray, outcome: np.ndarray, goodness: Callable[[Any, Any], float]
+) -> Iterator[Tuned]:
+    """Yield every family with its best setting, the reference first; those that differ by seed once for each seed.
+
+    Args:
+        recipes: all settings of all families.
+        matrix, outcome: the training rows.
+        goodness: of outcome and prediction, higher is better; its mean over `FOLDS` folds chooses the setting.
+    """
+    families = list(dict.fromkeys(family(recipe) for recipe in recipes))
+    families = [name for name in families if name.split()[0] not in NO_ENTRY]
+    for name in sorted(families, key=lambda name: not is_reference(name, families)):
+        settings = [recipe for recipe in recipes if family(recipe) == name]
+        found = [(_in_folds(recipe, matrix, outcome, goodness), recipe) for recipe in settings]
+        best = max((pair for pair in found if np.isfinite(pair[0])), key=lambda pair: pair[0], default=None)
+        if best is None:
+            print(f"{name} cannot be fitted and is left out", file=sys.stderr)
+            continue
+        for seed in SEEDS if name.startswith(BY_SEED) else SEEDS[:1]:
+            yield Tuned(name, best[1], seed)
+
+
+def _in_folds(
+    recipe: Recipe, matrix: np.ndarray, outcome: np.ndarray, goodness: Callable[[Any, Any], float]
+) -> float:
+    found = []
+    for known, held in KFold(FOLDS, shuffle=True, random_state=0).split(matrix):
+        try:
+            model = recipe.make(0).fit(matrix[known], outcome[known])
+            found.append(goodness(outcome[held], scores(model, matrix[held])))
+        except (ValueError, np.linalg.LinAlgError):  # more components than columns, or one class in a fold
+            return float("nan")
+    return float(np.mean(found))
+
+
+def better(metric: str) -> Callable[[Any, Any], float]:
+    """Return a metric so that higher is better; for survival the outcome holds time and event."""
+    if metric == "concordance_index":
+        return lambda outcome, guess: concordance_index(outcome[:, 0], outcome[:, 1], guess)
+    sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
+    return lambda outcome, guess: sign * METRICS[metric](outcome, guess)
 
 
 @dataclass(frozen=True)
 class CsvPlan:
-    """How the board of one CSV task is earned.
-
-    `features` turns train and test frame into numeric matrices with the same columns; `views` names
-    subsets of them, the first one of all. Every recipe enters with all columns and rows; the rest, up to
-    `limit` entries, are drawn from the full crossing in an order that depends on nothing but their names.
-    """
+    """How the board of one CSV task is earned: `features` turns train and test frame into numeric matrices."""
 
     task: str
     target: str
+    metric: str
     recipes: list[Recipe]
-    views: Callable[[list[str]], Views]
-    rows: list[int | None]
-    limit: int
-    seeds: list[int] = field(default_factory=lambda: [0])
     features: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
     hidden: tuple[str, ...] = ()
 
-    def entries(self, columns: list[str]) -> list[Entry]:
-        """Return the entries to train."""
-        views = self.views(columns)
-        crossing = [Entry(*parts) for parts in product(self.recipes, views, self.rows, self.seeds)]
-        return shuffled(crossing, next(iter(views)))[: self.limit]
-
-    def submissions(self, public: Path) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Train every entry on `public`/train.csv and yield its name and submission."""
+    def submissions(self, public: Path) -> Iterator[tuple[str, str, pd.DataFrame]]:
+        """Tune and train on `public`/train.csv; yield each family, its entry's name and its submission."""
         train, test = pd.read_csv(public / "train.csv"), pd.read_csv(public / "test.csv")
         sample = pd.read_csv(public / "sample_submission.csv")
         secret = ["id", self.target, *self.hidden]
         inputs = pd.concat([train.drop(columns=secret), test.drop(columns="id")], ignore_index=True)
-        matrix = self.features(inputs).astype(float)
-        views = self.views(list(matrix.columns))
-        known, unknown = matrix.iloc[: len(train)], matrix.iloc[len(train) :]
-        entries, left_out = self.entries(list(matrix.columns)), 0
-        for entry in entries:
-            kept = slice(None, entry.rows)
-            columns = views[entry.view]
-            model = entry.recipe.make(entry.seed)
-            try:
-                model.fit(known[columns].to_numpy()[kept], self.outcome(train)[kept])
-                predicted = scores(model, unknown[columns].to_numpy())
-            except (
-                ValueError,
-                np.linalg.LinAlgError,
-            ):  # more components than columns, or neighbours than rows
-                left_out += 1
-                continue
-            yield entry.team, sample.assign(**{sample.columns[1]: predicted})
-        if left_out:
-            print(
-                f"{self.task}: {left_out} of {len(entries)} cannot be fitted and are left out",
-                file=sys.stderr,
-            )
+        matrix = self.features(inputs).astype(float).to_numpy()
+        known, unknown = matrix[: len(train)], matrix[len(train) :]
+        outcome = self.outcome(train)
+        for entry in tuned(self.recipes, known, outcome, better(self.metric)):
+            predicted = scores(entry.recipe.make(entry.seed).fit(known, outcome), unknown)
+            yield entry.family, entry.team, sample.assign(**{sample.columns[1]: predicted})
 
     def answers(self, private: Path) -> pd.DataFrame:
         """Return the answers that the submissions are scored against."""
@@ -111,34 +143,28 @@ class SurvivalPlan(CsvPlan):
 
 @dataclass(frozen=True)
 class CellPlan:
-    """How the board of a single-cell task is earned: on the genes with the highest variance, log expression.
+    """How the board of a single-cell task is earned: on the 400 genes with the highest variance, log expression.
 
     With `label` set, models predict that column of obs; without, the genes that test.h5ad lacks.
     """
 
     task: str
+    metric: str
     recipes: list[Recipe]
-    genes: list[int]
-    rows: list[int | None]
-    limit: int
     label: str | None = None
-    seeds: list[int] = field(default_factory=lambda: [0])
+    genes: int = 400
 
-    def submissions(self, public: Path) -> Iterator[tuple[str, np.ndarray]]:
-        """Train every entry and yield its name and the predictions for the cells of test.h5ad, in order."""
+    def submissions(self, public: Path) -> Iterator[tuple[str, str, np.ndarray]]:
+        """Tune and train; yield each family, its entry's name and its predictions for the cells of test.h5ad, in order."""
         train, test = anndata.read_h5ad(public / "train.h5ad"), anndata.read_h5ad(public / "test.h5ad")
         hidden = [gene for gene in train.var_names if gene not in set(test.var_names)]
         known, unknown = train[:, test.var_names].X.toarray(), test.X.toarray()
         outcome = train.obs[self.label].astype(str).to_numpy() if self.label else train[:, hidden].X.toarray()
-        ranked = np.argsort(-known.var(axis=0), kind="stable")
-        crossing = [
-            Entry(recipe, f"{count} genes", rows, seed)
-            for recipe, count, rows, seed in product(self.recipes, self.genes, self.rows, self.seeds)
-        ]
-        for entry in shuffled(crossing, f"{max(self.genes)} genes")[: self.limit]:
-            kept, columns = slice(None, entry.rows), ranked[: int(entry.view.split()[0])]
-            model = entry.recipe.make(entry.seed).fit(known[kept][:, columns], outcome[kept])
-            yield entry.team, model.predict(unknown[:, columns])
+        columns = np.argsort(-known.var(axis=0), kind="stable")[: self.genes]
+        known, unknown = known[:, columns], unknown[:, columns]
+        goodness = better(self.metric)
+        for entry in tuned([Labelled(recipe) for recipe in self.recipes], known, outcome, goodness):
+            yield entry.family, entry.team, entry.recipe.make(entry.seed).fit(known, outcome).predict(unknown)
 
     def answers(self, private: Path) -> np.ndarray:
         """Return the labels, or the matrix of hidden genes, in the order of the submissions."""
@@ -146,14 +172,29 @@ class CellPlan:
         return answers.obs[self.label].astype(str).to_numpy() if self.label else answers.X.toarray()
 
 
-def shuffled(entries: list[Entry], full_view: str) -> list[Entry]:
-    """Return the entries on all data first, then the others; each part in an order of names alone."""
+class Labelled:
+    """A recipe whose models offer nothing but `predict`: labels, or many targets at once."""
 
-    def place(entry: Entry) -> tuple[bool, bytes]:
-        full = entry.view == full_view and entry.rows is None
-        return not full, hashlib.sha256(entry.team.encode()).digest()
+    def __init__(self, recipe: Recipe) -> None:
+        self.label = recipe.label
+        self._recipe = recipe
 
-    return sorted(entries, key=place)
+    def make(self, seed: int) -> Any:
+        """Return the recipe's pipeline behind its `fit` and `predict`."""
+        return _Predicting(self._recipe.make(seed))
+
+
+class _Predicting:
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def fit(self, matrix: np.ndarray, outcome: np.ndarray) -> _Predicting:
+        self._model.fit(matrix, outcome)
+        return self
+
+    def predict(self, matrix: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self._model.predict(matrix)
+        return found
 
 
 def scores(model: Any, matrix: np.ndarray) -> np.ndarray:
@@ -162,118 +203,30 @@ def scores(model: Any, matrix: np.ndarray) -> np.ndarray:
         return model.predict_proba(matrix)[:, 1]
     if hasattr(model, "decision_function"):
         return model.decision_function(matrix)
-    return np.ravel(model.predict(matrix))
+    found: np.ndarray = model.predict(matrix)
+    return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
 
 
-def prefixes(*named: str) -> Callable[[list[str]], Views]:
-    """Return a function giving the view of all columns and one of the columns with each prefix."""
-
-    def views(columns: list[str]) -> Views:
-        subsets = {
-            f"{name.rstrip('_')} features": [c for c in columns if c.startswith(name)] for name in named
-        }
-        return {"all features": columns, **subsets}
-
-    return views
-
-
-def _nuclei(columns: list[str]) -> Views:
-    errors = [name for name in columns if name.endswith("_error")]
-    return {
-        **prefixes("mean_", "worst_")(columns),
-        "error features": errors,
-        "texture": [name for name in columns if "texture" in name],
-        "symmetry and smoothness": [name for name in columns if "symm" in name or "smooth" in name],
-    }
-
-
-def _blood(columns: list[str]) -> Views:
-    return {
-        "all features": columns,
-        "bmi": ["bmi"],
-        "bmi and blood pressure": ["bmi", "blood_pressure"],
-        "blood tests": [name for name in columns if name not in ("age", "sex", "bmi", "blood_pressure")],
-        "no blood tests": ["age", "sex", "bmi", "blood_pressure"],
-        "strongest four": ["bmi", "blood_pressure", "log_triglycerides", "hdl"],
-    }
-
-
-def _smokers(columns: list[str]) -> Views:
-    smoking = [name for name in columns if name.startswith("smoke") or name == "qsmk"]
-    return {
-        "all features": columns,
-        "smoking": smoking,
-        "body and age": ["age", "sex", "ht", "wt71"],
-        "body, age and smoking": ["age", "sex", "ht", "wt71", *smoking],
-    }
-
-
-def _hiv(columns: list[str]) -> Views:
-    immune = ["cd40", "cd80"]
-    return {
-        "all features": columns,
-        "immune cells": immune,
-        "immune cells and treatment": [*immune, "treat", "arms", "symptom", "preanti"],
-        "demography": ["age", "wtkg", "race", "gender"],
-    }
-
-
-FAST = ("ridge", "mean", "nearest", "tree", "partial", "lasso", "bayesian")
-_fast = [recipe for recipe in regressors() if recipe.label.startswith(FAST)]
-_linear = ("logistic", "lda", "naive", "nearest", "tree", "random", "extra", "dummy")
+_linear = ("logistic", "lda", "naive", "nearest", "tree", "random", "extra")
 _peptide = [recipe for recipe in classifiers() if recipe.label.startswith(_linear)]
 
 PLANS: list[CsvPlan | CellPlan] = [
-    CsvPlan("oncology/breast-cancer", "malignant", classifiers(), _nuclei, [30, 100, None], limit=120),
-    CsvPlan(
-        "metabolism/diabetes-progression",
-        "progression",
-        regressors(),
-        _blood,
-        [25, 50, 100, 200, None],
-        limit=1100,
-    ),
-    CsvPlan(
-        "epidemiology/nhefs-weight-change", "weight_change", regressors(), _smokers, [200, None], limit=160
+    CsvPlan("oncology/breast-cancer", "malignant", "roc_auc", classifiers()),
+    CsvPlan("metabolism/diabetes-progression", "progression", "mean_absolute_error", regressors()),
+    CsvPlan("epidemiology/nhefs-weight-change", "weight_change", "r2", regressors()),
+    SurvivalPlan(
+        "epidemiology/nhefs-mortality", "months", "concordance_index", survival_models(), hidden=("death",)
     ),
     SurvivalPlan(
-        "epidemiology/nhefs-mortality",
-        "months",
-        survival_models(),
-        _smokers,
-        [200, None],
-        limit=150,
-        hidden=("death",),
-    ),
-    SurvivalPlan(
-        "infectious-disease/actg175",
-        "days",
-        survival_models(),
-        _hiv,
-        [150, 500, None],
-        limit=90,
-        hidden=("event",),
-    ),
-    CsvPlan(
-        "molecules/nci-tpsa",
-        "tpsa",
-        _fast,
-        prefixes("length", "token", "pair", "triple"),
-        [100, 500, None],
-        limit=280,
-        features=smiles_features,
+        "infectious-disease/actg175", "days", "concordance_index", survival_models(), hidden=("event",)
     ),
     CsvPlan(
         "proteins/antimicrobial-peptides",
         "antimicrobial",
+        "average_precision",
         _peptide,
-        prefixes("residue", "pair", "bulk"),
-        [100, 500, None],
-        limit=140,
         features=peptide_features,
     ),
-    CellPlan(
-        "single-cell/pbmc-cell-types", label_classifiers(), [20, 100, 400], [100, None], 70, "cell_type"
-    ),
-    CellPlan("single-cell/pbmc-gene-panel", many_target_regressors(), [20, 100, 400], [60, 200, None], 64),
+    CellPlan("single-cell/pbmc-cell-types", "f1_macro", label_classifiers(), "cell_type"),
+    CellPlan("single-cell/pbmc-gene-panel", "rmse", many_target_regressors()),
 ]

@@ -156,6 +156,13 @@ class Task:
         board = self.board_in_use()
         return _read_entries(board) if isinstance(board, Path) else list(board.entries)
 
+    @property
+    def reference(self) -> Entry | None:
+        """The plain model that scores are compared with, from `reference.csv`; it is no entry of the leaderboard."""
+        path = self.folder / "reference.csv"
+        rows = _read_entries(path) if path.is_file() else []
+        return rows[0] if rows else None
+
     def board_origin(self) -> str:
         """Return in one line where the leaderboard in use comes from, and how many entries it has.
 

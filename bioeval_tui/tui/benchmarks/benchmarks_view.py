@@ -133,6 +133,15 @@ def _board_lines(board: Board, width: int) -> list[Line]:
         lines.append([Cell(f"{name:<14}", _TONES[name]), Cell(f"{reach} {column_number(marks[name])}")])
     strict = "<" if board.lower_is_better else ">"
     lines.append([Cell(f"{'above median':<14}"), Cell(f"{strict} {column_number(marks['median'])}")])
+    if board.reference is not None:
+        name, score = board.reference
+        lines.append(
+            [
+                Cell(f"{'reference':<14}"),
+                Cell(f"  {column_number(score)}"),
+                Cell(f" {name}, no entry", "quiet"),
+            ]
+        )
     if board.humans:
         count = plural(len(board.humans), "human baseline")
         lines.append(

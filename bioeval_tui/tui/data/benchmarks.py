@@ -72,6 +72,7 @@ class Benchmarks:
                 humans=humans,
                 warnings=board.warnings,
                 origin=clean_line(board.origin, 300),
+                reference=_reference(task),
             ),
         )
 
@@ -124,6 +125,13 @@ class Benchmarks:
             ]
             return Examined("invalid", tuple(dict.fromkeys([*own, *findings])))
         return Examined("valid", tuple(findings))
+
+
+def _reference(task: Task) -> tuple[str, float] | None:
+    with contextlib.suppress(BioevalError, ValueError):
+        if task.reference is not None:
+            return task.reference.team, float(task.reference.score)
+    return None
 
 
 def file_path(file: str) -> Path:

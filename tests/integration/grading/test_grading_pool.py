@@ -286,3 +286,24 @@ def test_checking_a_task_grades_its_own_sample_submission_or_its_answers(tasks, 
     assert found[names["refused"]].problem is None
     assert found[names["refused"]].warnings == ["the grader refuses the sample submission: not like this"]
     assert (found[names["bare"]].problem, found[names["bare"]].scored) == (None, None)
+
+
+def test_the_submissions_of_one_task_are_spread_over_the_workers(tasks) -> None:
+    """Each grading waits until another process grades as well, or gives up: with one worker alone none would meet."""
+    meeting = tasks.submissions / "meeting"
+    meeting.mkdir()
+    code = (
+        "import os, time\nfrom pathlib import Path\n"
+        "def grade(submission, answers):\n"
+        f"    place = Path({str(meeting)!r})\n"
+        "    (place / str(os.getpid())).touch()\n"
+        "    end = time.monotonic() + 20\n"
+        "    while len(list(place.iterdir())) < 2 and time.monotonic() < end:\n"
+        "        time.sleep(0.01)\n"
+        "    return float(len(list(place.iterdir())))\n"
+    )
+    task = tasks.add("lab/one", code=code)
+    paths = [tasks.submit(f"id,y\na,{n}\n", f"{n}.csv") for n in range(8)]
+    with GraderPool(tasks.registry, workers=2) as pool:
+        outcomes = [outcome for _, outcome in pool.grade_many((task, path) for path in paths)]
+    assert {outcome.score for outcome in outcomes} == {2.0}

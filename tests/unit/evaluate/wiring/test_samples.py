@@ -55,8 +55,8 @@ def test_an_unknown_name_lists_those_there_are() -> None:
         find_job(Path("medication_remindr"))
     with pytest.raises(UsageError, match="no sample agent either; there are broken, careful, hasty"):
         find_submission(Path("best"), TASK)
-    with pytest.raises(UsageError, match="hasty handed in nothing for molecules/nci-tpsa"):
-        find_submission(Path("hasty"), "molecules/nci-tpsa")
+    with pytest.raises(UsageError, match="hasty handed in nothing for proteins/antimicrobial-peptides"):
+        find_submission(Path("hasty"), "proteins/antimicrobial-peptides")
 
 
 def test_a_copy_is_whole_and_a_second_one_changes_nothing(here: Path) -> None:

@@ -47,14 +47,15 @@ def test_the_short_list_is_one_file_of_each_agent() -> None:
     assert set(listed("submissions.jsonl")) <= set(listed("all_submissions.jsonl"))
 
 
-def test_careful_earns_medals_and_hasty_none(
+def test_careful_is_above_every_median_and_hasty_above_none(
     reports: dict[tuple[str, str], TaskReport], shipped: Registry
 ) -> None:
     careful = {name: report for (agent, name), report in reports.items() if agent == "careful"}
     assert len(careful) == 4
+    assert sum(good.any_medal for good in careful.values()) >= 2
     for name, good in careful.items():
         poor = reports["hasty", name]
-        assert good.any_medal
+        assert good.above_median
         assert poor.valid_submission
         assert not poor.above_median
         lower = lower_is_better(shipped.get_task(good.task_id))

@@ -110,6 +110,10 @@ def test_the_description_says_what_one_must_know(shipped: Registry, task_id: str
     for heading in ("Data", "Submission", "Metric", "Leaderboard", "Source, licence, citation"):
         assert f"\n## {heading}\n" in text
     assert f"Self-trained: {len(pd.read_csv(task.leaderboard)):,} entries" in text
+    (reference,) = pd.read_csv(task.folder / "reference.csv").itertuples()
+    assert task.reference is not None
+    assert (task.reference.team, float(task.reference.score)) == (reference.teamName, reference.score)
+    assert reference.teamName not in set(pd.read_csv(task.leaderboard)["teamName"])
     assert f"`{task.config['grader']['metric']}`" in text
     assert re.search(r"(BSD-3-Clause|MIT|Apache-2\.0)", text)
     assert "labels are public" in text.replace("\n", " ")
@@ -130,7 +134,7 @@ def test_its_size_is_as_described(shipped: Registry, task_id: str) -> None:
 
 def test_data_beside_it_is_in_the_notice(task_id: str) -> None:
     notice = (SHIPPED / "NOTICE.md").read_text(encoding="utf-8")
-    own = {"leaderboard.csv"}
+    own = {"leaderboard.csv", "reference.csv"}
     for path in (SHIPPED / task_id).glob("*"):
         if path.suffix in (".csv", ".h5ad") and path.name not in own:
             assert f"`{path.relative_to(SHIPPED).as_posix()}`" in notice
