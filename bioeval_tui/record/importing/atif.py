@@ -18,6 +18,7 @@ from bioeval_tui.record.importing.conversations import (
     in_unit,
     messages_of,
     moment,
+    objects,
     text_of,
     whole_number,
 )
@@ -112,7 +113,7 @@ def _rewards(data: Mapping[str, Any]) -> dict[str, Any]:
 def _generation(extra: Any) -> list[dict[str, Any]]:
     """Return what this program's exports say that a user did: the format gives tool calls to agents only."""
     events = extra.get("generation") if isinstance(extra, dict) else None
-    return [event for event in events if isinstance(event, dict)] if isinstance(events, list) else []
+    return objects(events)
 
 
 def _piece(step: Any, number: int) -> ToldPiece:
@@ -134,13 +135,11 @@ def _piece(step: Any, number: int) -> ToldPiece:
                 call.get("arguments") or {},
                 str(call.get("tool_call_id") or ""),
             )
-            for call in step.get("tool_calls") or []
-            if isinstance(call, dict)
+            for call in objects(step.get("tool_calls"))
         ],
         outputs=[
             Output(text_of(result.get("content")), str(result.get("source_call_id") or ""))
-            for result in results or []
-            if isinstance(result, dict)
+            for result in objects(results)
         ],
         more=[{"reasoning": reasoning}] if reasoning else _generation(step.get("extra")),
         at=moment(step.get("timestamp")),

@@ -14,6 +14,7 @@ from bioeval_tui.record.importing.conversations import (
     ToldMessage,
     ToldPiece,
     messages_of,
+    objects,
     text_of,
 )
 from bioeval_tui.text import compact_json
@@ -48,8 +49,7 @@ def _piece(role: Role, message: Mapping[str, Any]) -> ToldPiece:
         # Which call a result is of stands in the newer format only.
         outputs = [Output(text_of(message.get("content")), str(message.get("tool_call_id") or ""))]
         return ToldPiece(role, "", message, outputs=outputs)
-    listed = message.get("tool_calls") or []
-    calls = [_call(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    calls = [_call(each) for each in objects(message.get("tool_calls"))]
     if isinstance(message.get("function_call"), dict):
         calls.append(_call({"function": message["function_call"]}))
     text = text_of(message.get("content")) or text_of(message.get("refusal"))

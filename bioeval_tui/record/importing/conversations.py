@@ -251,6 +251,19 @@ def _part_text(part: Any) -> str:
     return f"[{part.get('type', 'part')}]"
 
 
+def milliseconds(value: Any, scale: float = 1.0) -> float | None:
+    """Return a duration in ms, times `scale`; None for anything else than a finite number of up to a day."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    found = float(value) * scale
+    return found if 0 <= found <= 86_400_000 else None
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; nothing where it is no list."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
 def whole_number(value: Any) -> int | None:
     """Return a count; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**15 else None

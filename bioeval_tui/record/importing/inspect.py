@@ -18,7 +18,9 @@ from bioeval_tui.record.importing.conversations import (
     ToldPiece,
     in_unit,
     messages_of,
+    milliseconds,
     moment,
+    objects,
     text_of,
 )
 from bioeval_tui.record.importing.json_reading import LARGEST, members
@@ -46,9 +48,7 @@ def read(file: Path) -> Iterator[Header | ToldConversation]:
     for key, value in _members(file):
         if key != "samples":
             record[key] = value
-            ours = ours or (
-                key == "eval" and isinstance(value, dict) and _OURS in (value.get("packages") or {})
-            )
+            ours = ours or (key == "eval" and isinstance(value, dict) and _OURS in _packages(value))
         elif isinstance(value, dict):
             yield _conversation(value, ours)
         else:
@@ -88,8 +88,8 @@ def _header(record: Mapping[str, Any]) -> Header:
     told = told if isinstance(told, dict) else {}
     metadata = told.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    scorers = [str(s.get("name")) for s in told.get("scorers") or [] if isinstance(s, dict)]
-    ours = _OURS in (told.get("packages") or {})
+    scorers = [str(s.get("name")) for s in objects(told.get("scorers"))]
+    ours = _OURS in _packages(told)
     return Header(
         name=str(told.get("task") or ""),
         agent=str(told.get("solver") or ""),
@@ -99,6 +99,11 @@ def _header(record: Mapping[str, Any]) -> Header:
         at=moment(told.get("created")),
         record={key: value for key, value in record.items() if key not in ("samples", "reductions")},
     )
+
+
+def _packages(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    packages = told.get("packages")
+    return packages if isinstance(packages, dict) else {}
 
 
 def _conversation(sample: Mapping[str, Any], ours: bool) -> ToldConversation:
@@ -164,18 +169,13 @@ def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> ToldPie
         raw=message,
         calls=[
             ToldCall(str(c.get("function", "unknown")), c.get("arguments") or {}, str(c.get("id") or ""))
-            for c in message.get("tool_calls") or []
-            if isinstance(c, dict)
+            for c in objects(message.get("tool_calls"))
         ],
         more=[{"reasoning": _resolved(part, attachments)} for part in _reasoning(message.get("content"))],
         of_whole_answer="waited_ms" in metadata,  # an export of this program
-        latency_ms=_ms(metadata.get("latency_ms")),
-        first_token_ms=_ms(metadata.get("first_token_ms")),
+        latency_ms=milliseconds(metadata.get("latency_ms")),
+        first_token_ms=milliseconds(metadata.get("first_token_ms")),
     )
-
-
-def _ms(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _without_reasoning(content: Any) -> Any:

@@ -16,7 +16,9 @@ from bioeval_tui.record.importing.conversations import (
     ToldPiece,
     in_unit,
     messages_of,
+    milliseconds,
     moment,
+    objects,
     whole_number,
 )
 from bioeval_tui.record.importing.json_reading import members
@@ -113,10 +115,10 @@ def _pieces(messages: Any) -> Iterator[ToldPiece]:
         [m for each in messages for m in _one(each)] if isinstance(messages, list) else messages
     ):
         raw = piece.raw
-        seconds, usage = raw.get("generation_time_seconds"), raw.get("usage")
+        usage = raw.get("usage")
         piece.at = moment(raw.get("timestamp"))
-        if isinstance(seconds, int | float) and piece.role == "assistant":
-            piece.latency_ms = float(seconds) * 1000
+        if piece.role == "assistant":
+            piece.latency_ms = milliseconds(raw.get("generation_time_seconds"), 1000)
         if isinstance(usage, dict):
             piece.tokens_in = whole_number(usage.get("prompt_tokens"))
             piece.tokens_out = whole_number(usage.get("completion_tokens"))
@@ -129,8 +131,8 @@ def _pieces(messages: Any) -> Iterator[ToldPiece]:
 def _one(message: Any) -> list[Any]:
     """Return a message, or the results that several calls of one message gave together."""
     if isinstance(message, dict) and isinstance(message.get("tool_messages"), list):
-        return [each for each in message["tool_messages"] if isinstance(each, dict)]
-    if isinstance(message, dict) and message.get("role") not in ROLES:
+        return list(objects(message["tool_messages"]))
+    if isinstance(message, dict) and str(message.get("role")) not in ROLES:
         return []  # marks of a voice conversation
     return [message]
 

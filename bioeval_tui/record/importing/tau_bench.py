@@ -8,7 +8,7 @@ from typing import Any
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.importing.chat import chat
-from bioeval_tui.record.importing.conversations import GivenScore, Header, ToldConversation, in_unit
+from bioeval_tui.record.importing.conversations import GivenScore, Header, ToldConversation, in_unit, objects
 from bioeval_tui.record.importing.json_reading import lines, members
 from bioeval_tui.record.importing.looking import FileLook
 from bioeval_tui.text import compact_json
@@ -61,12 +61,11 @@ def _task(task: Any) -> tuple[str, str]:
     task = task if isinstance(task, Mapping) else {}
     expected = [
         f"{action.get('name')}({compact_json(action.get('kwargs') or action.get('arguments') or {})})"
-        for action in task.get("actions") or []
-        if isinstance(action, dict)
+        for action in objects(task.get("actions"))
     ]
     criteria = []
     if expected:
         criteria.append("The agent changes the database as these calls would: " + "; ".join(expected))
-    if task.get("outputs"):
+    if isinstance(task.get("outputs"), list) and task["outputs"]:
         criteria.append(f"It tells the user: {'; '.join(map(str, task['outputs']))}")
     return str(task.get("instruction") or "reward"), "\n".join(criteria)

@@ -6,6 +6,7 @@ import json
 import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -304,3 +305,32 @@ def test_every_format_has_a_line_in_the_docs() -> None:
 def test_the_json_report_of_an_imported_run_has_the_cases(tmp_path: Path) -> None:
     text = json_report([imported(FOREIGN / "tau2.json", tmp_path)], Asked())
     assert '"case": "reset"' in str(text)
+
+
+STRANGE: list[Any] = [None, True, -1, 1e308, float("nan"), "", "x", [], {}, [None], [[]], {"a": None}, 10**20]
+
+
+@pytest.mark.parametrize("name", ["tau-bench-excerpt.json", "tau2.json", "trajectory.json"])
+def test_whatever_stands_in_a_field_is_read_or_refused_in_a_sentence(name: str, tmp_path: Path) -> None:
+    random = Random(name)
+    whole = json.loads((FOREIGN / name).read_text(encoding="utf-8"))
+    for number in range(40):
+        data = json.loads(json.dumps(whole))
+        for _ in range(3):
+            place: Any = data
+            while True:
+                keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+                key = random.choice(keys)
+                if not isinstance(place[key], dict | list) or not place[key] or random.random() < 0.3:
+                    place[key] = json.loads(json.dumps(random.choice(STRANGE)))
+                    break
+                place = place[key]
+        file = tmp_path / f"{number}.json"
+        file.write_text(json.dumps(data), encoding="utf-8")
+        try:
+            run = imported(file, tmp_path)
+        except BioevalError:
+            continue
+        assert run.problems == ()
+        atif([run])
+        openai_lines([run])
