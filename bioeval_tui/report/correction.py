@@ -160,7 +160,7 @@ class _Draw:
 
 
 def _draw_of(paths: Sequence[Path], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
-    """Return the draw that the runs share, or why there is none."""
+    """Return the draw that the runs share, or why they share none."""
     draws = [last_draw(path) for path in paths]
     known = [each for each in draws if each is not None]
     if not known:

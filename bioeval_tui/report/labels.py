@@ -26,7 +26,7 @@ def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
 
     A row names its conversation by `case` (and `case_trial`, the first without it) or by `trial` (and `condition`), its
     run by `run_id` and its task by `task`, a number or title, where there are several. A label is a number from 0 to 1,
-    or a word such as `true` or `failed`; an empty one is none.
+    or a word such as `true` or `failed`; rows with an empty label are left out.
 
     Raises:
         InputError: the table cannot be read, lacks a column, or a row fits no task or several.

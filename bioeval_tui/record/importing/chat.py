@@ -33,7 +33,7 @@ def chat_pieces(messages: Any) -> Iterable[ToldPiece]:
     """Yield the messages of a list.
 
     Raises:
-        InputError: it is no list of messages; the sentence names the one that is none.
+        InputError: a message has no known role; the sentence names it.
     """
     if not isinstance(messages, list):
         raise InputError("`messages` must be a list")
@@ -65,7 +65,7 @@ def _call(call: Mapping[str, Any]) -> ToldCall:
 
 
 def _arguments(given: Any) -> Any:
-    """Return arguments as the object that their text stands for; a text that is none stays one."""
+    """Return arguments as the object that their text stands for; any other text stays a text."""
     if not isinstance(given, str):
         return given if given is not None else {}
     try:

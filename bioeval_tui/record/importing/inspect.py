@@ -215,7 +215,7 @@ def _scores(scores: Any) -> Iterator[GivenScore]:
 
 
 def _value(value: Any) -> float | None:
-    """Return a score as the number that Inspect takes it for; None where it is none in [0, 1]."""
+    """Return a score as the number that Inspect takes it for; None where that does not lie in [0, 1]."""
     if isinstance(value, str):
         if value in _LETTERS or value.lower() in _LETTERS:
             return _LETTERS.get(value, _LETTERS.get(value.lower()))
