@@ -9,6 +9,7 @@ from pathlib import Path
 from bioeval_tui import plugins
 from bioeval_tui.errors import ExpressionError, JobError, Problem, QueryError, UsageError
 from bioeval_tui.evaluate.assertions.expressions import counts_the_end, parse
+from bioeval_tui.evaluate.assertions.readings import depends_on_signoff, depends_on_user_times
 from bioeval_tui.evaluate.assertions.tool_calls import parse_where
 from bioeval_tui.evaluate.graphs import cypher
 from bioeval_tui.evaluate.guards.language import is_english
@@ -23,6 +24,10 @@ from bioeval_tui.yaml_positions import read_yaml
 
 _END_OF_TRANSCRIPT = (
     "the transcript ends with the evaluator's sign-off, as published; version 0.1 left it out: "
+    "say which is meant with compat: embabel or compat: v0.1"
+)
+_USER_TIMES = (
+    "timeTakenMillis of a user message is how long the evaluator took, as published; version 0.1 gave 0: "
     "say which is meant with compat: embabel or compat: v0.1"
 )
 
@@ -140,8 +145,8 @@ def _query_problems(source: JobSource, unrestricted_setups: bool) -> list[Proble
                 hint = UNRESTRICTED if part == "setups" and "not allowed" in error.message else ""
                 found.append(source.problem((part, index, key), text, error.message + hint, error.column))
                 continue
-            if key == "expression" and compat is None and (column := counts_the_end(text)):
-                problem = source.problem((part, index, key), text, _END_OF_TRANSCRIPT, column)
+            if key == "expression" and compat is None and (doubt := _two_readings(text)):
+                problem = source.problem((part, index, key), text, *doubt)
                 found.append(replace(problem, severity="warning"))
     return found
 
@@ -161,6 +166,18 @@ def _where_problems(source: JobSource) -> list[Problem]:
                     path = ("assertions", index, "toolCalls", key, number, "where")
                     found.append(source.problem(path, error.text, error.message, error.column))
     return found
+
+
+def _two_readings(text: str) -> tuple[str, int] | None:
+    """Return a warning and its column where a condition's verdict depends on `compat`."""
+    if "transcript" not in text:
+        return None
+    condition, place = parse(text), text.index("transcript") + 1
+    if column := counts_the_end(text):
+        return _END_OF_TRANSCRIPT, column
+    if depends_on_signoff(condition):
+        return _END_OF_TRANSCRIPT, place
+    return (_USER_TIMES, place) if depends_on_user_times(condition) else None
 
 
 def _refused_by_embedded(source: JobSource) -> list[Problem]:

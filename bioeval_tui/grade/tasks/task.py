@@ -157,7 +157,7 @@ class Task:
         return _read_entries(board) if isinstance(board, Path) else list(board.entries)
 
     @property
-    def reference(self) -> Entry | None:
+    def reference(self) -> BoardEntry | None:
         """The plain model that scores are compared with, from `reference.csv`; it is no entry of the leaderboard."""
         path = self.folder / "reference.csv"
         rows = _read_entries(path) if path.is_file() else []

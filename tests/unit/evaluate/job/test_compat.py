@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,28 @@ def test_an_expression_that_depends_on_the_sign_off_is_warned_of_until_the_job_s
     assert problems(tmp_path, size, "embabel") == []
     assert problems(tmp_path, size, "v0.1") == []
     assert problems(tmp_path, "evaluation.failureCount == 0") == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "warned"),
+    [
+        ('evaluation.transcript.count { it.role.name == "user" } == 3', True),
+        ("with(evaluation.transcript) { size == 3 }", True),
+        ("val t = evaluation.transcript; t.size == 5", True),
+        ('evaluation.transcript.any { it.content.contains("Fish") }', True),
+        ("evaluation.transcript.zipWithNext().size == 3", True),
+        ("evaluation.transcript[2].timeTakenMillis == 0L", True),
+        ("evaluation.transcript.map { it.timeTakenMillis }.count { it == 0L } == 1", True),
+        ("evaluation.transcript.all { it.timeTakenMillis < 5000 }", False),
+        ("evaluation.transcript.filter { it.role == MessageRole.assistant }.size == 2", False),
+        ('evaluation.transcript.any { it.content.contains("set") }', False),
+    ],
+)
+def test_whatever_has_two_verdicts_is_warned_of_however_it_is_written(
+    tmp_path: Path, condition: str, warned: bool
+) -> None:
+    assert problems(tmp_path, json.dumps(condition)) == ([("warning", 7)] if warned else [])
+    assert problems(tmp_path, json.dumps(condition), "embabel") == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,52 @@
+"""Whether a condition's verdict depends on how the transcript is read: as published, or as version 0.1 of this program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluate.assertions.expressions import Expression, Limits, evaluate, scope
+
+_LENGTHS = range(1, 9)
+"""So many turns have the conversations on which both readings are tried."""
+_LIMITS = Limits(steps=10_000, seconds=0.05)
+"""What needs more than this has no verdict here: a job is checked in a moment, whatever is written in it."""
+_SIGNOFF = "So Long, and Thanks for All the Fish"
+_CONTEXT: dict[str, Any] = {"context": "", "resources": [], "functions": []}
+
+
+def depends_on_signoff(condition: Expression) -> bool:
+    """Say whether a condition has another verdict where the sign-off is no part of the transcript."""
+    return any(
+        _verdict(condition, turns, signoff=True) != _verdict(condition, turns, signoff=False)
+        for turns in _LENGTHS
+    )
+
+
+def depends_on_user_times(condition: Expression) -> bool:
+    """Say whether a condition has another verdict where the user's messages took no time."""
+    return any(
+        _verdict(condition, turns, user_ms=1200) != _verdict(condition, turns, user_ms=0)
+        for turns in _LENGTHS
+    )
+
+
+def _verdict(condition: Expression, turns: int, *, signoff: bool = True, user_ms: int = 1200) -> Any:
+    """Return the value on a made-up conversation of so many turns; None where it has none."""
+    transcript = []
+    for turn in range(turns):
+        transcript += [
+            _said("user", f"Question {turn}", user_ms if turn else 0),
+            _said("assistant", "Answer", 900),
+        ]
+    if signoff:
+        transcript.append(_said("user", _SIGNOFF, user_ms))
+    evaluation = {"transcript": transcript, "done": True, "job": {"evaluator": {"signoff": _SIGNOFF}}}
+    try:
+        return evaluate(condition, scope(_CONTEXT, evaluation), _LIMITS)
+    except ExpressionError:
+        return None
+
+
+def _said(role: str, content: str, took_ms: int) -> dict[str, Any]:
+    return {"role": role, "content": content, "timeTakenMillis": took_ms, "events": []}
