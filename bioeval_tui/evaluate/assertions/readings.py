@@ -6,6 +6,7 @@ from typing import Any
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions import Expression, Limits, evaluate, scope
+from bioeval_tui.evaluate.assertions.expressions.limits import LimitError
 
 _LENGTHS = range(1, 9)
 """So many turns have the conversations on which both readings are tried."""
@@ -17,22 +18,23 @@ _CONTEXT: dict[str, Any] = {"context": "", "resources": [], "functions": []}
 
 def depends_on_signoff(condition: Expression) -> bool:
     """Say whether a condition has another verdict where the sign-off is no part of the transcript."""
-    return any(
-        _verdict(condition, turns, signoff=True) != _verdict(condition, turns, signoff=False)
-        for turns in _LENGTHS
-    )
+    return _differs(condition, {"signoff": False})
 
 
 def depends_on_user_times(condition: Expression) -> bool:
     """Say whether a condition has another verdict where the user's messages took no time."""
-    return any(
-        _verdict(condition, turns, user_ms=1200) != _verdict(condition, turns, user_ms=0)
-        for turns in _LENGTHS
-    )
+    return _differs(condition, {"user_ms": 0})
+
+
+def _differs(condition: Expression, other: dict[str, Any]) -> bool:
+    try:
+        return any(_verdict(condition, turns) != _verdict(condition, turns, **other) for turns in _LENGTHS)
+    except LimitError:
+        return False
 
 
 def _verdict(condition: Expression, turns: int, *, signoff: bool = True, user_ms: int = 1200) -> Any:
-    """Return the value on a made-up conversation of so many turns; None where it has none."""
+    """Return the value on a made-up conversation of so many turns; None where it has none. Raises `LimitError`."""
     transcript = []
     for turn in range(turns):
         transcript += [
@@ -44,6 +46,8 @@ def _verdict(condition: Expression, turns: int, *, signoff: bool = True, user_ms
     evaluation = {"transcript": transcript, "done": True, "job": {"evaluator": {"signoff": _SIGNOFF}}}
     try:
         return evaluate(condition, scope(_CONTEXT, evaluation), _LIMITS)
+    except LimitError:
+        raise
     except ExpressionError:
         return None
 
