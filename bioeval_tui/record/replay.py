@@ -19,6 +19,7 @@ from bioeval_tui.record.events import (
     MessageDelta,
     MessageStarted,
     RunEvent,
+    RunStarted,
     SeedApplied,
     SetupApplied,
 )
@@ -193,8 +194,8 @@ WORDS_PER_S = 6.0
 _LONGEST_READ_S = 3.6
 _STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
 """An agent's answer comes in over so many seconds, a short one in less."""
-_CAPTION_S, _SCORE_S, _FACT_S = 3.5, 2.5, 1.0
-"""How long a caption, a score and a fact that was given away are looked at."""
+_INTRODUCTION_S, _CAPTION_S, _SCORE_S, _FACT_S = 4.0, 3.5, 2.5, 1.0
+"""How long the introduction, a caption, a score and a fact that was given away are looked at."""
 
 
 def reading_times(events: Sequence[RunEvent]) -> list[float]:
@@ -233,6 +234,8 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
             case _:
                 pass
         times.append(due)
+        if isinstance(event, RunStarted):
+            due += _INTRODUCTION_S
     return times
 
 

@@ -41,7 +41,7 @@ BATCH_S = 25.0
 LETS_GO_ON = frozenset({"space", "s", "question_mark"})
 """Keys after which the demo still goes on by itself; any other hands it over to the viewer."""
 
-Scene = Literal["run", "card", "medals", "own", "over"]
+Scene = Literal["run", "card", "medals", "own"]
 
 
 class TryYourOwn(Dialog[str]):
@@ -161,6 +161,8 @@ class DemoApp(BioevalApp):
             return
         if self.scene == "medals" and isinstance(self.screen, MedalsScreen) and self.screen.is_grading:
             return  # there is nothing to look at yet
+        if self.scene == "own" and not self._repeats:
+            return  # the commands stay until somebody presses a key
         self._left_s -= TICK_S
         if self._left_s <= 0:
             await self._next()
@@ -183,10 +185,8 @@ class DemoApp(BioevalApp):
         elif self.scene in ("card", "medals"):
             self._begin("own", OWN_S)
             self.push_screen(TryYourOwn(), self._chosen)
-        elif self._repeats:
-            self._again()
         else:
-            self.scene = "over"
+            self._again()
 
     def _again(self) -> None:
         self.scene = "run"

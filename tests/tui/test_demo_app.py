@@ -19,7 +19,6 @@ from bioeval_tui.record.events import write_event
 from bioeval_tui.record.replay import reading_times
 from bioeval_tui.tui import demo_app
 from bioeval_tui.tui.demo_app import DemoApp, TryYourOwn
-from bioeval_tui.tui.live.score_card import ScoreCard
 
 
 @asynccontextmanager
@@ -38,6 +37,7 @@ async def demo(
     services.has_submissions = False
     app = DemoApp(services, opened, run, loop=loop, on_quit="leave", clock=lambda: 0.0)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await loaded(app, pilot)
         yield app, pilot
 
 
@@ -51,13 +51,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("quick")
 async def test_after_the_run_come_its_card_medals_and_how_to_continue(tmp_path: Path) -> None:
     async with demo(tmp_path) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard) or app.scene != "run")
-        await until(pilot, lambda: app.current_mode == "medals")
         await until(pilot, lambda: isinstance(app.screen, TryYourOwn))
+        await loaded(app, pilot)
+        assert app.current_mode == "medals", "the graded samples are behind the last scene"
         assert "bioeval-tui new job.yml" in screen_text(app)
         await pilot.press("r")
-        await until(pilot, lambda: app.scene == "run" or app.current_mode == "live")
+        await until(pilot, lambda: not isinstance(app.screen, TryYourOwn))
         await until(pilot, lambda: isinstance(app.screen, TryYourOwn))
+        await loaded(app, pilot)
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "jobs")
 
@@ -80,8 +81,10 @@ async def test_space_stops_it_also_before_the_first_message_and_says_so(tmp_path
 async def test_a_key_hands_the_screens_over(tmp_path: Path) -> None:
     async with demo(tmp_path) as (app, pilot):
         await pilot.press("tab")
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
-        await pilot.press("escape", "3")
+        await loaded(app, pilot)
+        while len(app.screen_stack) > 1:
+            await pilot.press("escape")
+        await pilot.press("3")
         await until(pilot, lambda: app.current_mode == "runs")
         await loaded(app, pilot)
         for _ in range(20):
