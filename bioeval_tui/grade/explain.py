@@ -422,7 +422,7 @@ def _folds(ready: TaskGrading, targets: Sequence[ExplainedRows]) -> list[Section
 
 def _of_h5ad(scorer: Any, path: Path, by: str | None, open_: bool) -> list[Section]:
     """Return an h5ad submission's views: of its column of `obs`, or errors by groups of cells and of genes."""
-    import anndata  # tables do not wait for it
+    import anndata  # for single-cell tasks alone
 
     values = scorer.values(path)
     cells = scorer.true.cells.to_numpy()

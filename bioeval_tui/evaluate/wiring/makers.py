@@ -16,9 +16,13 @@ from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.plan import Guard, Parts
 from bioeval_tui.evaluate.engine.budget import Rates
 from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.evaluate.evaluators.human import HumanEvaluator, TypedLines
+from bioeval_tui.evaluate.evaluators.scripted import ScriptedEvaluator
 from bioeval_tui.evaluate.hosts import host_of, is_loopback
 from bioeval_tui.evaluate.job.models import EvaluationJob, EvaluatorConfig, ScorerConfig, TextSeed
 from bioeval_tui.evaluate.job.withholding import for_evaluator
+from bioeval_tui.evaluate.judges.rules import RulesJudge
+from bioeval_tui.evaluate.models.prompting import find_prompt, prompt_hashes, shown_to_judge
 from bioeval_tui.evaluate.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluate.retry import MODEL_RULE
 from bioeval_tui.evaluate.seams import Agent, Condition, Evaluator, Judge, KnowledgeGraph
@@ -104,7 +108,6 @@ class Makers:
     def _guard(self) -> Guard | None:
         """Return the check of what a model says as the user; None where a person, a script or a plug-in plays."""
         # Here and below: each run loads the parts that its job names, and no others.
-        from bioeval_tui.evaluate.models.prompting import find_prompt
 
         evaluator = self.job.evaluator
         if evaluator.kind != "llm" or evaluator.guards == "off":
@@ -185,12 +188,8 @@ class Makers:
         """Return a new evaluator: a script, a person or a model."""
         job = self.job
         if job.evaluator.kind == "scripted":
-            from bioeval_tui.evaluate.evaluators.scripted import ScriptedEvaluator
-
             return ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
         if job.evaluator.kind == "human":
-            from bioeval_tui.evaluate.evaluators.human import HumanEvaluator, TypedLines
-
             lines = TypedLines()
             if self.control is not None:
                 self.control.of(condition).person = lines.say
@@ -223,8 +222,6 @@ class Makers:
         """Return the judge, which all conversations of a run share."""
         job = self.job
         if job.scorer.kind == "rules":
-            from bioeval_tui.evaluate.judges.rules import RulesJudge
-
             return RulesJudge()
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
@@ -300,7 +297,6 @@ class Makers:
         """Return what identifies the prompts that models are given."""
         if not self.uses_models():
             return {}
-        from bioeval_tui.evaluate.models.prompting import prompt_hashes
 
         return prompt_hashes(self.job, self.job_dir)
 
@@ -308,8 +304,6 @@ class Makers:
         """Return a sentence on what the judge is shown besides the transcript; empty where that is nothing."""
         kind, shown = self.job.scorer.kind, self.job.scorer.context
         if kind == "llm":
-            from bioeval_tui.evaluate.models.prompting import find_prompt, shown_to_judge
-
             shown = shown_to_judge(find_prompt(self.job.scorer.prompt, self.job_dir), self.job)
         if not self.judge_hosts() or shown == "none" or not self.job.tasks:
             return ""
