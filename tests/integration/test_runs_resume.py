@@ -119,13 +119,14 @@ def test_a_run_that_goes_on_is_not_resumed(tmp_path: Path) -> None:
     spec, recording = engine_spec(tmp_path, typing_delay_s=0.05)
     with started("engine", str(spec), data_dir=tmp_path) as engine:
         wait_for(lambda: "message_completed" in kinds(recording), "a first message", engine)
+        live = read_live(recording)
+        assert live is not None
+        asyncio.run(send_intent(live, "pause"))  # however long the commands take, it has not ended before them
         done = run("runs", "resume", recording.stem, "--headless", data_dir=tmp_path)
         assert done.returncode == 2
         assert "goes on right now" in done.stderr
         refused = run("runs", "delete", recording.stem, "--yes", data_dir=tmp_path)
         assert refused.returncode == 2
-        live = read_live(recording)
-        assert live is not None
         asyncio.run(send_intent(live, "cancel"))
         engine.wait(30)
 
