@@ -121,7 +121,9 @@ def test_a_run_that_goes_on_is_not_resumed(tmp_path: Path) -> None:
         wait_for(lambda: "message_completed" in kinds(recording), "a first message", engine)
         live = read_live(recording)
         assert live is not None
-        asyncio.run(send_intent(live, "pause"))  # however long the commands take, it has not ended before them
+        asyncio.run(
+            send_intent(live, "pause")
+        )  # however long the commands take, it has not ended before them
         done = run("runs", "resume", recording.stem, "--headless", data_dir=tmp_path)
         assert done.returncode == 2
         assert "goes on right now" in done.stderr
