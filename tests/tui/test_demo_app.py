@@ -55,9 +55,9 @@ async def test_after_the_run_come_its_card_medals_and_how_to_continue(tmp_path: 
         await loaded(app, pilot)
         assert app.current_mode == "medals", "the graded samples are behind the last scene"
         assert "bioeval-tui new job.yml" in screen_text(app)
+        first = app.screen
         await pilot.press("r")
-        await until(pilot, lambda: not isinstance(app.screen, TryYourOwn))
-        await until(pilot, lambda: isinstance(app.screen, TryYourOwn))
+        await until(pilot, lambda: isinstance(app.screen, TryYourOwn) and app.screen is not first)
         await loaded(app, pilot)
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "jobs")
