@@ -59,6 +59,11 @@ def test_the_screens_load_no_client_and_no_data_frames() -> None:
     assert loaded_after("import bioeval_tui.tui.app") <= {"textual"}
 
 
+def test_what_starts_an_engine_loads_no_client_of_its_own() -> None:
+    """The first paint of `demo` and `run` waits for it."""
+    assert loaded_after("import bioeval_tui.cli.show_run, bioeval_tui.cli.demo") == set()
+
+
 def test_the_list_of_runs_is_there_before_the_models_of_events_would_be() -> None:
     code = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.settings, bioeval_tui.report.formats.run_list"
     probe = f"import sys\n{code}\nassert not [m for m in ('pydantic.main', 'asyncio', 'jinja2') if m in sys.modules]"

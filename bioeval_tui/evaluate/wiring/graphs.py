@@ -6,8 +6,6 @@ from bioeval_tui import plugins
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.graphs.identity import graph_id
 from bioeval_tui.evaluate.hosts import host_of
-from bioeval_tui.evaluate.http.client import Timeouts, make_client
-from bioeval_tui.evaluate.http.failures import TRANSPORT_ERRORS
 from bioeval_tui.evaluate.seams import KnowledgeGraph, PeerError
 from bioeval_tui.evaluate.wiring.plugged import PluggedGraph, told_as
 from bioeval_tui.settings import Settings, private_dir
@@ -119,15 +117,18 @@ def _neo4j_is_set(settings: Settings) -> bool:
 
 async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
     """Say whether the agent is this program's sample agent on this very graph file."""
+    # For the engine alone: who starts it has a screen to paint.
     from bioeval_tui.evaluate.graphs.embedded import available
+    from bioeval_tui.evaluate.http import client, failures
 
     if available() is not None or not settings.graph_file.is_file():
         return False
     try:
-        async with make_client([agent_url], Timeouts(ABOUT_S, ABOUT_S), most=MAX_ABOUT) as client:
-            answer = await client.get(f"{agent_url}/api/v1/about")
+        limits = client.Timeouts(ABOUT_S, ABOUT_S)
+        async with client.make_client([agent_url], limits, most=MAX_ABOUT) as asking:
+            answer = await asking.get(f"{agent_url}/api/v1/about")
             claimed = answer.json().get("graphId") if answer.status_code == 200 else None
-    except (*TRANSPORT_ERRORS, PeerError, AttributeError, RecursionError):
+    except (*failures.TRANSPORT_ERRORS, PeerError, AttributeError, RecursionError):
         return False
     return isinstance(claimed, str) and clean_line(claimed) == graph_id(settings.graph_file)
 
