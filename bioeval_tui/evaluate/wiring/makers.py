@@ -199,6 +199,7 @@ class Makers:
             with told_as("evaluator", job.evaluator.kind):
                 found = make_evaluator(for_evaluator(job, job.facts if condition == "supplied" else ()))
             return PluggedEvaluator(found, job.evaluator.kind)
+        # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.evaluate.evaluators.llm import LLMEvaluator
 
         # One for all conversations of the run: its connections, and what it learnt of the options that a server refuses.
