@@ -7,11 +7,12 @@ of its message that has no result yet.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval_tui.text import clean_line, clean_value, compact_json, shorten
+from bioeval_tui.text import clean_line, clean_value, shorten
 
 MAX_VALUE = 100_000
 """Longest text that is kept of arguments and results, in characters."""
@@ -134,14 +135,17 @@ def tool_calls_text(asked: Mapping[str, Any]) -> str:
 
 
 def call_text(name: str, arguments: Any) -> str:
-    """Return a call in one line, as `createReminder(dose=5)`."""
+    """Return a call in one line, as `createReminder(dose=5)`; its arguments by name, as protocols give them no order."""
     if isinstance(arguments, Mapping):
-        given = ", ".join(
-            f"{key}={shorten(compact_json(value), 80)}" for key, value in list(arguments.items())[:20]
-        )
+        listed = sorted(arguments.items(), key=lambda item: str(item[0]))[:20]
+        given = ", ".join(f"{key}={shorten(_sorted_json(value), 80)}" for key, value in listed)
     else:
-        given = shorten(compact_json(arguments), 80)
+        given = shorten(_sorted_json(arguments), 80)
     return clean_line(f"{name}({given})", 400)
+
+
+def _sorted_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
 def _expected_text(call: Any) -> str:

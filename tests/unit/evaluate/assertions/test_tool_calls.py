@@ -13,7 +13,7 @@ from bioeval_tui.evaluate.assertions.checker import holds_on_nothing
 from bioeval_tui.evaluate.assertions.tool_calls import _paired, check_tool_calls
 from bioeval_tui.evaluate.job.models import ToolCallsAssertion, ToolCallsConfig
 from bioeval_tui.evaluate.seams import AssertionView, CheckResult
-from bioeval_tui.evaluate.tool_calls import call_event, calls_of, result_event
+from bioeval_tui.evaluate.tool_calls import call_event, call_text, calls_of, result_event
 from bioeval_tui.evaluate.wiring.check_job import check_job
 
 LOOK = call_event("lookUp", {"drug": "warfarin"})
@@ -209,3 +209,8 @@ def test_check_says_what_is_wrong_and_where(tmp_path: Path, asked: str, says: st
     path.write_text(JOB.format(asked=asked), encoding="utf-8")
     errors = [str(problem) for problem in check_job(path).errors]
     assert errors == [] if says is None else any(says in error for error in errors), errors
+
+
+def test_calls_read_the_same_in_whatever_order_a_protocol_gives_arguments() -> None:
+    one, other = {"b": {"y": 1, "x": 2}, "a": 1}, {"a": 1, "b": {"x": 2, "y": 1}}
+    assert call_text("f", one) == call_text("f", other) == 'f(a=1, b={"x":2,"y":1})'
