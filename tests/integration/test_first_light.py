@@ -160,7 +160,7 @@ def test_an_agent_that_is_not_there_is_named_first_and_nothing_counts_as_measure
     assert "✗ agent failed" in listed
     assert listed.rstrip().endswith(" agent")
     card = run("runs", "show", listed.split()[0], data_dir=tmp_path).stdout.splitlines()
-    assert f"facts withheld: no score: {cause}" in card
+    assert f"both conditions: no score: {cause}" in card
 
 
 def test_a_killed_engine_leaves_an_interrupted_run_with_all_completed_messages(tmp_path: Path) -> None:
