@@ -182,22 +182,21 @@ def _print_tasks(talks: list[ConversationState], console: Console) -> None:
 def _print_assertions(talks: list[ConversationState], console: Console) -> None:
     table = Table("assertion", *(talk.key.condition for talk in talks), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
-    reasons: list[str] = []
+    reasons: dict[tuple[str, str], list[str]] = {}
     for place, talk in enumerate(talks):
+        told = talk.score.reason if talk.score else ""  # above, as the reason for no score
         for check in talk.latest_checks():
             row = rows.setdefault(f"{check.weight:g}× {check.title}", ["–"] * len(talks))
             row[place] = STATUS_SIGNS[check.status] if check.final else NOT_AT_THE_END
-            if check.final and check.reason:
-                sign = STATUS_SIGNS[check.status][0]
-                reasons.append(
-                    f"{sign} {shorten(check.title, 70)}, {talk.key.condition}: {shorten(check.reason, 300)}"
-                )
+            if check.final and check.reason and check.reason != told:
+                what = f"{STATUS_SIGNS[check.status][0]} {shorten(check.title, 70)}"
+                reasons.setdefault((what, check.reason), []).append(talk.key.condition)
     for title, cells in rows.items():
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))
     if rows:
         console.print(table)
-    for reason in reasons:
-        console.print(Text(reason))
+    for (what, reason), held in reasons.items():
+        console.print(Text(f"{what}, {' and '.join(held)}: {shorten(reason, 300)}"))
 
 
 def print_manner(run: LoadedRun, console: Console) -> None:
