@@ -101,7 +101,7 @@ def test_an_engine_takes_its_owners_intents_and_reaches_its_agent(said: bytes, t
             engine.stdin.write(f"{agent.getsockname()[1]}\n")
             engine.stdin.flush()
             assert engine.stdout.readline() == "connected\n"
-    assert (tmp_path / "stderr").stat().st_size < 10_000
+    assert (tmp_path / "stderr").stat().st_size < 100_000
 
 
 HALF_BODY = b'PUT /api/v1/chat/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{"user"'
@@ -126,7 +126,7 @@ def test_a_server_answers_who_asks_a_whole_question(name: str, said: bytes, tmp_
                     opener.open(link.partition("token=")[0] + "token=wrong", timeout=30)
                 refused.value.close()
         assert server.poll() is None
-    assert (tmp_path / "stderr").stat().st_size < 10_000
+    assert (tmp_path / "stderr").stat().st_size < 100_000
 
 
 @pytest.mark.parametrize("name", ["serve", "agent"])

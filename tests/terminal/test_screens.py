@@ -29,12 +29,12 @@ def test_app_shows_each_screen_and_each_of_its_boxes(tmp_path: Path) -> None:
         screen.clicks("1…5 screens")
         screen.opens_box("", "enter go")
         screen.closes_box()
-        screen.types("3", "› Runs    2 runs", "✓ completed", "space replay")
+        screen.types("3", "› Runs    2 runs", "■ completed", "space replay")
         screen.opens_box(" ", "true to the recorded times", "enter play")
         screen.closes_box()
         screen.opens_box("mm=", "B against A", "too few to tell")
         screen.closes_box()
-        screen.opens_box(ENTER, "FACTS WITHHELD", "mean (published formula)")
+        screen.opens_box(ENTER, "withheld", "mean (published formula)")
         screen.closes_box()
         screen.types("4", "› Benchmarks", "oncology/breast-cancer", "g grade")
         screen.opens_box(ENTER, "esc close")
@@ -123,7 +123,7 @@ def test_a_run_is_left_and_watched_and_cancelled_from_there(tmp_path: Path) -> N
 
 
 def test_a_replay_is_stepped_through_its_evidence_and_its_card(tmp_path: Path) -> None:
-    with Screen("runs", "replay", RUN, "--speed", "32", data_dir=recorded(tmp_path)) as screen:
+    with Screen("runs", "replay", RUN, data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Live › medication_reminder", "REPLAY", "Socrates")
         screen.opens_box("E", "mean (published formula)", "uplift by facts")
         screen.closes_box()
@@ -131,12 +131,12 @@ def test_a_replay_is_stepped_through_its_evidence_and_its_card(tmp_path: Path) -
         screen.clicks("3× a reminder exists")
         screen.opens_box(ENTER, "weight 3", "turn before")
         screen.closes_box()
-        screen.types("/", "text in this conversation")
+        screen.types("/", "text in both conversations")
         screen.types("warfarin" + ENTER, "find warfarin", " found")
         screen.closes_box()
         screen.types("p")
-        screen.sees("Socrates", without="ASSERTIONS")
-        screen.types(ESC, "ASSERTIONS")
+        screen.sees("Socrates", without="─ Assertions")
+        screen.types(ESC, "─ Assertions")
         screen.press(b"q")
         assert screen.left() == ExitCode.OK
 

@@ -30,7 +30,7 @@ _HOW = {
     "proteingym-dms": "Its data is downloaded from ProteinGym.",
     "manual": "Its data must be put into place by hand; preparing says where.",
 }
-_KILL_WAIT_S = 3.0
+_KILL_WAIT_S = 10.0
 
 
 class Benchmarks:
