@@ -37,6 +37,7 @@ class Grading:
         self._settings = settings
         self._workers = workers
         self._lock = threading.Lock()
+        self._preparing = threading.Lock()
         self._registry: Registry | None = None
         self._pool: GraderPool | None = None
 
@@ -86,8 +87,9 @@ class Grading:
     def _ready_pool(self, task_id: str) -> GraderPool:
         registry = self.registry()
         task = registry.get_task(task_id)
-        if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
-            prepare_task(task)
+        with self._preparing:  # a call that was cancelled may still be at it
+            if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
+                prepare_task(task)
         return self._pool_of(registry)
 
     def _pool_of(self, registry: Registry) -> GraderPool:
