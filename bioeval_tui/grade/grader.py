@@ -10,6 +10,7 @@ from bioeval_tui.errors import InputError, InvalidSubmissionError
 from bioeval_tui.grade.metric_spec import MetricSpec, metric_spec
 from bioeval_tui.grade.rounding import to_score
 from bioeval_tui.grade.tasks.task_code import load_function
+from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +134,20 @@ def grader_from_config(config: Mapping[str, Any], folder: Path, root: Path) -> G
     if "metric" not in config:
         raise InputError("`grader` needs `grade_fn` or `metric`")
     spec = metric_spec(config)
-    from bioeval_tui.grade.scorers import frame_function
-
     lower = spec.metric.lower_is_better if direction is None else direction
-    return Grader(name, frame_function(spec), is_lower_better=lower, spec=spec)
+    return Grader(name, _frame_function(spec), is_lower_better=lower, spec=spec)
+
+
+def _frame_function(spec: MetricSpec) -> Callable[[Any, Any], Any]:
+    """Return the declared metric as a grader's function: `(submission, answers) -> score`.
+
+    It takes DataFrames for CSV tasks and paths for h5ad tasks, as a grader with code does.
+    """
+
+    def grade(submission: Any, answers: Any) -> Any:
+        from bioeval_tui.grade.scorers import score_declared
+
+        return score_declared(spec, submission, answers)
+
+    grade.__doc__ = f"{clean_line(spec.metric.title)} of {', '.join(spec.targets) or 'an h5ad file'}."
+    return grade

@@ -18,7 +18,6 @@ from bioeval_tui.grade.files import alignment, quick_csv
 from bioeval_tui.grade.files.tables import read_answers, read_frame
 from bioeval_tui.grade.metric_spec import MetricSpec
 from bioeval_tui.grade.resampling import Draws, draws
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,18 +246,10 @@ class CsvScorer:
         return alignment.numbers(column, name, in_unit=self.spec.metric.in_unit)
 
 
-def frame_function(spec: MetricSpec) -> Callable[[Any, Any], Any]:
-    """Return the declared metric as a grader's function: `(submission, answers) -> score`.
+def score_declared(spec: MetricSpec, submission: Any, answers: Any) -> Any:
+    """Return the declared metric of a submission: DataFrames for CSV tasks, paths for h5ad tasks."""
+    if spec.h5ad is not None:
+        from bioeval_tui.grade.files.h5ad import H5adScorer
 
-    It takes DataFrames for CSV tasks and paths for h5ad tasks, as a grader with code does.
-    """
-
-    def grade(submission: Any, answers: Any) -> Any:
-        if spec.h5ad is not None:
-            from bioeval_tui.grade.files.h5ad import H5adScorer
-
-            return H5adScorer(spec, Path(answers)).score(Path(submission))
-        return CsvScorer(spec, answers).score_frame(submission)
-
-    grade.__doc__ = f"{clean_line(spec.metric.title)} of {', '.join(spec.targets) or 'an h5ad file'}."
-    return grade
+        return H5adScorer(spec, Path(answers)).score(Path(submission))
+    return CsvScorer(spec, answers).score_frame(submission)

@@ -13,6 +13,7 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -280,6 +281,7 @@ class Catalogue:
     def _in_memory(self) -> sqlite3.Connection:
         """Return a catalogue that is in no file, with what the file has, where that can be read."""
         memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        weakref.finalize(self, memory.close)
         with contextlib.suppress(sqlite3.Error):
             name = quote(str(self._file.absolute()))
             with contextlib.closing(sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=1)) as there:

@@ -31,7 +31,7 @@ async def test_an_agent_that_never_ends_what_it_says_of_itself_is_not_ours(
         nonlocal sent
         writer.write(HEAD)
         try:
-            while not writer.is_closing():
+            while not (writer.is_closing() or reader.at_eof()):
                 writer.write(piece)
                 await writer.drain()
                 sent += len(piece)
