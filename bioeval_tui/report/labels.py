@@ -15,10 +15,9 @@ from bioeval_tui.text import clean_line
 
 COLUMNS = ("people_score", "label", "score", "passed", "people")
 """Where labels are looked for, unless a column is named."""
-_WORDS = {
-    "true": 1.0, "yes": 1.0, "pass": 1.0, "passed": 1.0, "correct": 1.0,
-    "false": 0.0, "no": 0.0, "fail": 0.0, "failed": 0.0, "incorrect": 0.0,
-}  # fmt: skip
+_WORDS = dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0) | dict.fromkeys(
+    ("false", "no", "fail", "failed", "incorrect"), 0.0
+)
 
 
 def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> list[RatedTask]:

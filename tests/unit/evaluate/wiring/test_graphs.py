@@ -29,6 +29,7 @@ async def test_an_agent_that_never_ends_what_it_says_of_itself_is_not_ours(
 
     async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal sent
+        await reader.readuntil(b"\r\n\r\n")
         writer.write(HEAD)
         try:
             while not (writer.is_closing() or reader.at_eof()):
