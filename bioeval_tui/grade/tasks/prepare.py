@@ -1,7 +1,8 @@
 """Make a task ready to be worked on and graded: its raw data, the split, the leaderboard, the checksums.
 
 Idempotent: a task that is ready is left alone. The split is written to a temporary folder and moved into
-place when it is complete and its checksums hold, so a preparation that is cut short leaves nothing behind.
+place when it is complete and its checksums hold. A preparation that is cut short removes the folder itself;
+`remove_drafts` removes it for a process that could not.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import os
 import shutil
 import tempfile
 import zipfile
@@ -78,7 +80,7 @@ def prepare_task(
     _get_raw(task, source, checksums, tell)
     tell(f"preparing {task.id}")
     prepared.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=prepared.parent, prefix=".preparing-") as name:
+    with tempfile.TemporaryDirectory(dir=prepared.parent, prefix=_draft_prefix(os.getpid())) as name:
         draft = Path(name) / "prepared"
         _run_preparer(task, draft)
         _add_human_baselines(task, source, draft)
@@ -88,6 +90,16 @@ def prepare_task(
     if (reason := task.why_not_prepared()) is not None:
         raise PrepareError(f"the preparer of {task.id} ran, but {reason}")
     return Prepared(task.id, was_ready=False, verified=listed)
+
+
+def remove_drafts(task: Task, pid: int) -> None:
+    """Remove what a process that has ended left half done: a signal may reach it before it could tidy up."""
+    for draft in task.public_dir.parent.parent.glob(f"{_draft_prefix(pid)}*"):
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _draft_prefix(pid: int) -> str:
+    return f".preparing-{pid}-"
 
 
 def _is_ready(task: Task, checksums: dict[str, object], prepared: Path) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval_tui.errors import BioevalError, NotMeasuredError
 from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.grade.outcomes import Invalid, NotGraded
+from bioeval_tui.grade.tasks.prepare import remove_drafts
 from bioeval_tui.isolation import program_command
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
@@ -101,6 +102,8 @@ class Benchmarks:
             await process.wait()
         finally:
             await _end(process)
+            with contextlib.suppress(BioevalError):  # an unknown task has no drafts; the process has said so
+                remove_drafts(self._grading.registry().get_task(task_id), process.pid)
         reason = _failure(output)
         if reason is None and process.returncode:
             reason = last or f"preparing ended with code {process.returncode}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import zipfile
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import BioevalError, InputError
-from bioeval_tui.grade.tasks.prepare import UNFINISHED, PrepareError, prepare_task
+from bioeval_tui.grade.tasks.prepare import UNFINISHED, PrepareError, prepare_task, remove_drafts
 from bioeval_tui.grade.tasks.sources import get_source
 from bioeval_tui.grade.tasks.sources.base import BoardRow, HumanRow, SourceError
 
@@ -129,6 +130,27 @@ def test_a_preparation_that_fails_keeps_the_old_data(toy: Toy) -> None:
         prepare_task(toy.task, force=True)
     assert toy.task.answers.read_bytes() == before
     assert [item.name for item in toy.task.answers.parents[2].iterdir() if item.name.startswith(".")] == []
+
+
+def test_what_a_killed_process_left_is_removed_and_what_others_are_at_stays(
+    toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = toy.task.public_dir.parents[1]
+
+    def names_and_stops(*_: object) -> None:
+        drafts.extend(folder.glob(".preparing-*"))
+        raise PrepareError("stopped")
+
+    drafts: list[Path] = []
+    monkeypatch.setattr("bioeval_tui.grade.tasks.prepare._run_preparer", names_and_stops)
+    with pytest.raises(PrepareError, match="stopped"):
+        prepare_task(toy.task)
+    (draft,) = drafts
+    draft.mkdir()  # as if the process had been killed before it could remove it
+    remove_drafts(toy.task, os.getpid() + 1)
+    assert draft.exists()
+    remove_drafts(toy.task, os.getpid())
+    assert not draft.exists()
 
 
 def test_data_of_an_older_version_of_the_task_is_prepared_again(toy: Toy) -> None:
