@@ -1,4 +1,4 @@
-"""The structure of the package: no circle of imports, and few imports inside functions.
+"""The structure of the package: no circle of imports, few imports inside functions, one way to start processes.
 
 Imports inside functions and under TYPE_CHECKING count: they tie two files together as any other import does.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from pathlib import Path
 
 import grimp  # import-linter brings it: the same graph as `lint-imports` judges
 
-PACKAGE = Path(__file__).parents[1] / "bioeval_tui"
+from tests.sources import GROUP, PACKAGE, modules, nodes
+
+pytestmark = GROUP
 
 MOST_FUNCTION_LEVEL_IMPORTS = 150
 """How many imports may stand inside functions: each buys start-up time, or a package that a system may not have."""
@@ -48,12 +49,8 @@ def import_circles() -> list[list[str]]:
 def function_level_imports() -> Counter[str]:
     """Return for each file of the package how many import statements stand inside its functions."""
     found: Counter[str] = Counter()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        functions = [
-            node
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        ]
+    for name, here in nodes().items():
+        functions = [node for node in here if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         lines = {
             node.lineno
             for function in functions
@@ -61,7 +58,7 @@ def function_level_imports() -> Counter[str]:
             if isinstance(node, ast.Import | ast.ImportFrom)
         }
         if lines:
-            found[path.relative_to(PACKAGE).as_posix()] = len(lines)
+            found[name] = len(lines)
     return found
 
 
@@ -88,10 +85,48 @@ def test_imports_inside_functions_say_why() -> None:
 def test_a_class_has_a_name_of_its_own() -> None:
     """One thing, one name (docs/glossary.md). Of the names left here each is to go; add none."""
     places: dict[str, list[str]] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for name, tree in modules().items():
+        for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
+                places.setdefault(node.name, []).append(name)
     twice = {name: where for name, where in places.items() if len(where) > 1}
     assert set(twice) <= NAMES_OF_TWO, {name: twice[name] for name in set(twice) - NAMES_OF_TWO}
     assert set(twice) == NAMES_OF_TWO, "these have one place now: take them off the list"
+
+
+def test_only_one_module_knows_which_python_runs() -> None:
+    users = {
+        name
+        for name, here in nodes().items()
+        for node in here
+        if (isinstance(node, ast.Attribute) and node.attr in ("executable", "_base_executable"))
+        or (isinstance(node, ast.ImportFrom) and node.module == "sys")
+    }
+    users.discard("installation.py")  # names it in a command that a user types
+    assert users == {"isolation.py"}
+
+
+def test_no_process_is_started_around_it() -> None:
+    names = {
+        "multiprocessing", "ProcessPoolExecutor", "system", "popen", "execv", "execve", "execvp", "execvpe", "spawnv",
+    }  # fmt: skip
+    for path, node in ((path, node) for path, here in nodes().items() for node in here):
+        match node:
+            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in names:
+                raise AssertionError(f"{path}:{node.lineno}: {name}")
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                found = names & {alias.name for alias in aliases}
+                assert not found, f"{path}:{node.lineno}: {found}"
+            case ast.keyword(arg="shell"):
+                raise AssertionError(f"{path}:{node.value.lineno}: shell=…")
+
+
+def test_nothing_starts_the_program_by_its_name() -> None:
+    for folder in ("bioeval_tui", "benchmarks", "scripts"):
+        for path, node in ((path, node) for path, here in nodes(folder).items() for node in here):
+            if isinstance(node, (ast.List, ast.Tuple, ast.Call)):
+                items = node.args if isinstance(node, ast.Call) else node.elts
+                words = [item.value for item in items if isinstance(item, ast.Constant)]
+                assert "bioeval_tui" not in words or "-m" not in words, (
+                    f"{folder}/{path}:{node.lineno}: use program_command"
+                )

@@ -6,13 +6,13 @@ What they promise (cleaned text; whole files, synced, a full disk said to be one
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "bioeval_tui"
+from tests import sources
+
+pytestmark = sources.GROUP
 
 PRINTERS = {"terminal.py", "consoles.py"}
 WRITERS = {"files.py"}
@@ -51,15 +51,6 @@ _METHODS = {
     "extractall", "extract", "symlink_to", "hardlink_to",
 }  # fmt: skip
 _COPIES = {"copy", "copy2", "copyfile", "copytree", "move"}
-
-
-@functools.cache
-def package() -> dict[str, list[ast.AST]]:
-    """Return everything that stands in each file of the package."""
-    return {
-        path.relative_to(PACKAGE).as_posix(): list(nodes(path.read_text(encoding="utf-8")))
-        for path in sorted(PACKAGE.rglob("*.py"))
-    }
 
 
 def nodes(source: str) -> Iterator[ast.AST]:
@@ -119,7 +110,7 @@ def found(is_one: Callable[[ast.AST], bool], inside: set[str]) -> dict[str, list
     """Return for each file of the package, but those, the lines of what does so."""
     places = {
         name: [getattr(node, "lineno", 0) for node in filter(is_one, here)]
-        for name, here in package().items()
+        for name, here in sources.nodes().items()
         if name not in inside
     }
     return {name: lines for name, lines in places.items() if lines}

@@ -1,0 +1,36 @@
+"""The project's own Python files, parsed once for all tests that judge them.
+
+Tests that read them are one group (`pytestmark = GROUP`), so that one process parses them.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "bioeval_tui"
+GROUP = pytest.mark.xdist_group("sources")
+
+
+@functools.cache
+def modules(folder: str = "bioeval_tui") -> dict[str, ast.Module]:
+    """Return every Python file below a folder of the project, by its path in that folder, scripts included."""
+    return {
+        path.relative_to(ROOT / folder).as_posix(): ast.parse(path.read_bytes())
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix == ".py" or _is_script(path)
+    }
+
+
+@functools.cache
+def nodes(folder: str = "bioeval_tui") -> dict[str, list[ast.AST]]:
+    """Return everything that stands in each Python file below a folder of the project."""
+    return {name: list(ast.walk(tree)) for name, tree in modules(folder).items()}
+
+
+def _is_script(path: Path) -> bool:
+    return path.is_file() and not path.suffix and b"python" in path.read_bytes().partition(b"\n")[0]
