@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval_tui.errors import InputError
@@ -55,7 +55,6 @@ def test_each_doubt_about_a_board_is_a_warning(
 
 
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=300), st.integers(-25, 25), st.booleans())
-@settings(max_examples=300, deadline=None)
 def test_a_rank_is_what_counting_gives(scores: list[int], score: int, lower: bool) -> None:
     got = rank(float(score), np.sort(np.array(scores, dtype=float)), lower)
     best_first = sorted(scores, reverse=not lower)

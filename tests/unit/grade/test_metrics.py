@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as reference
@@ -81,7 +81,6 @@ def test_metrics_of_labels(name: str, classes: int) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 6)), min_size=2, max_size=40))
-@settings(max_examples=200, deadline=None)
 def test_roc_auc_is_the_share_of_pairs_in_order(rows: list[tuple[int, int]]) -> None:
     true, guess = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
     pairs = [(p > n) + 0.5 * (p == n) for p in guess[true == 1] for n in guess[true == 0]]
@@ -93,7 +92,6 @@ def test_roc_auc_is_the_share_of_pairs_in_order(rows: list[tuple[int, int]]) -> 
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 4), st.booleans()), min_size=2, max_size=25))
-@settings(max_examples=200, deadline=None)
 def test_concordance_counts_every_comparable_pair(rows: list[tuple[int, int, bool]]) -> None:
     agreed, comparable = 0.0, 0
     for time, guess, event in rows:

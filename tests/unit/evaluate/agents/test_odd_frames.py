@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval_tui.evaluate.agents import a2a, ag_ui
@@ -61,7 +61,6 @@ def terms(protocol: str, **more: Any) -> AgentTerms:
     )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(FRAMES, max_size=3))
 def test_a2a_frames(frames: list[dict[str, Any]]) -> None:
     agent, turn = a2a.A2AAgent(terms("a2a")), a2a._Turn()
@@ -74,7 +73,6 @@ def test_a2a_frames(frames: list[dict[str, Any]]) -> None:
     assert isinstance(turn.text, str)
 
 
-@settings(max_examples=200, deadline=None)
 @given(whole(CARD).filter(lambda card: isinstance(card, dict)))
 def test_a2a_cards(card: dict[str, Any]) -> None:
     agent = a2a.A2AAgent(terms("a2a"))
@@ -117,7 +115,6 @@ class _Response:
         self.extensions = {"exchange": type("Exchange", (), {"started": 0.0})}
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(EVENTS, max_size=5), st.booleans())
 def test_ag_ui_events(events: list[dict[str, Any]], finishes: bool) -> None:
     sent = [json.dumps(event) for event in [*events, *([{"type": "RUN_FINISHED"}] if finishes else [])]]

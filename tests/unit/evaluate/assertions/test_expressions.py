@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval_tui.errors import ExpressionError
@@ -188,7 +188,6 @@ def test_what_depends_on_the_sign_off_is_known(text: str, column: int) -> None:
 
 
 @given(st.text(alphabet='ab1.?:!(){}[]"$ +-*/<>=&|,it\n', max_size=40))
-@settings(max_examples=400, deadline=None)
 def test_any_text_is_an_expression_or_an_error_with_a_column(text: str) -> None:
     try:
         evaluate(parse(text), EMPTY)

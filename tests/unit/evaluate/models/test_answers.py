@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bioeval_tui.evaluate.models.answer import AnswerReader, ChatAnswer, text_of
@@ -44,7 +44,6 @@ def outcome(read):
 @example(
     {"choices": [{"message": {"content": "", "tool_calls": [{"function": {"arguments": "[" * 100_000}}]}}]}
 )
-@settings(max_examples=500, deadline=None)
 def test_any_whole_body_is_an_answer_or_one_sentence(data):
     found = outcome(lambda: AnswerReader("agent", "host", 0.0).whole(json.dumps(data).encode()))
     assert isinstance(found, ChatAnswer) or "\n" not in found
@@ -61,7 +60,6 @@ def test_any_whole_body_is_an_answer_or_one_sentence(data):
         }
     ]
 )
-@settings(max_examples=500, deadline=None)
 def test_any_stream_is_an_answer_or_one_sentence(chunks):
     reader = AnswerReader("agent", "host", 0.0)
 

@@ -61,7 +61,7 @@ CELLS = [
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_frame_is_what_pandas_reads(tmp_path: Path, data: st.DataObject) -> None:
     width = data.draw(st.integers(1, 3))
     rows = data.draw(
@@ -88,7 +88,6 @@ def test_a_frame_is_what_pandas_reads(tmp_path: Path, data: st.DataObject) -> No
         st.from_regex(r"[+-]?[0-9]{0,25}(\.[0-9]{0,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True),
     )
 )
-@settings(max_examples=500, deadline=None)
 def test_a_leaderboard_reads_as_pandas_2_reads_it(text: str) -> None:
     with io.StringIO(f"score\n{text}\n0.5\n") as file:
         column = pd.read_csv(file, skip_blank_lines=False)["score"]
@@ -108,7 +107,7 @@ GOOD = "id,y,note\n" + "".join(f"p{n},{n / 9!r},fine\n" for n in range(6))
         ["", ",", "\n", '"', "1", "x", " ", "e", ".", "_", "-", "\r", "\r\n", "\n\n", ",,", "é", "\0", "nan"]
     ),
 )
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_quick_way_agrees_with_the_long_way_or_says_nothing(
     tmp_path: Path, place: int, cut: int, put: str
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval_tui.errors import InputError
@@ -90,7 +90,6 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=30), st.data())
-@settings(max_examples=300)
 def test_pieces_are_masked_as_the_whole_is(rules: Rules, words: list[str], data: st.DataObject) -> None:
     text = "".join(words)
     whole = rules.replace(text)
