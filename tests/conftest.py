@@ -36,6 +36,7 @@ ONLY_WITH_ALL = (
     "tests/integration/grading/test_grading_cluster.py",
     "tests/integration/neo4j/",
     "tests/integration/reports/test_report_in_chromium.py",
+    "tests/integration/test_half_requests.py",
     "tests/integration/test_masking_screens.py",
     "tests/integration/test_other_systems.py",
     "tests/integration/test_runs_ci.py",

@@ -102,6 +102,7 @@ def test_the_headless_demo_talks_on_stderr_and_prints_the_score_card(tmp_path: P
 
 
 @pytest.mark.parametrize("job", sorted(path.stem for path in JOBS.glob("*.yml")))
+@pytest.mark.long
 def test_each_sample_job_runs_against_an_agent_in_another_process(job: str, tmp_path: Path) -> None:
     with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
         done = run(

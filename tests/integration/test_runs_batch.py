@@ -61,6 +61,7 @@ def of_kind(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [event for event in events if event["kind"] == kind]
 
 
+@pytest.mark.long
 async def test_every_job_model_condition_and_trial_is_held_though_the_agent_refuses_what_is_too_much(
     job: Path, tmp_path: Path
 ) -> None:

@@ -36,6 +36,7 @@ def written(folder: Path, **asked: object) -> tuple[Path, Path]:
     return cast, page
 
 
+@pytest.mark.long
 def test_a_terminal_emulator_shows_what_the_screen_showed_at_every_marker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

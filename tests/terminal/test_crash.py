@@ -68,6 +68,7 @@ def test_a_crashed_screen_is_one_sentence_and_exit_code_3(tmp_path: Path, name: 
         assert not [*tmp_path.glob("runs/*.live")], "a demo ends with its screen"
 
 
+@pytest.mark.long
 def test_so_is_a_crashed_medal_table(tmp_path: Path) -> None:
     reports = graded(tmp_path)
     with Screen("medals", str(reports), data_dir=tmp_path, PYTHONPATH=breaking(tmp_path)) as screen:
@@ -80,6 +81,7 @@ def test_so_is_work_behind_a_screen_that_fails(tmp_path: Path) -> None:
         crash_of(screen, tmp_path, "ZeroDivisionError")
 
 
+@pytest.mark.long
 def test_a_run_continues_without_its_crashed_screen_and_is_named(tmp_path: Path) -> None:
     job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
     path = breaking(tmp_path)

@@ -15,6 +15,7 @@ from .world import ANOTHER_RUN, REPOSITORY, RUN, graded, no_engine_left, recorde
 ESC, ENTER, TAB, CTRL_P, END = "\x1b", "\r", "\t", "\x10", "\x1b[F"
 
 
+@pytest.mark.long
 def test_app_shows_each_screen_and_each_of_its_boxes(tmp_path: Path) -> None:
     with Screen("app", str(REPOSITORY / "sample_jobs"), data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Jobs    4 jobs", "medication_reminder", "enter run")
@@ -64,6 +65,7 @@ def test_a_job_is_run_from_the_dialog_of_app(tmp_path: Path) -> None:
         assert '"status":"cancelled"' in recording.read_text(encoding="utf-8").splitlines()[-1]
 
 
+@pytest.mark.long
 def test_a_demo_stops_at_space_and_ends_its_engine_when_it_is_left(tmp_path: Path) -> None:
     with no_engine_left(tmp_path), Screen("demo", data_dir=tmp_path) as screen:
         screen.sees("Does an agent do better")
@@ -89,6 +91,7 @@ def test_a_demo_stops_at_space_and_ends_its_engine_when_it_is_left(tmp_path: Pat
         ("failure", "the agent failed at turn 6 in the conversation with the facts"),
     ],
 )
+@pytest.mark.long
 def test_a_recorded_demo_plays_offline_and_ends_on_its_sentence(name: str, told: str, tmp_path: Path) -> None:
     with Screen("demo", "--show", name, "--pace", "fast", data_dir=tmp_path, columns=160) as screen:
         screen.sees("of 12 conversations ended" if name == "batch" else "the user knows no facts")
@@ -100,6 +103,7 @@ def test_a_recorded_demo_plays_offline_and_ends_on_its_sentence(name: str, told:
     assert not [*tmp_path.glob("runs/*.jsonl")], "what is only shown leaves nothing behind"
 
 
+@pytest.mark.long
 def test_a_run_is_left_and_watched_and_cancelled_from_there(tmp_path: Path) -> None:
     job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
     with no_engine_left(tmp_path), sample_agent(tmp_path) as url:
@@ -122,6 +126,7 @@ def test_a_run_is_left_and_watched_and_cancelled_from_there(tmp_path: Path) -> N
             assert watching.left() == ExitCode.OK
 
 
+@pytest.mark.long
 def test_a_replay_is_stepped_through_its_evidence_and_its_card(tmp_path: Path) -> None:
     with Screen("runs", "replay", RUN, data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Live › medication_reminder", "REPLAY", "Socrates")

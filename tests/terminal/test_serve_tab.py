@@ -107,6 +107,7 @@ async def test_a_tab_is_drawn_driven_and_left(tmp_path: Path, name: str) -> None
         assert (code, said.count("\n")) == (ExitCode.OK, 1), said
 
 
+@pytest.mark.long
 async def test_a_crashed_tab_is_closed_and_said_by_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,6 +100,7 @@ async def test_a_picture_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+@pytest.mark.long
 async def test_every_theme_draws_every_screen(theme: str) -> None:
     services = FakeServices(FakeView(scripted_run()), sample_rows())
     async with opened(None, services=services, theme=theme) as (app, pilot):

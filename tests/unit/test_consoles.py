@@ -60,6 +60,7 @@ def test_a_document_is_printed_as_it_would_stand_in_a_file(capfdbinary: pytest.C
     assert capfdbinary.readouterr().out == b"a,b\r\n" * 300_000 + b"no newline"
 
 
+@pytest.mark.long
 def test_a_file_name_in_a_refused_option_or_a_traceback_does_not_act_on_the_terminal(tmp_path: Path) -> None:
     hostile = tmp_path / "a\x1b[31mb"
     hostile.mkdir()

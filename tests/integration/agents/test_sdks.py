@@ -134,6 +134,7 @@ async def folder(tmp_path: Path) -> AsyncIterator[Path]:
 
 
 @pytest.mark.parametrize("example", ["langgraph_agent", "pydantic_agent", "openai_agent"])
+@pytest.mark.long
 async def test_an_agent_of_a_published_package_is_held_in_a_conversation(example: str, folder: Path) -> None:
     code = folder / "code"
     code.mkdir()

@@ -204,6 +204,7 @@ def test_medals_prints_a_table_when_not_in_a_terminal(tasks, run: Any, tmp_path:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.long
 def test_finished_reports_survive_and_resume_goes_on(tasks, tmp_path: Path, how: signal.Signals) -> None:
     task = tasks.add(
         code="import time\ndef grade(s, a):\n    time.sleep(0.02)\n    return float(s['y'].iloc[0])\n"

@@ -120,6 +120,7 @@ def test_graders_get_no_credentials(tasks, task_id: str, monkeypatch: pytest.Mon
 
 
 @posix
+@pytest.mark.long
 def test_in_a_batch_every_submission_has_exactly_one_outcome(tasks, task_id: str, pool: GraderPool) -> None:
     (
         tasks.data / task_id / "prepared" / "public" / "sample_submission.csv"
@@ -260,6 +261,7 @@ def test_workers_end_when_their_program_is_killed(tasks, task_id: str) -> None:
 
 @posix
 @pytest.mark.parametrize("what", ["hang", "crash", "memory", "exit"])
+@pytest.mark.long
 def test_a_file_that_ends_the_grader_is_invalid_where_the_doctor_finds_its_fault(
     tasks, pool: GraderPool, what: str
 ) -> None:

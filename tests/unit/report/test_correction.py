@@ -156,6 +156,7 @@ def test_the_queue_has_what_was_drawn_in_the_drawn_order_and_says_what_it_is_wor
     assert "ten more reviews" in desk.queue(source)[0].sample
 
 
+@pytest.mark.long
 def test_a_table_of_labels_stands_for_reviews(run: Path, tmp_path: Path) -> None:
     table = tmp_path / "labels.csv"
     with table.open("w", encoding="utf-8", newline="") as file:

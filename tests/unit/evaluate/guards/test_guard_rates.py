@@ -20,6 +20,7 @@ def rates():
     return module.rates()
 
 
+@pytest.mark.long
 def test_the_docs_give_the_rates_as_they_are(rates):
     docs = (ROOT / "docs" / "guards.md").read_text(encoding="utf-8")
     for one in rates:

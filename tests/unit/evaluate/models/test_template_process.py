@@ -40,6 +40,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+@pytest.mark.long
 async def test_what_would_never_end_is_ended_and_the_next_one_rendered(text: str, short: None) -> None:
     templates = Templates()
     context = evaluator_context(evaluator_view())

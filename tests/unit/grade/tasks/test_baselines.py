@@ -20,6 +20,7 @@ from .conftest import SHIPPED_IDS, Toy, lower_is_better
 
 
 @pytest.mark.parametrize("task_id", SHIPPED_IDS)
+@pytest.mark.long
 def test_every_kind_is_valid_and_ridge_is_best(shipped: Registry, task_id: str, tmp_path: Path) -> None:
     task = shipped.get_task(task_id)
     files, listing = run_baselines(task, KINDS, seed=1, output_dir=tmp_path)

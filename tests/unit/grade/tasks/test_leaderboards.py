@@ -74,6 +74,7 @@ def test_every_task_has_a_plan(script: Any) -> None:
 
 
 @pytest.mark.parametrize("task_id", CSV_TASKS)
+@pytest.mark.long
 def test_the_first_entries_earn_their_score_again(
     script: Any, shipped: Registry, task_id: str, tmp_path: Path
 ) -> None:
