@@ -40,6 +40,7 @@ COMMANDS: Table = {
     "medals": ("medals", "Show graded reports as a medal table."),
     "ledger": ("ledger", "Check the ledger of looks at the answers."),
     "baseline": ("baseline", "Write baseline submissions for a task."),
+    "docs": ("docs", "Read the documentation, offline."),
     "doctor": ("doctor", "Say what works here and, where something is missing, what brings it."),
     "engine": ("engine", ""),
     "tui": ("app", ""),

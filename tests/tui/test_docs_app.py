@@ -1,0 +1,74 @@
+"""`bioeval-tui docs`: the pages that come with the program, read in the terminal."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from textual.widgets import Markdown
+
+from bioeval_tui.cli.docs import docs, docs_folder
+from bioeval_tui.tui.docs_app import DocsApp
+
+
+def titles(app: DocsApp) -> list[str]:
+    return [str(heading.render()) for heading in app.query("MarkdownH1")]
+
+
+async def test_a_link_leads_to_its_page_and_backspace_back() -> None:
+    app = DocsApp(docs_folder())
+    async with app.run_test(size=(120, 40)) as pilot:
+        assert titles(app) == ["bioeval-tui"]
+        document = app.query_one(Markdown)
+        document.post_message(Markdown.LinkClicked(document, "agents.md#keys-headers-streaming"))
+        await pilot.pause()
+        assert titles(app) == ["Agents and protocols"]
+        heading = next(one for one in app.query("MarkdownH2") if "Keys" in str(one.render()))
+        await pilot.wait_for_animation()
+        assert app.screen.region.contains_region(heading.region), "the heading is on the screen"
+        await pilot.press("backspace")
+        assert titles(app) == ["bioeval-tui"]
+
+
+async def test_a_page_is_reached_by_keys_alone() -> None:
+    app = DocsApp(docs_folder())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("slash", *"glossary")
+        await pilot.press("enter")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert titles(app) == ["Glossary"]
+
+
+async def test_an_address_on_the_web_opens_in_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    app = DocsApp(docs_folder())
+    monkeypatch.setattr(app, "open_url", opened.append)
+    async with app.run_test() as pilot:
+        document = app.query_one(Markdown)
+        document.post_message(Markdown.LinkClicked(document, "https://github.com/sierra-research/tau-bench"))
+        await pilot.pause()
+    assert opened == ["https://github.com/sierra-research/tau-bench"]
+
+
+def test_without_a_terminal_a_page_is_printed_as_it_is_written() -> None:
+    printed = CliRunner().invoke(docs, ["scoring"])
+    assert printed.output == (docs_folder() / "scoring.md").read_text(encoding="utf-8")
+
+
+def test_a_misspelt_page_is_answered_with_the_nearest() -> None:
+    refused = CliRunner().invoke(docs, ["scorng"])
+    assert str(refused.exception) == "there is no page called scorng; did you mean scoring?"
+
+
+def test_the_home_page_leads_to_every_page() -> None:
+    linked = set(re.findall(r"\(([\w-]+\.md)\)", (docs_folder() / "index.md").read_text(encoding="utf-8")))
+    assert linked == {path.name for path in docs_folder().glob("*.md")} - {"index.md"}
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    root = Path(__file__).parents[2]
+    links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", (root / "README.md").read_text(encoding="utf-8"))
+    assert [link for link in links if not (root / link).exists()] == []
