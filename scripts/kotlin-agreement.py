@@ -21,17 +21,17 @@ FILES = ("kotlin_expressions.json", "kotlin_more.json")
 DOCS = ROOT / "docs" / "assertions.md"
 START, END = "<!-- functions: written by scripts/kotlin-agreement.py --docs -->", "<!-- end of functions -->"
 TITLES = {
-    "building": "Making",
+    "building": "Creating",
     "elements": "Elements",
-    "lists": "Parts and arrangements",
+    "lists": "Parts of collections",
     "transforming": "Filtering, mapping, grouping, folding",
-    "ordering": "Order",
+    "ordering": "Sorting",
     "maps": "Maps, pairs and triples",
-    "strings": "Texts and characters",
+    "strings": "Strings and characters",
     "formatting": "Formatting",
-    "patterns": "Patterns",
+    "patterns": "Regular expressions",
     "numbers": "Numbers",
-    "scoping": "Anything",
+    "scoping": "Scope functions",
 }
 
 

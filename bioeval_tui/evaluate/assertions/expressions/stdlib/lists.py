@@ -1,4 +1,4 @@
-"""Parts and arrangements of sequences: take, drop, reversed, zip, chunked, set operations, elements by place."""
+"""Parts of sequences: take, drop, reversed, zip, chunked, set operations, elements by place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts and characters."""
+"""Strings and characters."""
 
 from __future__ import annotations
 
