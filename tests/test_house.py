@@ -18,20 +18,6 @@ pytestmark = GROUP
 MOST_FUNCTION_LEVEL_IMPORTS = 150
 """How many imports may stand inside functions: each buys start-up time, or a package that a system may not have."""
 
-NAMES_OF_TWO = {
-    "Block",
-    "Entry",
-    "Evaluation",
-    "Evidence",
-    "Form",
-    "Interval",
-    "Key",
-    "Mark",
-    "Row",
-    "Transcript",
-}
-"""Names that two classes still share."""
-
 
 def import_circles() -> list[list[str]]:
     """Return each group of modules in which every one imports every other, directly or through the others."""
@@ -83,15 +69,13 @@ def test_imports_inside_functions_say_why() -> None:
 
 
 def test_a_class_has_a_name_of_its_own() -> None:
-    """One thing, one name (docs/glossary.md). Of the names left here each is to go; add none."""
+    """One thing, one name (docs/glossary.md)."""
     places: dict[str, list[str]] = {}
     for name, tree in modules().items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(name)
-    twice = {name: where for name, where in places.items() if len(where) > 1}
-    assert set(twice) <= NAMES_OF_TWO, {name: twice[name] for name in set(twice) - NAMES_OF_TWO}
-    assert set(twice) == NAMES_OF_TWO, "these have one place now: take them off the list"
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
 def test_only_one_module_knows_which_python_runs() -> None:

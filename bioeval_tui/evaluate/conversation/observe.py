@@ -14,7 +14,7 @@ from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluate.conversation.plan import Parts, RunLimits
 from bioeval_tui.evaluate.conversation.retry import with_retries
-from bioeval_tui.evaluate.conversation.transcript import Transcript
+from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluate.job.models import Assertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.evaluate.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
 from bioeval_tui.record import events
@@ -109,7 +109,7 @@ class Observer:
         self._session = session_id
         return await self._within(self._limits.final_check_s, 0, persistently=True)
 
-    async def after_turn(self, transcript: Transcript, turn: int) -> Observation:
+    async def after_turn(self, transcript: SpokenTranscript, turn: int) -> Observation:
         """Observe and check the timeline's assertions within one budget; say what it did not suffice for."""
         until = asyncio.get_running_loop().time() + self._limits.observe_s
         observation = await self._within(self._limits.observe_s, turn)
@@ -118,7 +118,7 @@ class Observer:
         return observation
 
     async def final(
-        self, transcript: Transcript, turn: int, *, agent_gone: bool = False
+        self, transcript: SpokenTranscript, turn: int, *, agent_gone: bool = False
     ) -> dict[int, CheckResult]:
         """Observe once more, persistently, and check every assertion; these results count.
 
@@ -131,12 +131,12 @@ class Observer:
             transcript, seen, turn, final=True, within_s=within, agent_gone=agent_gone
         )
 
-    def not_observed(self, transcript: Transcript, why: str) -> None:
+    def not_observed(self, transcript: SpokenTranscript, why: str) -> None:
         """Record every assertion as not measured: there was no conversation to check."""
         for index, assertion in enumerate(transcript.job.assertions):
             self._emit_check(index, assertion, CheckResult(None, error=why), 0, final=True)
 
-    async def already_holding(self, transcript: Transcript, start: Observation) -> list[str]:
+    async def already_holding(self, transcript: SpokenTranscript, start: Observation) -> list[str]:
         """Return the titles of assertions that hold before a word was said, invariants left out."""
         found = []
         view = AssertionView(start.object_context, transcript.as_evaluation())
@@ -211,7 +211,7 @@ class Observer:
 
     async def _check_all(
         self,
-        transcript: Transcript,
+        transcript: SpokenTranscript,
         seen: Observation,
         turn: int,
         *,

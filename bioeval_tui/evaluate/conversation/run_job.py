@@ -19,7 +19,7 @@ from bioeval_tui.evaluate.conversation.observe import Observation, what_differs
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups, preflight, require_graph
 from bioeval_tui.evaluate.conversation.retry import with_retries
-from bioeval_tui.evaluate.conversation.transcript import Transcript, for_judge
+from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript, for_judge
 from bioeval_tui.evaluate.conversation.turns import HeldConversation, Outcome
 from bioeval_tui.evaluate.job.loading import job_snapshot
 from bioeval_tui.evaluate.seams import Condition, PeerError
@@ -205,7 +205,7 @@ class _Run:
         key = (condition, trial)
         emitter = self.emitter.of(condition, trial, self.attempts.get(key, 0) + 1)
         held = self.held[key] = Held()
-        transcript = Transcript(self.plan.job, condition, trial, self.plan.model)
+        transcript = SpokenTranscript(self.plan.job, condition, trial, self.plan.model)
         async with contextlib.AsyncExitStack() as closing:
             conversation = _Conversation(self, emitter, held, transcript, closing)
             began = time.monotonic()
@@ -292,7 +292,7 @@ class _Conversation:
         run: _Run,
         emitter: ConversationEmitter,
         held: Held,
-        transcript: Transcript,
+        transcript: SpokenTranscript,
         closing: contextlib.AsyncExitStack,
     ) -> None:
         self.run = run

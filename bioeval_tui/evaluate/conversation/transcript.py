@@ -15,7 +15,7 @@ from bioeval_tui.record.state import ConversationState, MessageState
 
 
 @dataclass
-class Transcript:
+class SpokenTranscript:
     """The messages of one conversation and what is counted over them."""
 
     job: EvaluationJob

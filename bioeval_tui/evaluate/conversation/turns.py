@@ -11,7 +11,7 @@ from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluate.conversation.observe import Observation, Observer
 from bioeval_tui.evaluate.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluate.conversation.retry import DeltaJoiner, stream_whole, with_retries
-from bioeval_tui.evaluate.conversation.transcript import Transcript
+from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluate.job.signoff import without_signoff
 from bioeval_tui.evaluate.job.withholding import for_evaluator
 from bioeval_tui.evaluate.seams import (
@@ -54,7 +54,7 @@ class HeldConversation:
         control: ConversationControl,
         agent: Agent,
         evaluator: Evaluator,
-        transcript: Transcript,
+        transcript: SpokenTranscript,
     ) -> None:
         self.plan = plan
         self.parts = parts

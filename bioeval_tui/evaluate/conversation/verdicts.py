@@ -10,7 +10,7 @@ from typing import Any
 
 from bioeval_tui import score
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluate.conversation.transcript import Transcript
+from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.judges.verdicts import locate
 from bioeval_tui.evaluate.models.happened import states_shown
@@ -145,7 +145,7 @@ def combine_verdicts(
 
 
 def score_fields(
-    transcript: Transcript,
+    transcript: SpokenTranscript,
     tasks: Sequence[TaskScored] | None,
     judge_error: str,
     checks: Mapping[int, CheckResult],
@@ -177,7 +177,7 @@ def score_fields(
     }
 
 
-def unscored_fields(transcript: Transcript, reason: str, fault: Fault) -> dict[str, object]:
+def unscored_fields(transcript: SpokenTranscript, reason: str, fault: Fault) -> dict[str, object]:
     """Return the fields of `ConversationScored` for a conversation that is no result."""
     return {
         "score": None,

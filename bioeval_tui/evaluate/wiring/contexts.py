@@ -9,7 +9,7 @@ from typing import Any
 
 from bioeval_tui.errors import InputError, NotMeasuredError, RecordingError, UsageError
 from bioeval_tui.evaluate.assertions.equality import compare
-from bioeval_tui.evaluate.conversation.transcript import Transcript, recorded_signoff, sent_messages
+from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript, recorded_signoff, sent_messages
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.job.loading import recorded_job
 from bioeval_tui.evaluate.wiring.graphs import open_graph, require_name
@@ -83,7 +83,7 @@ def _from_conversation(
     started = state.started
     if started is None:
         raise RecordingError("the recording has no first event, and with it no job")
-    transcript = Transcript(
+    transcript = SpokenTranscript(
         recorded_job(started, started.run_id, talk.case), talk.key.condition, talk.key.trial, started.model
     )
     transcript.session_id = talk.session_id or ""

@@ -174,17 +174,17 @@ class JobsScreen(ListScreen[JobItem]):
 
         self.app.push_screen(RunDialog(job, self._remembered(job)), partial(self._run, job))
 
-    def _remembered(self, job: JobItem) -> jobs_view.Form:
+    def _remembered(self, job: JobItem) -> jobs_view.RunForm:
         kept = self.bioeval.services.preferences
         by_job = kept.get("run.by_job")
         mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
         if mine is None and job.sample:
-            return jobs_view.Form(agent="sample", played="rehearsal")
-        found = jobs_view.Form.remembered(mine if mine is not None else kept.get("run.last"))
+            return jobs_view.RunForm(agent="sample", played="rehearsal")
+        found = jobs_view.RunForm.remembered(mine if mine is not None else kept.get("run.last"))
         # How many conversations a run has is asked each time: enter, enter must not start a batch.
         return replace(found, models="", repeats="1")
 
-    def _run(self, job: JobItem, form: jobs_view.Form | None) -> None:
+    def _run(self, job: JobItem, form: jobs_view.RunForm | None) -> None:
         if form is None:
             return
         self._remember(job.path, form.to_dict())

@@ -107,7 +107,7 @@ Played = Literal["job", "rehearsal"]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class RunForm:
     """What the run dialog asks for, as it was typed. Also what is remembered."""
 
     agent: Literal["sample", "job", "url"] = "job"
@@ -123,7 +123,7 @@ class Form:
     conditions: Literal["both", "withheld", "supplied"] = "both"
 
     @classmethod
-    def remembered(cls, kept: Any) -> Form:
+    def remembered(cls, kept: Any) -> RunForm:
         """Return the form that was kept; what does not fit is left at its default."""
         if not isinstance(kept, Mapping):
             return cls()
@@ -205,7 +205,7 @@ CHOICES: dict[str, dict[str, str]] = {
 """What each choice of the form stands for, in words."""
 
 
-def wrong(form: Form) -> str:
+def wrong(form: RunForm) -> str:
     """Return what keeps the form from being sent, in one sentence; empty when nothing does."""
     if form.agent == "url":
         parts = urlsplit(form.url.strip()) if form.url.isprintable() else urlsplit("")
@@ -220,7 +220,7 @@ def wrong(form: Form) -> str:
     return ""
 
 
-def size_words(form: Form) -> str:
+def size_words(form: RunForm) -> str:
     """Return how much a run of this form is: `2 models × 2 conditions × 3 repeats: 12 conversations`."""
     models, trials = max(1, len(form.model_names)), form.trials
     if trials is None:
@@ -233,7 +233,7 @@ def size_words(form: Form) -> str:
     return f"{' × '.join(parts)}: {plural(total, 'conversation')}{at_most}"
 
 
-def request(job: JobItem, form: Form) -> RunRequest:
+def request(job: JobItem, form: RunForm) -> RunRequest:
     """Return what is asked of the engine; `wrong` must have found nothing."""
     return RunRequest(
         jobs=(job.path,),

@@ -24,7 +24,7 @@ class RunField(FormField):
     BINDINGS: ClassVar[list[BindingType]] = bindings("~run-field")
 
 
-class RunDialog(FormDialog[jobs_view.Form]):
+class RunDialog(FormDialog[jobs_view.RunForm]):
     """How a job is to be run; a question that does not apply is hidden."""
 
     NAME: ClassVar[str] = "Run a job"
@@ -43,7 +43,7 @@ class RunDialog(FormDialog[jobs_view.Form]):
     }
     """
 
-    def __init__(self, job: JobItem, form: jobs_view.Form) -> None:
+    def __init__(self, job: JobItem, form: jobs_view.RunForm) -> None:
         super().__init__()
         self._job = job
         self._form = form
@@ -79,11 +79,11 @@ class RunDialog(FormDialog[jobs_view.Form]):
         return self.row(label, RunField(value, placeholder=hint, id=name, compact=True))
 
     @property
-    def form(self) -> jobs_view.Form:
+    def form(self) -> jobs_view.RunForm:
         """The form as it stands."""
         choices = {choice.id: choice.value for choice in self.query(Choice)}
         typed = {field.id: field.value for field in self.query(Input)}
-        return jobs_view.Form(**cast("dict[str, Any]", {**choices, **typed}))
+        return jobs_view.RunForm(**cast("dict[str, Any]", {**choices, **typed}))
 
     def told(self, *, trying: bool) -> Cell:
         """How much a run it is, or what is wrong; shows the questions that the answers lead to."""

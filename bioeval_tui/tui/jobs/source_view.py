@@ -21,7 +21,7 @@ _BLOCK = re.compile(r":\s*[|>][-+0-9]*\s*(?:#.*)?$|^\s*-\s+[|>][-+0-9]*\s*$")
 _SPACES = re.compile(r"^ *")
 
 
-class Row(NamedTuple):
+class SourceRow(NamedTuple):
     """One line on screen: the number of the file's line where it begins, and its cells."""
 
     number: int | None
@@ -36,7 +36,7 @@ class Source:
     text: str
     problems: tuple[Problem, ...] = ()
 
-    def rows(self, width: int) -> list[Row]:
+    def rows(self, width: int) -> list[SourceRow]:
         """Return the rows for `width` cells beside the numbers; long lines go on in the next row."""
         by_line: dict[int, list[Problem]] = defaultdict(list)
         for problem in self.problems:
@@ -50,7 +50,7 @@ class Source:
             for problem in by_line.pop(number, ()):
                 found += _problem_rows(problem, width)
         if len(lines) > MAX_LINES:
-            found.append(Row(None, (Cell(f"… {len(lines) - MAX_LINES:,} more lines", "quiet"),)))
+            found.append(SourceRow(None, (Cell(f"… {len(lines) - MAX_LINES:,} more lines", "quiet"),)))
         for number in sorted(by_line):
             found += [row for problem in by_line[number] for row in _problem_rows(problem, width)]
         return found
@@ -76,14 +76,17 @@ def _blocks(lines: Sequence[str]) -> list[tuple[str, bool]]:
     return found
 
 
-def _text_rows(number: int, line: str, width: int, block: bool) -> list[Row]:
+def _text_rows(number: int, line: str, width: int, block: bool) -> list[SourceRow]:
     line = line.replace("\t", "    ")
     if cell_len(line) <= width:
-        return [Row(number, _coloured(line, block))]
+        return [SourceRow(number, _coloured(line, block))]
     spaces = len(_SPACES.match(line).group())  # type: ignore[union-attr]
     indent = min(spaces + 2, width // 2)
     first, *rest = wrapped(line, width, indent)
-    return [Row(number, _coloured(first, block)), *(Row(None, (Cell(" " * indent + part),)) for part in rest)]
+    return [
+        SourceRow(number, _coloured(first, block)),
+        *(SourceRow(None, (Cell(" " * indent + part),)) for part in rest),
+    ]
 
 
 def wrapped(text: str, width: int, indent: int = 0) -> list[str]:
@@ -122,11 +125,11 @@ def _coloured(line: str, block: bool) -> tuple[Cell, ...]:
     return (Cell(start, "quiet"), Cell(key, "busy"), Cell(colon, "quiet"), Cell(rest))
 
 
-def _problem_rows(problem: Problem, width: int) -> list[Row]:
+def _problem_rows(problem: Problem, width: int) -> list[SourceRow]:
     kind: Literal["error", "warning"] = "warning" if problem.severity == "warning" else "error"
     sign, tone = ("!", "warn") if kind == "warning" else ("✗", "bad")
     at = f"{problem.line}:{problem.column}  " if problem.line and problem.column else ""
     said = f"{problem.field}: {problem.message}" if problem.field else problem.message
     first, *rest = wrapped(f"{sign} {at}{said}", max(8, width), 2)
-    rows = [Row(None, (Cell(first, tone),), kind)]  # type: ignore[arg-type]
-    return rows + [Row(None, (Cell(f"  {part}", tone),), kind) for part in rest]  # type: ignore[arg-type]
+    rows = [SourceRow(None, (Cell(first, tone),), kind)]  # type: ignore[arg-type]
+    return rows + [SourceRow(None, (Cell(f"  {part}", tone),), kind) for part in rest]  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from bioeval_tui.errors import Problem
-from bioeval_tui.tui.jobs.source_view import Row, Source
+from bioeval_tui.tui.jobs.source_view import Source, SourceRow
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import paint
@@ -39,7 +39,7 @@ class SourceView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._shown: object = None
         self._source = Source("")
-        self._lines: list[Row] = []
+        self._lines: list[SourceRow] = []
         self._for_width = -1
         self._gutter = 3
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.live.score_card import LookedAt, ScoreCard
-    from bioeval_tui.tui.live.score_card_view import Evidence
+    from bioeval_tui.tui.live.score_card_view import CardEvidence
     from bioeval_tui.tui.services import Opener
 
 TICK_S = 0.1
@@ -475,7 +475,7 @@ class LiveScreen(BaseScreen):
         """Go back to the row of the score card that led here."""
         self.action_score_card()
 
-    def _card_closed(self, card: ScoreCard, evidence: Evidence | None) -> None:
+    def _card_closed(self, card: ScoreCard, evidence: CardEvidence | None) -> None:
         if evidence is not None:
             self._left_card = card.looked_at
             self.refresh_keys()

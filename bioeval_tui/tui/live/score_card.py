@@ -19,7 +19,7 @@ from bioeval_tui.text import shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view, score_parts_view
 from bioeval_tui.tui.live.panel_widget import DrawnPanel
-from bioeval_tui.tui.live.score_card_view import Evidence
+from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
@@ -55,7 +55,7 @@ class EvidenceRows(RowList):
         return isinstance(card, ScoreCard) and card.evidence is not None
 
 
-class ScoreCard(Dialog[Evidence]):
+class ScoreCard(Dialog[CardEvidence]):
     """Opened over the live screen; enter goes to the evidence of the row and condition looked at."""
 
     NAME = "Score card"
@@ -260,7 +260,7 @@ class ScoreCard(Dialog[Evidence]):
         self._show_details(event.index)
 
     @property
-    def evidence(self) -> Evidence | None:
+    def evidence(self) -> CardEvidence | None:
         """What enter goes to: the first quotation of the row and condition looked at."""
         return self._rows[self._list.cursor].evidence.get(self._condition)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState, RunState
 
 
-class Evidence(NamedTuple):
+class CardEvidence(NamedTuple):
     """Where the judge saw what it says: to jump to."""
 
     condition: ConditionName
@@ -41,7 +41,7 @@ class Row:
     cells: dict[ConditionName, Cell]
     uplift: Cell = NOTHING
     details: dict[ConditionName, list[Cell]] = field(default_factory=dict)
-    evidence: dict[ConditionName, Evidence] = field(default_factory=dict)
+    evidence: dict[ConditionName, CardEvidence] = field(default_factory=dict)
 
 
 def subject(state: RunState) -> str:
@@ -170,11 +170,11 @@ def _task_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row
     for row in report_rows.task_rows(state, trial):
         cells = {c: panels_view.task_cell(row, c, talk) for c, talk in both.items()}
         details = {c: _task_detail(talk, row.verdicts[c]) for c, talk in both.items()}
-        evidence: dict[ConditionName, Evidence] = {}
+        evidence: dict[ConditionName, CardEvidence] = {}
         for condition, task in row.verdicts.items():
             quoted = [item for item in task.evidence if item.message is not None] if task else []
             if quoted and quoted[0].message is not None:
-                evidence[condition] = Evidence(condition, quoted[0].message, quoted[0].quote)
+                evidence[condition] = CardEvidence(condition, quoted[0].message, quoted[0].quote)
         label = Cell(f"{row.number} {row.title}")
         found.append(Row(label, cells, uplift(row.uplift), details, evidence))
     return found
@@ -222,7 +222,7 @@ def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> lis
     return found
 
 
-def _turn_of(talk: ConversationState | None, checks: Sequence[AssertionChecked]) -> Evidence | None:
+def _turn_of(talk: ConversationState | None, checks: Sequence[AssertionChecked]) -> CardEvidence | None:
     """Return the agent's message after which an assertion became what it was at the end: the last one if it never changed."""
     if talk is None:
         return None
@@ -236,7 +236,7 @@ def _turn_of(talk: ConversationState | None, checks: Sequence[AssertionChecked])
         return None
     turn = changed[-1] if changed else answers[-1].turn
     at = next((message for message in answers if message.turn == turn), answers[-1])
-    return Evidence(talk.key.condition, at.message, None)
+    return CardEvidence(talk.key.condition, at.message, None)
 
 
 def _since(row: report_rows.AssertionRow, condition: ConditionName, last: AssertionChecked) -> Cell:
@@ -268,7 +268,7 @@ def _time_row(state: RunState, trial: int, both: report_rows.Talks) -> Row:
         token = "" if first is None else f", median first token {seconds(first)}"
         details[condition] = [Cell(f"{said}{token}; target {target / 1000:.1f} s on average")]
     slowest = {c: _slowest(talk) for c, talk in both.items() if talk is not None}
-    evidence = {c: Evidence(c, number, None) for c, number in slowest.items() if number is not None}
+    evidence = {c: CardEvidence(c, number, None) for c, number in slowest.items() if number is not None}
     return Row(Cell("  average answer", "quiet"), cells, details=details, evidence=evidence)
 
 
@@ -293,7 +293,7 @@ def _failure_row(both: report_rows.Talks) -> Row:
         for c, talk in both.items()
     }
     evidence = {
-        c: Evidence(c, failed[0], None)
+        c: CardEvidence(c, failed[0], None)
         for c, talk in both.items()
         if (failed := [f.message for f in (talk.request_failures if talk else ()) if f.message])
     }
@@ -311,7 +311,7 @@ def _fact_row(both: report_rows.Talks) -> Row:
         for c, talk in both.items()
     }
     evidence = {
-        c: Evidence(c, talk.facts[0].message, None) for c, talk in both.items() if talk and talk.facts
+        c: CardEvidence(c, talk.facts[0].message, None) for c, talk in both.items() if talk and talk.facts
     }
     return Row(Cell("  facts given", "quiet"), cells, details=details, evidence=evidence)
 

@@ -19,7 +19,7 @@ FAR_OUT = 3.0
 """The axis begins no further below the median than this many times the median's distance from the best."""
 
 
-class Mark(NamedTuple):
+class ScaleMark(NamedTuple):
     """A named place on the scale; `at` in [0, 1] from worst to best."""
 
     name: str
@@ -31,7 +31,7 @@ class Mark(NamedTuple):
 class Scale:
     """Marks from worst to best, the score's own place, and the scores at both ends."""
 
-    marks: tuple[Mark, ...]
+    marks: tuple[ScaleMark, ...]
     own: float
     worst: float
     best: float
@@ -58,7 +58,9 @@ def scale_of(row: MedalRow) -> Scale | None:
     def place(value: float) -> float:
         return min(1.0, max(0.0, (sign * value - start) / span))
 
-    marks = sorted((Mark(name, place(value), tone) for name, value, tone in named), key=lambda mark: mark.at)
+    marks = sorted(
+        (ScaleMark(name, place(value), tone) for name, value, tone in named), key=lambda mark: mark.at
+    )
     return Scale(tuple(marks), place(report.score), sign * start, sign * best, start > worst)
 
 
@@ -115,7 +117,7 @@ def zoomed(scale: Scale) -> Scale | None:
 
     span = scale.best - scale.worst
     shown = tuple(
-        Mark(mark.name, place(mark.at), mark.tone) for mark in scale.marks if start <= mark.at <= end
+        ScaleMark(mark.name, place(mark.at), mark.tone) for mark in scale.marks if start <= mark.at <= end
     )
     return Scale(shown, place(scale.own), scale.worst + start * span, scale.worst + end * span, True)
 
@@ -125,7 +127,7 @@ def labels(scale: Scale, width: int) -> list[list[Cell]]:
 
     The best mark's label comes first, on the first line; what does not fit beside it goes to the next line.
     """
-    lines: list[list[tuple[int, Mark]]] = []
+    lines: list[list[tuple[int, ScaleMark]]] = []
     for mark in reversed(scale.marks):
         start = min(max(0, _column(mark.at, width) - len(mark.name) // 2), max(0, width - len(mark.name)))
         for line in lines:
@@ -137,7 +139,7 @@ def labels(scale: Scale, width: int) -> list[list[Cell]]:
     return [_line(sorted(line)) for line in lines]
 
 
-def _line(placed: list[tuple[int, Mark]]) -> list[Cell]:
+def _line(placed: list[tuple[int, ScaleMark]]) -> list[Cell]:
     cells: list[Cell] = []
     at = 0
     for start, mark in placed:

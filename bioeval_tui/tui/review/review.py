@@ -354,7 +354,7 @@ class ReviewScreen(RefreshedScreen):
         about = item.title if kind != "fault" else f"facts {review_view.where(item)}"
         self.app.push_screen(ReviewDialog(kind, about, choice), partial(self._asked, item))
 
-    def _asked(self, item: ReviewItem, form: review_view.Form | None) -> None:
+    def _asked(self, item: ReviewItem, form: review_view.ReviewForm | None) -> None:
         if form is not None:
             blind = form.kind == "override" and review_view.hidden(item, self.blind, self.me)
             blind = blind and item.id not in self.seen

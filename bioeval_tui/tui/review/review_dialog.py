@@ -34,7 +34,7 @@ class ReviewField(FormField):
     BINDINGS: ClassVar[list[BindingType]] = bindings("~review-field")
 
 
-class ReviewDialog(FormDialog[review_view.Form]):
+class ReviewDialog(FormDialog[review_view.ReviewForm]):
     """One kind of review, with its reason."""
 
     NAME: ClassVar[str] = "Review form"
@@ -74,11 +74,11 @@ class ReviewDialog(FormDialog[review_view.Form]):
             yield Static(id="told", markup=False)
 
     @property
-    def form(self) -> review_view.Form:
+    def form(self) -> review_view.ReviewForm:
         """The form as it stands."""
         typed = {field.id: field.value for field in self.query(Input)}
         choice = next((choice.value for choice in self.query(Choice)), "")
-        return review_view.Form(self._kind, typed.get("score", ""), choice, typed.get("why", ""))
+        return review_view.ReviewForm(self._kind, typed.get("score", ""), choice, typed.get("why", ""))
 
     def told(self, *, trying: bool) -> Cell:
         """What is missing, or that nothing is."""

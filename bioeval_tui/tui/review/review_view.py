@@ -231,7 +231,7 @@ def quotes(item: ReviewItem, blind: bool, me: str) -> list[tuple[int, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ReviewForm:
     """A form as it stands: texts as typed, choices by their value."""
 
     kind: Kind
@@ -249,7 +249,7 @@ def score_typed(text: str) -> float | None:
     return value if 0 <= value <= 1 else None
 
 
-def wrong(form: Form) -> str:
+def wrong(form: ReviewForm) -> str:
     """Return what the form lacks, in one sentence; empty when it can be given."""
     if form.kind == "override" and score_typed(form.score) is None:
         return "a score is a number from 0 to 1, such as 0.8"
@@ -258,7 +258,7 @@ def wrong(form: Form) -> str:
     return ""
 
 
-def given(form: Form, blind: bool) -> Given:
+def given(form: ReviewForm, blind: bool) -> Given:
     """Return what a complete form says."""
     why = clean(form.why.strip(), 10_000)
     if form.kind == "override":

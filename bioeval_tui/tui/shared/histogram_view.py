@@ -7,7 +7,7 @@ from statistics import median
 
 from bioeval_tui.tui.items import Board
 from bioeval_tui.tui.medals import medal_scale_view
-from bioeval_tui.tui.medals.medal_scale_view import Mark, Scale
+from bioeval_tui.tui.medals.medal_scale_view import Scale, ScaleMark
 from bioeval_tui.tui.medals.medals_view import number
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
 
@@ -31,7 +31,7 @@ class Histogram:
     """
 
     counts: tuple[int, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[ScaleMark, ...]
     worst: float
     best: float
     below: int
@@ -63,7 +63,7 @@ def histogram(board: Board, bins: int) -> Histogram:
         else:
             counts[min(len(counts) - 1, int((value - start) / span * len(counts)))] += 1
     tones = dict(MARKS)
-    marks = [Mark(name, (value - start) / span, tones[name]) for name, value in named.items()]
+    marks = [ScaleMark(name, (value - start) / span, tones[name]) for name, value in named.items()]
     marks.sort(key=lambda mark: mark.at)
     return Histogram(tuple(counts), tuple(marks), sign * start, sign * best, below)
 

@@ -18,7 +18,7 @@ from typing import Any
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions import stdlib
 from bioeval_tui.evaluate.assertions.expressions.checks import check
-from bioeval_tui.evaluate.assertions.expressions.evaluator import Evaluation
+from bioeval_tui.evaluate.assertions.expressions.evaluator import ExpressionEvaluation
 from bioeval_tui.evaluate.assertions.expressions.explain import Part, explain
 from bioeval_tui.evaluate.assertions.expressions.limits import LimitError, Limits
 from bioeval_tui.evaluate.assertions.expressions.parser import parse_tree
@@ -101,5 +101,5 @@ def evaluate(expression: Expression, names: Mapping[str, Any], limits: Limits | 
     except ExpressionError as error:
         error.text = expression.text
         raise
-    evaluation = Evaluation(expression, known, limits or Limits())
+    evaluation = ExpressionEvaluation(expression, known, limits or Limits())
     return evaluation.run(lambda value: to_json(value, evaluation.budget))

@@ -20,9 +20,9 @@ from bioeval_tui.evaluate.assertions.expressions.signatures import (
 )
 from bioeval_tui.evaluate.assertions.expressions.tree import (
     Argument,
-    Block,
     Call,
     Condition,
+    Declarations,
     Lambda,
     Literal,
     Name,
@@ -151,7 +151,7 @@ class Calls:
             case When(branches=branches):
                 for branch in branches:
                     self.settle(branch.value, kind, wanted)
-            case Block(result=result):
+            case Declarations(result=result):
                 self.settle(result, kind, wanted)
 
     def call(self, node: Call, names: Names, expected: Type | None) -> Type:

@@ -25,9 +25,9 @@ from bioeval_tui.evaluate.assertions.expressions.signatures import (
 from bioeval_tui.evaluate.assertions.expressions.tree import (
     SUBJECT,
     Binary,
-    Block,
     Call,
     Condition,
+    Declarations,
     Expression,
     Index,
     Lambda,
@@ -114,7 +114,7 @@ class _Check(Calls):
                 return self.condition(node, names, expected)
             case When():
                 return self.when(node, names, expected)
-            case Block():
+            case Declarations():
                 return self.block(node, names, expected)
             case Return():
                 return self.returned(node, names)
@@ -467,7 +467,7 @@ class _Check(Calls):
             self.fail("`when` needs an `else` to have a value", node)
         return self.either(branches)
 
-    def block(self, node: Block, names: Names, expected: Type | None) -> Type:
+    def block(self, node: Declarations, names: Names, expected: Type | None) -> Type:
         for pattern, written, value in node.statements:
             if pattern is None:
                 names = self.statement(value, names)
@@ -548,7 +548,7 @@ class _Check(Calls):
 
 def _lost(root: Node) -> Node | None:
     """Return a branch in braces of the `if` or `when` that is the last expression: Kotlin 1.9 scripts give false."""
-    if isinstance(root, Block):
+    if isinstance(root, Declarations):
         return _lost(root.result)
     branches: list[Node] = []
     if isinstance(root, Condition):
@@ -556,7 +556,7 @@ def _lost(root: Node) -> Node | None:
     elif isinstance(root, When):
         branches = [branch.value for branch in root.branches]
     for branch in branches:
-        found = branch if isinstance(branch, Block) else _lost(branch)
+        found = branch if isinstance(branch, Declarations) else _lost(branch)
         if found is not None:
             return found
     return None

@@ -16,13 +16,13 @@ from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.regex import Regex
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Char,
-    Entry,
+    ClosedRange,
     EnumValue,
     Found,
     Indexed,
-    Interval,
-    Key,
     Long,
+    MapEntry,
+    MapKey,
     OrderedSet,
     Pair,
     Record,
@@ -35,9 +35,9 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
 _PARTS: dict[type, tuple[str, ...]] = {
     Pair: ("first", "second"),
     Triple: ("first", "second", "third"),
-    Entry: ("key", "value"),
+    MapEntry: ("key", "value"),
     Indexed: ("index", "value"),
-    Interval: ("start", "end"),
+    ClosedRange: ("start", "end"),
 }
 
 
@@ -114,17 +114,17 @@ def ordered(pairs: Iterable[tuple[Value, Value]], budget: Budget, *, descending:
     return [value for _, value in sorted(rows, key=cmp_to_key(by_key), reverse=descending)]
 
 
-def key_of(value: Value, budget: Budget) -> str | Key:
+def key_of(value: Value, budget: Budget) -> str | MapKey:
     """Return `value` as a key of a map or set: 1, 1L, 1.0, true and "1" stay different."""
     if isinstance(value, str) and type(value) is not Char:
         budget.read_text(len(value))
         return value
-    return Key(_frozen(value, budget), value)
+    return MapKey(_frozen(value, budget), value)
 
 
 def set_of(values: Iterable[Value], budget: Budget) -> OrderedSet:
     """Return the distinct `values`, in the order in which they first came."""
-    keys: dict[str | Key, None] = {}
+    keys: dict[str | MapKey, None] = {}
     for value in values:
         budget.hold(2 * CELL)
         keys.setdefault(key_of(value, budget))
@@ -151,9 +151,9 @@ def to_text(value: Value, budget: Budget) -> str:
         return str(value.kind) + join(parts, budget, ends="()")
     if kind in (Pair, Triple):
         return join((to_text(getattr(value, part), budget) for part in _PARTS[kind]), budget, ends="()")
-    if kind is Entry:
+    if kind is MapEntry:
         return join((to_text(value.key, budget), to_text(value.value, budget)), budget, "=", ends="")
-    if kind is Interval:
+    if kind is ClosedRange:
         return join((to_text(value.start, budget), to_text(value.end, budget)), budget, "..", ends="")
     if kind is range:
         return _range_text(value)

@@ -24,9 +24,9 @@ from bioeval_tui.evaluate.assertions.expressions.tree import (
     SUBJECT,
     Argument,
     Binary,
-    Block,
     Call,
     Condition,
+    Declarations,
     Expression,
     Index,
     Lambda,
@@ -45,9 +45,9 @@ from bioeval_tui.evaluate.assertions.expressions.tree import (
 from bioeval_tui.evaluate.assertions.expressions.types import PUBLISHED, Type
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Char,
-    Entry,
     EnumValue,
     Indexed,
+    MapEntry,
     Pair,
     Record,
     Triple,
@@ -68,7 +68,7 @@ class Closure:
     __slots__ = ("_environment", "_evaluation", "_label", "_node", "_receiver")
 
     def __init__(
-        self, evaluation: Evaluation, node: Lambda | Reference, environment: Environment, label: str
+        self, evaluation: ExpressionEvaluation, node: Lambda | Reference, environment: Environment, label: str
     ) -> None:
         self._evaluation = evaluation
         self._node = node
@@ -128,7 +128,7 @@ class _Returned(Exception):
         self.value = value
 
 
-class Evaluation:
+class ExpressionEvaluation:
     """One evaluation of one expression."""
 
     def __init__(self, expression: Expression, scope: Environment, limits: Limits) -> None:
@@ -149,7 +149,7 @@ class Evaluation:
             TypeOperation: self.type_operation,
             Condition: self.condition,
             When: self.when,
-            Block: self.block,
+            Declarations: self.block,
             Return: self.returned,
         }
 
@@ -205,7 +205,7 @@ class Evaluation:
                 return self.walk(branch.value, names)
         raise ExpressionError("no branch of this `when` fits")
 
-    def block(self, node: Block, names: Environment) -> Value:
+    def block(self, node: Declarations, names: Environment) -> Value:
         for pattern, _, part in node.statements:
             value = self.walk(part, names)
             if pattern is not None:
@@ -446,7 +446,7 @@ def _named(pattern: Pattern, value: Value, column: int) -> dict[str, Value]:
             parts = (first, second)
         case Triple(first, second, third):
             parts = (first, second, third)
-        case Entry(key, item) | Indexed(key, item):
+        case MapEntry(key, item) | Indexed(key, item):
             parts = (key, item)
         case Record():
             parts = [value[name] for name in value.components]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluate.assertions.expressions.evaluator import Evaluation
+from bioeval_tui.evaluate.assertions.expressions.evaluator import ExpressionEvaluation
 from bioeval_tui.evaluate.assertions.expressions.limits import Limits
 from bioeval_tui.evaluate.assertions.expressions.results import to_json
 from bioeval_tui.evaluate.assertions.expressions.scope import shaped
@@ -38,7 +38,7 @@ def explain(expression: Expression, names: Mapping[str, Any], limits: Limits | N
     """
 
     def value_of(node: Node) -> Any:
-        evaluation = Evaluation(replace(expression, root=node), known, limits or Limits())
+        evaluation = ExpressionEvaluation(replace(expression, root=node), known, limits or Limits())
 
         def finish(value: Value) -> Value:
             return to_json(value, evaluation.budget)

@@ -22,8 +22,8 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
     LONG_MAX,
     LONG_MIN,
     Char,
+    ClosedRange,
     EnumValue,
-    Interval,
     Long,
     OrderedSet,
     Pair,
@@ -98,7 +98,7 @@ def contains(container: Value, value: Value, budget: Budget) -> bool:
             return str(value) in str(container)
         case range():
             return type(value) in (int, Long) and int(value) in container
-        case Interval(start, end):
+        case ClosedRange(start, end):
             if value is None or (type(start) is Char and type(value) is not Char):
                 return False
             return compare("<=", start, value, budget) and compare("<=", value, end, budget)
@@ -116,9 +116,9 @@ def span(symbol: str, start: Value, end: Value) -> Value:
     if type(start) is int and type(end) is int:
         return whole_range(start, end + (symbol == ".."))
     if {type(start), type(end)} <= {int, Long}:
-        return Interval(Long(start), Long(int(end) - (symbol == "..<")))
+        return ClosedRange(Long(start), Long(int(end) - (symbol == "..<")))
     if type(start) is type(end) and type(start) in (float, str, Char) and symbol == "..":
-        return Interval(start, end)
+        return ClosedRange(start, end)
     raise _unfit(symbol, start, end)
 
 

@@ -16,10 +16,10 @@ from bioeval_tui.evaluate.assertions.expressions.tree import (
     SUBJECT,
     Argument,
     Binary,
-    Block,
     Branch,
     Call,
     Condition,
+    Declarations,
     Expression,
     Index,
     Lambda,
@@ -202,7 +202,7 @@ class _Parser:
         pattern, _, last = statements[-1]
         if pattern is not None:
             self.fail("after the last `val` an expression must follow, which is the value")
-        return last if len(statements) == 1 else Block(start, tuple(statements[:-1]), last)
+        return last if len(statements) == 1 else Declarations(start, tuple(statements[:-1]), last)
 
     def statement(self) -> tuple[Pattern | None, Type | None, Node]:
         if not self.word("val"):
@@ -499,7 +499,7 @@ class _Parser:
         start = self.token.column
         inner = self.nested(lambda: self.block("}"), enclosed=False)
         self.close("the branch")
-        return inner if isinstance(inner, Block) else Block(start, (), inner)
+        return inner if isinstance(inner, Declarations) else Declarations(start, (), inner)
 
     def when(self) -> Node:
         token = self.take()

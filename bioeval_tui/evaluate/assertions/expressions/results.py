@@ -9,11 +9,11 @@ from bioeval_tui.evaluate.assertions.expressions.comparison import to_text
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Char,
-    Entry,
     EnumValue,
     Indexed,
-    Key,
     Long,
+    MapEntry,
+    MapKey,
     OrderedSet,
     Pair,
     Record,
@@ -50,7 +50,7 @@ def to_json(value: Value, budget: Budget) -> Value:
         return [to_json(value.first, budget), to_json(value.second, budget)]
     if kind is Triple:
         return [to_json(part, budget) for part in (value.first, value.second, value.third)]
-    if kind is Entry:
+    if kind is MapEntry:
         return {"key": to_json(value.key, budget), "value": to_json(value.value, budget)}
     if kind is Indexed:
         return {"index": value.index, "value": to_json(value.value, budget)}
@@ -75,8 +75,8 @@ def caret(error: ExpressionError) -> str:
     return "".join(shown) + "\n" + (" " * gap + "^" if error.column else "")
 
 
-def _key(key: str | Key, budget: Budget) -> str:
-    text = to_text(key.value, budget) if isinstance(key, Key) else key
+def _key(key: str | MapKey, budget: Budget) -> str:
+    text = to_text(key.value, budget) if isinstance(key, MapKey) else key
     budget.build_text(len(text))
     return from_units(text)
 

@@ -22,14 +22,14 @@ from bioeval_tui.evaluate.assertions.expressions.tree import Argument, Lambda, R
 from bioeval_tui.evaluate.assertions.expressions.types import Type, read_type
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Char,
+    ClosedRange,
     Comparator,
-    Entry,
     EnumValue,
     Found,
     Grouping,
     Indexed,
-    Interval,
     Long,
+    MapEntry,
     OrderedSet,
     Pair,
     Record,
@@ -40,9 +40,9 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
 )
 
 _NULL = type(None)
-_ITERABLE = (list, OrderedSet, range, Interval)
+_ITERABLE = (list, OrderedSet, range, ClosedRange)
 _ANYTHING = (
-    *(int, Long, float, str, Char, bool, list, OrderedSet, dict, range, Interval, Pair, Triple, Entry),
+    *(int, Long, float, str, Char, bool, list, OrderedSet, dict, range, ClosedRange, Pair, Triple, MapEntry),
     *(Indexed, Found, Regex, EnumValue, Record, Sequence, Comparator, Grouping, Unit),
 )
 RUNTIME: dict[str, tuple[type, ...]] = {
@@ -67,12 +67,12 @@ RUNTIME: dict[str, tuple[type, ...]] = {
     "Sequence": (Sequence,),
     "IntRange": (range,),
     "IntProgression": (range,),
-    "LongRange": (Interval,),
-    "CharRange": (Interval,),
-    "ClosedRange": (range, Interval),
+    "LongRange": (ClosedRange,),
+    "CharRange": (ClosedRange,),
+    "ClosedRange": (range, ClosedRange),
     "Pair": (Pair,),
     "Triple": (Triple,),
-    "Entry": (Entry,),
+    "Entry": (MapEntry,),
     "IndexedValue": (Indexed,),
     "MatchResult": (Found,),
     "Regex": (Regex,),

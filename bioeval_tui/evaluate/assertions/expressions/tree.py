@@ -96,7 +96,7 @@ class Reference(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Block(Node):
+class Declarations(Node):
     """`val` declarations and the value after them. A pattern of None is an expression whose value is dropped."""
 
     statements: tuple[tuple[Pattern | None, Type | None, Node], ...]

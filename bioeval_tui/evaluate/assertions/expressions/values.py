@@ -6,9 +6,9 @@
 | String, Char | `str` (UTF-16 code units, as Kotlin counts them), `Char` |
 | List, Set, Map | `list`, `OrderedSet`, `dict` with keys made by `comparison.key_of` |
 | IntRange, LongRange and progressions | `range` |
-| LongRange, CharRange and ranges of doubles and texts | `Interval` |
+| LongRange, CharRange and ranges of doubles and texts | `ClosedRange` |
 | Sequence | `Sequence`, which is gone through anew each time |
-| Pair, Triple, Map.Entry, IndexedValue | `Pair`, `Triple`, `Entry`, `Indexed` |
+| Pair, Triple, Map.MapEntry, IndexedValue | `Pair`, `Triple`, `MapEntry`, `Indexed` |
 | objects (a resource, a message), enums, Unit | `Record`, `EnumValue`, `UNIT` |
 
 Values are never changed once built. Nothing here calls methods of foreign objects: only exact types of
@@ -80,7 +80,7 @@ UNIT = Unit()
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class MapKey:
     """A map key or set element that is not a text: equal when `frozen` is, shown as `value`."""
 
     frozen: tuple[Any, ...]
@@ -90,14 +90,14 @@ class Key:
         return hash(self.frozen)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Key) and self.frozen == other.frozen
+        return isinstance(other, MapKey) and self.frozen == other.frozen
 
 
 @dataclass(frozen=True, slots=True)
 class OrderedSet:
     """A set that keeps the order of insertion. `keys` are made by `comparison.key_of`."""
 
-    keys: dict[str | Key, None]
+    keys: dict[str | MapKey, None]
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -107,7 +107,7 @@ class OrderedSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ClosedRange:
     """A range of Longs, doubles, texts or characters, both ends included."""
 
     start: Value
@@ -132,7 +132,7 @@ class Triple:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MapEntry:
     """A key of a map with its value."""
 
     key: Value
@@ -191,9 +191,9 @@ TYPE_NAMES: dict[type, str] = {
     OrderedSet: "Set",
     dict: "Map",
     range: "IntRange",
-    Interval: "ClosedRange",
+    ClosedRange: "ClosedRange",
     Pair: "Pair",
-    Entry: "Map.Entry",
+    MapEntry: "Map.Entry",
     Indexed: "IndexedValue",
     Triple: "Triple",
     Found: "MatchResult",
@@ -249,6 +249,6 @@ def whole_range(start: int, stop: int, step: int = 1) -> range:
     return range(start, stop, step)
 
 
-def value_of(key: str | Key) -> Value:
+def value_of(key: str | MapKey) -> Value:
     """Return the value that a key was made of."""
-    return key.value if isinstance(key, Key) else key
+    return key.value if isinstance(key, MapKey) else key

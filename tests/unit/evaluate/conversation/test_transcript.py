@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluate.conversation.transcript import Transcript
+from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluate.seams import TranscriptMessage
 from tests.unit.evaluate.conversation.fakes import job
 
 
 def seen(**changes: Any) -> list[tuple[str, int]]:
-    transcript = Transcript(job(**changes), "supplied", 1, None)
+    transcript = SpokenTranscript(job(**changes), "supplied", 1, None)
     transcript.messages = [
         TranscriptMessage(1, "user", "Hello"),
         TranscriptMessage(2, "assistant", "Hi", 900.4),

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from bioeval_tui.errors import Problem
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
-from bioeval_tui.tui.jobs.jobs_view import Form
+from bioeval_tui.tui.jobs.jobs_view import RunForm
 from bioeval_tui.tui.jobs.source_view import MAX_LINES, Source, wrapped
 from bioeval_tui.tui.shared import sparks_view
 
@@ -97,7 +97,7 @@ JOB = JobItem(Path("/jobs/a.yml"), "a")
 
 
 def test_a_form_becomes_a_request() -> None:
-    form = Form(
+    form = RunForm(
         "url", "http://127.0.0.1:8081/", "m1, m2,m1", "job", " 3 ", "random", "yes", " big ", "a,b", "4"
     )
     assert jobs_view.wrong(form) == ""
@@ -115,7 +115,7 @@ def test_a_form_becomes_a_request() -> None:
 
 
 def test_a_rehearsal_with_the_sample_agent_needs_no_address() -> None:
-    request = jobs_view.request(JOB, Form("sample", "nonsense", played="rehearsal"))
+    request = jobs_view.request(JOB, RunForm("sample", "nonsense", played="rehearsal"))
     assert request.mode == "rehearsal"
     assert request.sample_agent
     assert request.agent_url is None
@@ -124,17 +124,17 @@ def test_a_rehearsal_with_the_sample_agent_needs_no_address() -> None:
 @pytest.mark.parametrize(
     ("form", "about"),
     [
-        (Form("url", ""), "address"),
-        (Form("url", "localhost:8081"), "address"),
-        (Form("url", "file:///etc/passwd"), "address"),
-        (Form(repeats="0"), "repeats"),
-        (Form(repeats="²"), "repeats"),
-        (Form(repeats="99999999999999999999"), "repeats"),
-        (Form(concurrency="many"), "at once"),
-        (Form(evaluator="a, b"), "evaluator"),
+        (RunForm("url", ""), "address"),
+        (RunForm("url", "localhost:8081"), "address"),
+        (RunForm("url", "file:///etc/passwd"), "address"),
+        (RunForm(repeats="0"), "repeats"),
+        (RunForm(repeats="²"), "repeats"),
+        (RunForm(repeats="99999999999999999999"), "repeats"),
+        (RunForm(concurrency="many"), "at once"),
+        (RunForm(evaluator="a, b"), "evaluator"),
     ],
 )
-def test_what_is_wrong_with_a_form_is_one_sentence(form: Form, about: str) -> None:
+def test_what_is_wrong_with_a_form_is_one_sentence(form: RunForm, about: str) -> None:
     assert jobs_view.wrong(form).startswith(about)
 
 
@@ -142,9 +142,9 @@ def test_what_is_wrong_with_a_form_is_one_sentence(form: Form, about: str) -> No
     "kept", [None, [], {"agent": "nowhere", "repeats": 3, "url": None}, {"unknown": "x"}]
 )
 def test_a_damaged_memory_gives_the_defaults(kept: object) -> None:
-    assert Form.remembered(kept) == Form()
+    assert RunForm.remembered(kept) == RunForm()
 
 
 def test_a_form_is_remembered() -> None:
-    form = Form("url", "http://a", "m", "rehearsal", "2", "random", "yes")
-    assert Form.remembered(form.to_dict()) == form
+    form = RunForm("url", "http://a", "m", "rehearsal", "2", "random", "yes")
+    assert RunForm.remembered(form.to_dict()) == form

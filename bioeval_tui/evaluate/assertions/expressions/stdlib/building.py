@@ -12,7 +12,7 @@ from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.stdlib import maps, ordering, transforming
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, not_negative
 from bioeval_tui.evaluate.assertions.expressions.values import (
-    Key,
+    MapKey,
     OrderedSet,
     Pair,
     Sequence,
@@ -53,7 +53,7 @@ def set_of_(budget: Budget, elements: tuple[Value, ...] = ()) -> OrderedSet:
     "mutableMapOf(vararg pairs: Pair<K, V>): Map<K, V>",
     "linkedMapOf(vararg pairs: Pair<K, V>): Map<K, V>",
 )
-def map_of(budget: Budget, pairs: tuple[Pair, ...] = ()) -> dict[str | Key, Value]:
+def map_of(budget: Budget, pairs: tuple[Pair, ...] = ()) -> dict[str | MapKey, Value]:
     return transforming.to_map(budget, list(pairs))
 
 
@@ -63,7 +63,7 @@ def sorted_set_of(budget: Budget, elements: tuple[Value, ...]) -> OrderedSet:
 
 
 @kotlin("sortedMapOf(vararg pairs: Pair<C, V>): Map<C, V>")
-def sorted_map_of(budget: Budget, pairs: tuple[Pair, ...]) -> dict[str | Key, Value]:
+def sorted_map_of(budget: Budget, pairs: tuple[Pair, ...]) -> dict[str | MapKey, Value]:
     return maps.to_sorted_map(budget, map_of(budget, pairs))
 
 

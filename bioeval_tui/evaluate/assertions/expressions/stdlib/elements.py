@@ -14,7 +14,7 @@ from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, each, listed, raw, size
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Char,
-    Interval,
+    ClosedRange,
     Value,
     type_name,
 )
@@ -62,7 +62,7 @@ def is_empty(_: Budget, values: Value) -> bool:
 
 
 @kotlin("ClosedRange<*>.isEmpty(): Boolean")
-def is_empty_interval(budget: Budget, values: Interval) -> bool:
+def is_empty_interval(budget: Budget, values: ClosedRange) -> bool:
     return operators.compare(">", values.start, values.end, budget)
 
 
@@ -235,7 +235,7 @@ def range_start(_: Budget, values: Value) -> Value:
 
 @kotlin("IntProgression.last: Int", "ClosedRange<T>.last: T", "ClosedRange<T>.endInclusive: T")
 def range_end(_: Budget, values: Value) -> Value:
-    if type(values) is Interval:
+    if type(values) is ClosedRange:
         return values.end
     return values[-1] if values else values.stop - (1 if values.step > 0 else -1)
 

@@ -11,8 +11,8 @@ from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, raw
 from bioeval_tui.evaluate.assertions.expressions.values import (
-    Entry,
-    Key,
+    MapEntry,
+    MapKey,
     OrderedSet,
     Pair,
     Triple,
@@ -20,7 +20,7 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
     value_of,
 )
 
-Map = dict[str | Key, Value]
+Map = dict[str | MapKey, Value]
 
 
 @kotlin("Map<E, V>.get(key: E): V?")
@@ -95,12 +95,12 @@ def filter_values(budget: Budget, values: Map, predicate: Function) -> Map:
 
 @kotlin("Map<K, V>.mapValues(transform: (Entry<K, V>) -> R): Map<K, R>")
 def map_values(budget: Budget, values: Map, transform: Function) -> Map:
-    return _kept(budget, (Entry(entry.key, transform(entry)) for entry in raw(values)))
+    return _kept(budget, (MapEntry(entry.key, transform(entry)) for entry in raw(values)))
 
 
 @kotlin("Map<K, V>.mapKeys(transform: (Entry<K, V>) -> R): Map<R, V>")
 def map_keys(budget: Budget, values: Map, transform: Function) -> Map:
-    return _kept(budget, (Entry(transform(entry), entry.value) for entry in raw(values)))
+    return _kept(budget, (MapEntry(transform(entry), entry.value) for entry in raw(values)))
 
 
 @kotlin("Map<K, V>?.orEmpty(): Map<K, V>")
@@ -114,12 +114,12 @@ def to_map(_: Budget, values: Map) -> Map:
 
 
 @kotlin("Entry<K, *>.key: K")
-def key(_: Budget, entry: Entry) -> Value:
+def key(_: Budget, entry: MapEntry) -> Value:
     return entry.key
 
 
 @kotlin("Entry<K, V>.toPair(): Pair<K, V>")
-def to_pair(_: Budget, entry: Entry) -> Pair:
+def to_pair(_: Budget, entry: MapEntry) -> Pair:
     return Pair(entry.key, entry.value)
 
 
@@ -159,7 +159,7 @@ def third(_: Budget, triple: Triple) -> Value:
     return triple.third
 
 
-def _kept(budget: Budget, chosen: Iterable[Entry]) -> Map:
+def _kept(budget: Budget, chosen: Iterable[MapEntry]) -> Map:
     result: Map = {}
     for entry in budget.each(chosen):
         budget.hold(2 * CELL)

@@ -15,7 +15,7 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
     INT_MIN,
     LONG_MAX,
     LONG_MIN,
-    Interval,
+    ClosedRange,
     Long,
     Value,
     integer,
@@ -109,7 +109,7 @@ def coerce_in(budget: Budget, number: Value, low: Value, high: Value) -> Value:
 
 @kotlin("N.coerceIn(range: ClosedRange<N>): N")
 def coerce_in_range(budget: Budget, number: Value, bounds: Value) -> Value:
-    if type(bounds) is Interval:
+    if type(bounds) is ClosedRange:
         return coerce_in(budget, number, bounds.start, bounds.end)
     if not bounds:
         raise ExpressionError("coerceIn of an empty range")

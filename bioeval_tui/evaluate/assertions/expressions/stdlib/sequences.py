@@ -9,9 +9,9 @@ from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Char,
-    Entry,
-    Interval,
+    ClosedRange,
     Long,
+    MapEntry,
     OrderedSet,
     Sequence,
     Value,
@@ -38,12 +38,12 @@ def raw(value: Value) -> Iterable[Value]:
         case str():
             return map(Char, value)
         case dict():
-            return (Entry(value_of(key), item) for key, item in value.items())
+            return (MapEntry(value_of(key), item) for key, item in value.items())
         case Sequence():
             return value.elements()
-        case Interval(Char() as start, end):
+        case ClosedRange(Char() as start, end):
             return (Char(chr(code)) for code in range(ord(start), ord(end) + 1))
-        case Interval(Long() as start, end):
+        case ClosedRange(Long() as start, end):
             return map(Long, range(start, end + 1))
     raise ExpressionError(f"{type_name(value)} has no elements to go through")
 
@@ -60,7 +60,7 @@ def listed(budget: Budget, value: Value) -> list[Value]:
 
 def size(budget: Budget, value: Value) -> int:
     """Return the number of elements."""
-    if type(value) in (Interval, Sequence):
+    if type(value) in (ClosedRange, Sequence):
         return sum(1 for _ in each(budget, value))
     if type(value) is range and abs(value.stop - value.start) > 2**40:
         raise ExpressionError("this range has too many elements to count")

@@ -12,7 +12,7 @@ from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, each, many, raw, same_kind
 from bioeval_tui.evaluate.assertions.expressions.values import (
     Grouping,
-    Key,
+    MapKey,
     OrderedSet,
     Pair,
     Sequence,
@@ -20,7 +20,7 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
     type_name,
 )
 
-Map = dict[str | Key, Value]
+Map = dict[str | MapKey, Value]
 
 
 @kotlin("Items<T>.filter(predicate: (T) -> Boolean): Same<T>")
