@@ -54,6 +54,11 @@ def is_imported(recording: Path) -> bool:
     return imported_path(recording).exists()
 
 
+def is_own(recording: Path, runs_dir: Path) -> bool:
+    """Say whether the paths in a recording are the user's: it is among the runs, and did not come from elsewhere."""
+    return recording.parent.resolve() == runs_dir.resolve() and not is_imported(recording)
+
+
 def overlay_path(recording: Path) -> Path:
     """Return the path of later scores and reviews."""
     return recording.with_suffix(OVERLAY)

@@ -25,7 +25,7 @@ from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record import events
 from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import append_numbered
-from bioeval_tui.record.paths import is_imported
+from bioeval_tui.record.paths import is_own
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.settings import Settings
@@ -60,7 +60,8 @@ class Rescorer:
     ) -> None:
         """Without `judge_models` or `rules` the job's own judge is asked once more.
 
-        Its prompt is looked for beside `job_file`, or where the run's own job was; of an imported run only there.
+        Its prompt is looked for beside `job_file`, or where the run's own job was; only there for a run that was imported,
+        or a file that is not among the runs.
 
         Raises:
             RecordingError: the recording cannot be read.
@@ -75,8 +76,9 @@ class Rescorer:
             raise UsageError(
                 f"{started.run_id}: the imported file names no tasks to judge; import it with --job FILE, whose tasks then hold"
             )
-        own = None if is_imported(path) else Path(started.options.get("job_file") or started.job_path)
-        folder = file.parent if (file := job_file or own) else None
+        own = Path(started.options.get("job_file") or started.job_path)
+        file = job_file or (own if is_own(path, settings.runs_dir) else None)
+        folder = file.parent if file else None
         if folder is None and self.job.scorer.kind == "llm":
             _require_own_prompt(path, self.job.scorer.prompt)
         spec = EngineSpec(runs=(), judge_model=judge_models or None, allow_hosts=allow_hosts)
@@ -202,7 +204,7 @@ def _require_own_prompt(path: Path, name: str) -> None:
         find_prompt(name, None)
     except UsageError:
         raise UsageError(
-            f"{path.stem} was imported, and its judge's prompt `{clean_line(name, 100)}` is not one of this program's; "
+            f"{path.stem} came from elsewhere, and its judge's prompt `{clean_line(name, 100)}` is not one of this program's; "
             "give your copy of its job with --job FILE, the prompt beside it"
         ) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ async def test_what_is_judged_again_is_read_when_nobody_else_writes_it(recording
     assert numbers[0] > whole.count(b"\n") - 5, "numbered on from the whole recording"
 
 
-def test_an_imported_runs_prompt_is_looked_for_only_where_the_user_says(
+def test_the_prompt_of_a_foreign_recording_is_looked_for_only_where_the_user_says(
     recording: Path, tmp_path: Path
 ) -> None:
     private = tmp_path / "private"
@@ -134,8 +135,11 @@ def test_an_imported_runs_prompt_is_looked_for_only_where_the_user_says(
     rows[0]["options"] = {"job_file": str(private / "job.yml")}
     rows[0]["job"]["scorer"] = {"kind": "llm", "prompt": "credentials"}
     recording.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    path = import_recording(recording, tmp_path / "runs").path
-    with pytest.raises(UsageError, match=r"was imported.*--job FILE"):
-        Rescorer(path, settings("http://127.0.0.1:1"), judge_models=("m",))
-    own = Rescorer(path, settings("http://127.0.0.1:1"), judge_models=("m",), job_file=private / "job.yml")
-    assert own.hosts
+    mine = replace(settings("http://127.0.0.1:1"), data_dir_override=str(tmp_path))
+    imported = import_recording(recording, mine.runs_dir).path
+    for path in (imported, recording):  # the second was never imported: `judge-test` takes a file
+        with pytest.raises(UsageError, match=r"came from elsewhere.*--job FILE"):
+            Rescorer(path, mine, judge_models=("m",))
+        assert Rescorer(path, mine, judge_models=("m",), job_file=private / "job.yml").hosts
+    imported.with_suffix(".imported").unlink()
+    assert Rescorer(imported, mine, judge_models=("m",)).hosts, "a run of one's own"
