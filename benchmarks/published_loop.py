@@ -3,7 +3,7 @@
     python published_loop.py TASKS DATA SUBMISSIONS.jsonl OUTPUT
 
 Our own writing of the published procedure: for each submission the task's config is read and its grader's file imported
-again where it was not, pandas reads submission and answers with correctly rounded numbers, the leaderboard is read twice,
+again where it was not, pandas reads submission and answers with correctly rounded numbers, the leaderboard,
 the score ranked by counting rows, and the human baselines looked for. Reports are written at the end.
 """
 
@@ -77,8 +77,6 @@ def graded(tasks: Path, data: Path, task_id: str, path: Path) -> dict[str, Any]:
         answers = pd.read_csv(answers_path, float_precision="round_trip")
         score = round(grade(submission, answers), 5)
     report = ranked(score, pd.read_csv(folder / "leaderboard.csv"))
-    board = pd.read_csv(folder / "leaderboard.csv")
-    lower = bool(board["score"].iloc[0] < board["score"].iloc[-1])
     humans = data / task_id / "prepared" / "public" / "human_baselines.csv"
     assert not humans.exists()
     return {
@@ -86,7 +84,6 @@ def graded(tasks: Path, data: Path, task_id: str, path: Path) -> dict[str, Any]:
         "score": float(score),
         "submission_path": str(path),
         **report,
-        "is_lower_better": lower,
     }
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,8 +42,6 @@ class Looks:
 
     all: int
     of_agent: int
-    scores: tuple[float, ...] = ()
-    """The agent's scores in the order of its looks, this one last."""
 
     @property
     def words(self) -> str:
@@ -61,6 +60,7 @@ class Ledger:
         self._read_to = 0
         self._number, self._last = 0, FIRST
         self._seen: dict[str, dict[str, tuple[str | None, float | None]]] = {}
+        self._of_agent: Counter[tuple[str, str | None]] = Counter()
 
     def look(self, task_id: str, submission: str, answers: str, agent: str | None, score: float) -> Looks:
         """Add a look and return how many there were. The same file again is no further look.
@@ -76,10 +76,8 @@ class Ledger:
         """
         entry = {"kind": GRADED, "submission": submission, "agent": agent, "score": score}
         self._add(task_id, answers, entry)
-        seen = self._seen[answers]
-        before = [(who, scored) for name, (who, scored) in seen.items() if name != submission]
-        own = [scored for who, scored in before if who == agent and scored is not None]
-        return Looks(len(before) + 1, len(own) + 1, (*own, score))
+        first, _ = self._seen[answers][submission]
+        return Looks(len(self._seen[answers]), self._of_agent[answers, agent] + (first != agent))
 
     def history(self, answers: str, agent: str | None) -> list[float]:
         """Return the scores of an agent's different submissions for these answers, in the order of its looks.
@@ -119,7 +117,18 @@ class Ledger:
             write_fully(descriptor, line)
             self._take_in(line)
             self._read_to += len(line)
-            (self.path.parent / HEAD).write_text(f"{self._number} {self._last}\n", encoding="ascii")
+            self._write_head()
+        finally:
+            os.close(descriptor)
+
+    def _write_head(self) -> None:
+        # Written over and cut afterwards: to empty the file first takes longer than all else together.
+        descriptor = os.open(self.path.parent / HEAD, os.O_WRONLY | os.O_CREAT | BINARY, 0o644)
+        try:
+            text = f"{self._number} {self._last}\n".encode("ascii")
+            write_fully(descriptor, text)
+            if os.fstat(descriptor).st_size != len(text):
+                os.ftruncate(descriptor, len(text))
         finally:
             os.close(descriptor)
 
@@ -129,6 +138,7 @@ class Ledger:
         if size < self._read_to:
             self._read_to, self._number, self._last = 0, 0, FIRST
             self._seen.clear()
+            self._of_agent.clear()
         os.lseek(descriptor, self._read_to, os.SEEK_SET)
         data = bytearray()
         while block := os.read(descriptor, 1 << 20):
@@ -149,8 +159,11 @@ class Ledger:
         try:
             entry = json.loads(line)
             if entry["kind"] == GRADED:
-                seen = self._seen.setdefault(str(entry["answers"]), {})
-                seen.setdefault(str(entry["submission"]), (entry["agent"], entry["score"]))
+                answers, submission = str(entry["answers"]), str(entry["submission"])
+                seen = self._seen.setdefault(answers, {})
+                if submission not in seen:
+                    seen[submission] = entry["agent"], entry["score"]
+                    self._of_agent[answers, entry["agent"]] += 1
         except (ValueError, KeyError, TypeError):
             pass  # `verify` names it; grading goes on
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from bioeval_tui.grade.files.tables import is_plain
+from bioeval_tui.grade.files.tables import is_plain, unix_lines
 from bioeval_tui.grade.metric_spec import MetricSpec
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _plain_text(item: Any) -> bool:
 
 def read(data: bytes, expected: Expectation) -> list[Any] | None:
     """Return the wanted columns as float arrays of shape (rows,), or None if the file is not as expected."""
-    data = data.replace(b"\r\n", b"\n")
+    data = unix_lines(data)
     if not is_plain(data):
         return None
     header = data[:4096].partition(b"\n")[0]

@@ -55,7 +55,7 @@ _SMALL = 1 << 15
 """Below this many bytes splitting text is faster than setting up Arrow's reader."""
 
 _WHOLE_CELL = re.compile(r"-?[0-9]{1,15}")
-_NUMBER_CELL = re.compile(r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,17})?|\.[0-9]{1,17})(?:[eE][+-]?[0-9]{1,2})?")
+_NUMBER_CELL = re.compile(r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?")
 _NAME_CELL = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]*[0-9_][A-Za-z0-9_.:-]*")
 """Text that nothing takes for a number, a truth value or a missing one: it has a letter first and a digit later."""
 
@@ -185,6 +185,11 @@ def _refuse_columns(path: Path, data: bytes) -> None:
         csv_module.field_size_limit(limit)
 
 
+def unix_lines(data: bytes) -> bytes:
+    """Return a text whose lines end in a newline alone."""
+    return data.replace(b"\r\n", b"\n") if b"\r" in data else data  # one byte is found ten times as fast as two
+
+
 def is_plain(data: bytes) -> bool:
     """Whether a CSV's text leaves no doubt where its cells are: no quote, no blank beside a comma, no empty line.
 
@@ -230,10 +235,10 @@ def _by_text(data: bytes) -> pd.DataFrame | None:
 
 
 def _by_arrow(data: bytes) -> pd.DataFrame | None:
-    data = data.replace(b"\r\n", b"\n")
+    data = unix_lines(data)
     if len(data) < _SMALL and (small := _by_text(data)) is not None:
         return small
-    names = data.partition(b"\n")[0].split(b",")
+    names = io.BytesIO(data).readline().removesuffix(b"\n").split(b",")
     if not is_plain(data) or b"" in names or len(set(names)) != len(names) or data[:3] == b"\xef\xbb\xbf":
         return None
     try:

@@ -180,6 +180,7 @@ def test_what_arrow_and_pandas_read_differently_is_read_as_pandas_does(tmp_path:
         "id,y\nr1,0.5\nr2,-1.25e-3\n",
         "id,y\n1,2\n007,-0\n",
         "id,y\n1,.5\n2,12.\n",
+        "id,y\n1,-0.045678901234567891\n2,1.00000000000000011102230246251565404\n",
         "id,y\ncell_1,1e5\ncell_2,3\n",
         "id,y\nr1,9007199254740993\nr2,1\n",
         "id,y\nNA_1,1\ntrue1,2\n",
