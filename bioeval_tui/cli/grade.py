@@ -1,12 +1,11 @@
-"""Commands for grading: grade, grade-sample, validate, tasks."""
+"""Commands for grading: grade, grade-sample, validate."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -15,20 +14,14 @@ from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
 from bioeval_tui.grade.batch.explanations import explanations
 from bioeval_tui.grade.batch.intervals import rewrite, uncertainties, with_ladder
+from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
 from bioeval_tui.grade.batch.run import run_batch
 from bioeval_tui.grade.batch.submissions import read_submissions
 from bioeval_tui.grade.console import (
     batch_progress,
     batch_summary,
-    board_csv,
-    board_table,
-    check_lines,
     long_work,
     report_card,
-    task_card,
-    task_details,
-    task_row,
-    task_table,
 )
 from bioeval_tui.grade.ledger import NAME, Ledger
 from bioeval_tui.sample.paths import find_list, find_submission
@@ -38,10 +31,6 @@ from bioeval_tui.text import clean_line
 if TYPE_CHECKING:
     from bioeval_tui.grade import Outcome
     from bioeval_tui.grade.task_report import TaskReport
-
-DEFAULT_TIME_LIMIT_S = 600.0
-DEFAULT_MEMORY_LIMIT_MB = 8192
-
 
 _limits = options(
     click.option(
@@ -59,22 +48,22 @@ _limits = options(
         help="Megabytes that grading one submission may take.",
     ),
 )
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-_intervals = click.option(
-    "--intervals",
-    type=click.Choice(["declared", "all", "none"]),
-    default="declared",
-    show_default=True,
-    help="How sure each score is, by resampling test rows: for declared metrics and ProteinGym, for graders with code as "
-    "well (each is called 2,000 times, or for a minute), or not at all.",
-)
-_ladder = click.option(
-    "--ladder",
-    is_flag=True,
-    help="Add the Ladder score: the best of this agent's scores with these answers, where only what is better by three "
-    "standard errors counts, so that many tries do not help. Needs intervals.",
-)
-_explain = options(
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_look = options(
+    click.option(
+        "--intervals",
+        type=click.Choice(["declared", "all", "none"]),
+        default="declared",
+        show_default=True,
+        help="How sure each score is, by resampling test rows: for declared metrics and ProteinGym, for graders with code "
+        "as well (each is called 2,000 times, or for a minute), or not at all.",
+    ),
+    click.option(
+        "--ladder",
+        is_flag=True,
+        help="Add the Ladder score: the best of this agent's scores with these answers, where only what is better by "
+        "three standard errors counts, so that many tries do not help. Needs intervals.",
+    ),
     click.option(
         "--explain",
         is_flag=True,
@@ -91,16 +80,21 @@ _explain = options(
         help="With --explain: show single rows' true values although the task keeps them private; the ledger notes it.",
     ),
 )
+_GRADED = options(WHERE, BOARD, _limits, _look, JSON)
+"""What every command that grades takes."""
+
 _file = click.argument("file", type=click.Path(path_type=Path))
-_task = click.argument("task_id", metavar="TASK")
+TASK = click.argument("task_id", metavar="TASK")
 
 
-def _registry(given: dict[str, Any]) -> Registry:
+def registry_of(given: Mapping[str, Any]) -> Registry:
+    """Return the registry of the tasks that `WHERE` and `BOARD` name."""
     return Registry(given["tasks_dirs"] or None, given["data_dir"], given.get("leaderboard"))
 
 
-def _pool(registry: Registry, options: dict[str, Any], workers: int | None = 1) -> GraderPool:
-    limits = {"time_limit_s": options["time_limit"], "memory_limit_mb": options["memory_limit"]}
+def pool_of(registry: Registry, given: Mapping[str, Any], workers: int | None = 1) -> GraderPool:
+    """Return a pool of workers with the limits that were given."""
+    limits = {"time_limit_s": given["time_limit"], "memory_limit_mb": given["memory_limit"]}
     return GraderPool(registry, workers=workers, **limits)
 
 
@@ -115,6 +109,12 @@ class _Look:
     explain: bool
     by: str | None
     show_answers: bool
+
+    @classmethod
+    def wanted_by(cls, given: Mapping[str, Any], registry: Registry, backend: Any) -> Self:
+        """Return what the options of `_look` ask for."""
+        names = ("intervals", "ladder", "explain", "by", "show_answers")
+        return cls(registry, backend, **{name: given[name] for name in names})
 
     @property
     def wanted(self) -> bool:
@@ -146,7 +146,8 @@ def _ladder_of(registry: Registry) -> Callable[[TaskReport], TaskReport]:
     return lambda report: with_ladder(report, registry, ledger)
 
 
-def _talk(sentence: str) -> None:
+def talk(sentence: str) -> None:
+    """Say on stderr what is being done."""
     say(sentence, err=True)
 
 
@@ -158,7 +159,7 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
             if task.is_prepared or (task.data_source or {}).get("type") != "builtin":
                 continue
 
-            _talk(f"preparing {task.id}")
+            talk(f"preparing {task.id}")
             prepare_task(task)
         except BioevalError:
             continue  # grading will say what is wrong, for each submission
@@ -172,27 +173,11 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
 @click.option(
     "--output-dir", type=click.Path(file_okay=False, path_type=Path), help="Where reports go.  [required]"
 )
-@WHERE
-@BOARD
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes that grade [one a core].")
-@_limits
 @click.option("--scheduler", metavar="URL", help="Grade on a Dask cluster, such as tcp://host:8786.")
 @click.option("--resume", is_flag=True, help="Go on with a batch that was cut short.")
-@_intervals
-@_ladder
-@_explain
-@_json
-def grade(
-    submissions: Path,
-    output_dir: Path | None,
-    as_json: bool,
-    intervals: str,
-    ladder: bool,
-    explain: bool,
-    by: str | None,
-    show_answers: bool,
-    **options: Any,
-) -> int:
+@_GRADED
+def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: Any) -> int:
     """Grade the submissions that a JSONL file lists, and write the reports.
 
     Exit 0: all graded and valid. 1: some are invalid. 2: wrong use. 3: some could not be graded.
@@ -202,34 +187,34 @@ def grade(
     if output_dir is None:
         raise UsageError("say where the reports go: --output-dir DIR")
 
-    registry = _registry(options)
+    registry = registry_of(given)
     listed = read_submissions(submissions).submissions
     ready_shipped(registry, (item.task_id for item in listed))
     backend: Any
-    if options["scheduler"] is not None:
+    if given["scheduler"] is not None:
         from bioeval_tui.grade.batch.cluster import ClusterBackend  # distributed, which is optional
 
-        limits = {"time_limit_s": options["time_limit"], "memory_limit_mb": options["memory_limit"]}
-        backend = ClusterBackend(options["scheduler"], registry, **limits)
+        limits = {"time_limit_s": given["time_limit"], "memory_limit_mb": given["memory_limit"]}
+        backend = ClusterBackend(given["scheduler"], registry, **limits)
     else:
-        backend = _pool(registry, options, options["workers"])
+        backend = pool_of(registry, given, given["workers"])
 
     with backend:
         try:
             with batch_progress() as on_progress:
-                resume = options["resume"]
+                resume = given["resume"]
                 result = run_batch(submissions, output_dir, backend, resume=resume, on_progress=on_progress)
         except KeyboardInterrupt:
-            _talk("interrupted; the reports so far are kept, go on with --resume")
+            talk("interrupted; the reports so far are kept, go on with --resume")
             return ExitCode.INTERRUPTED
         if not as_json:
             batch_summary(result)
-        look = _Look(registry, backend, intervals, ladder, explain, by, show_answers)
+        look = _Look.wanted_by(given, registry, backend)
         if look.wanted:
             try:
                 rewrite(result, look.into)
             except KeyboardInterrupt:
-                _talk("interrupted; the reports are complete but for intervals and error views")
+                talk("interrupted; the reports are complete but for intervals and error views")
                 return ExitCode.INTERRUPTED
     if as_json:
         paths = {"report": str(result.report_path), "individual_reports": str(result.individual_dir)}
@@ -249,44 +234,28 @@ def grade(
     "grade-sample", epilog="\b\nExample:\n  bioeval-tui grade-sample submission.csv oncology/breast-cancer"
 )
 @_file
-@_task
-@WHERE
-@BOARD
-@_limits
-@_intervals
-@_ladder
-@_explain
-@_json
-def grade_sample(
-    file: Path,
-    task_id: str,
-    as_json: bool,
-    intervals: str,
-    ladder: bool,
-    explain: bool,
-    by: str | None,
-    show_answers: bool,
-    **options: Any,
-) -> int:
+@TASK
+@_GRADED
+def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
     """Grade one CSV or h5ad FILE for TASK and show its report.
 
     Exit 0: valid. 1: invalid. 2: wrong use. 3: could not be graded.
     """
     file = find_submission(file, task_id)
     need_file(file, "a CSV or h5ad file")
-    registry = _registry(options)
+    registry = registry_of(given)
     task_id = registry.entry(task_id).id
     ready_shipped(registry, [task_id])
-    with _pool(registry, options) as pool:
+    with pool_of(registry, given) as pool:
         outcome = pool.grade(file, task_id)
-        look = _Look(registry, pool, intervals, ladder, explain, by, show_answers)
+        look = _Look.wanted_by(given, registry, pool)
         if look.wanted and not isinstance(outcome, Invalid | NotGraded):
             ((_, outcome),) = look.into([outcome])
 
     if isinstance(outcome, NotGraded):
         if as_json:
             print_json({"not_graded": outcome.to_dict()})
-        _talk(f"not graded: {outcome.reason}")
+        talk(f"not graded: {outcome.reason}")
         return ExitCode.NOT_MEASURED
     report = outcome.report if isinstance(outcome, Invalid) else outcome
     if as_json:
@@ -301,10 +270,10 @@ def grade_sample(
     "\n  bioeval-tui validate broken oncology/breast-cancer   (a sample)"
 )
 @_file
-@_task
+@TASK
 @WHERE
 @_limits
-@_json
+@JSON
 def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
     """Say everything that is wrong with FILE as a submission for TASK.
 
@@ -312,10 +281,10 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
     """
     file = find_submission(file, task_id)
     need_file(file, "a CSV or h5ad file")
-    registry = _registry(options)
+    registry = registry_of(options)
     task_id = registry.entry(task_id).id
     ready_shipped(registry, [task_id])
-    with _pool(registry, options) as pool:
+    with pool_of(registry, options) as pool:
         outcome, findings = pool.examine(file, task_id)
     status, sentences = _diagnosis(outcome, [item.message for item in findings])
     if as_json:
@@ -343,150 +312,4 @@ def _diagnosis(outcome: Outcome, findings: list[str]) -> tuple[str, list[str]]:
     return "valid", findings
 
 
-@click.group(epilog="\b\nExamples:\n  bioeval-tui tasks list\n  bioeval-tui tasks prepare --all")
-def tasks() -> None:
-    """List, show, prepare and check machine-learning tasks."""
-
-
-@tasks.command("list", epilog="\b\nExample:\n  bioeval-tui tasks list --domain oncology")
-@WHERE
-@BOARD
-@click.option("--domain", help="Only this domain.")
-@click.option("--type", "task_type", help="Only this task type.")
-@click.option("--difficulty", help="Only this difficulty.")
-@click.option("--prepared/--not-prepared", default=None, help="Only tasks that can (not) be graded yet.")
-@click.option("--medals/--no-medals", default=None, help="Only tasks that award (no) medals.")
-@_json
-def tasks_list(
-    as_json: bool,
-    tasks_dirs: tuple[Path, ...],
-    data_dir: Path | None,
-    leaderboard: str | None,
-    **filters: Any,
-) -> int:
-    """List all tasks, broken ones with file and line. --json prints a list of objects."""
-    entries = _registry({"tasks_dirs": tasks_dirs, "data_dir": data_dir, "leaderboard": leaderboard}).select(
-        **filters
-    )
-    if as_json:
-        print_json([task_row(entry) for entry in entries])
-    else:
-        task_table(entries)
-    return ExitCode.OK
-
-
-@tasks.command("show", epilog="\b\nExample:\n  bioeval-tui tasks show oncology/breast-cancer")
-@_task
-@WHERE
-@BOARD
-@_json
-def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
-    """Show a task: what it is, whether it is prepared, its leaderboard and thresholds, its description."""
-    task = _registry(options).get_task(task_id)
-    if as_json:
-        print_json(json.loads(json.dumps(task_details(task), default=str)))
-    else:
-        task_card(task)
-    return ExitCode.OK
-
-
-@tasks.command(
-    "leaderboard", epilog="\b\nExample:\n  bioeval-tui tasks leaderboard oncology/breast-cancer --csv"
-)
-@_task
-@WHERE
-@BOARD
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV: teamName, score, submissionDate.")
-def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
-    """Show the leaderboard that TASK is ranked on, best first: where it comes from, and every entry as published."""
-    task = _registry(options).get_task(task_id)
-    if as_csv:
-        board_csv(task)
-    else:
-        board_table(task)
-    return ExitCode.OK
-
-
-@tasks.command(
-    "prepare",
-    epilog="\b\nExamples:\n  bioeval-tui tasks prepare oncology/breast-cancer\n  bioeval-tui tasks prepare --all",
-)
-@click.argument("task_ids", metavar="[TASK]...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="All tasks that need no download.")
-@click.option("--force", is_flag=True, help="Prepare again what is ready.")
-@WHERE
-@_json
-def tasks_prepare(
-    task_ids: tuple[str, ...], everything: bool, force: bool, as_json: bool, **options: Any
-) -> int:
-    """Make tasks ready to be worked on and graded. A task that is ready is left alone.
-
-    Exit 3: the data of a task could not be had; what to do is said for each.
-    """
-    registry = _registry(options)
-    if bool(task_ids) == everything:
-        raise UsageError("name the tasks to prepare, or say --all")
-    if everything:
-        chosen = [
-            entry.id
-            for entry in registry.entries()
-            if entry.problem is None and (entry.task.data_source or {}).get("type") == "builtin"
-        ]
-    else:
-        chosen = [registry.entry(task_id).id for task_id in task_ids]
-    rows: list[dict[str, Any]] = []
-    code = ExitCode.OK
-    for task_id in chosen:
-        try:
-            done = prepare_task(registry.get_task(task_id), force=force, tell=_talk)
-            rows.append(
-                {
-                    "task_id": task_id,
-                    "status": "ready" if done.was_ready else "prepared",
-                    "verified": done.verified,
-                }
-            )
-        except BioevalError as error:
-            code = max(code, error.exit_code)
-            rows.append({"task_id": task_id, "status": "failed", "reason": str(error)})
-    if as_json:
-        print_json(rows)
-    else:
-        for row in rows:
-            say(
-                f"{row['task_id']}: {row.get('reason') or {'ready': 'was ready'}.get(row['status'], row['status'])}"
-            )
-    return code
-
-
-@tasks.command("check", epilog="\b\nExample:\n  bioeval-tui tasks check --tasks-dir biomlbench")
-@click.argument("task_ids", metavar="[TASK]...", nargs=-1)
-@WHERE
-@_json
-def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int:
-    """Load the config and the grader of each task (all, if none is named) and say what is wrong.
-
-    The grader of a task that is prepared grades the sample submission, or else the answers.
-
-    Exit 0: nothing. 1: some tasks are broken.
-    """
-    registry = _registry(options)
-    chosen = [registry.entry(task_id).id for task_id in task_ids] or registry.list_task_ids()
-    rows = []
-    limits = {"time_limit": 60.0, "memory_limit": DEFAULT_MEMORY_LIMIT_MB}
-    with (
-        _pool(registry, limits, 2) as pool,
-        long_work("checking tasks", len(chosen)) as advance,
-    ):
-        for checked in pool.check(chosen):
-            rows.append(checked)
-            advance()
-    rows.sort(key=lambda row: row.task_id)
-    if as_json:
-        print_json([asdict(row) for row in rows])
-    else:
-        check_lines(rows)
-    return ExitCode.BELOW if any(row.problem for row in rows) else ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [grade, grade_sample, validate, tasks]
+COMMANDS: list[click.Command] = [grade, grade_sample, validate]

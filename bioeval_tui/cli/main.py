@@ -36,7 +36,7 @@ COMMANDS: Table = {
     "grade": ("grade", "Grade submissions against leaderboards."),
     "grade-sample": ("grade", "Grade one file for one task."),
     "validate": ("grade", "Say everything that is wrong with a submission."),
-    "tasks": ("grade", "List, show, prepare and check machine-learning tasks."),
+    "tasks": ("tasks", "List, show, prepare and check machine-learning tasks."),
     "medals": ("medals", "Show graded reports as a medal table."),
     "ledger": ("ledger", "Check the ledger of looks at the answers."),
     "baseline": ("baseline", "Write baseline submissions for a task."),

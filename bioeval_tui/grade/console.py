@@ -1,17 +1,12 @@
-"""What the grading commands print: tables and cards on stdout, progress on stderr."""
+"""What grading prints: tables and cards of reports on stdout, progress on stderr."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -25,20 +20,16 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.errors import Problem
 from bioeval_tui.grade.paths import extract_agent_from_submission_path
-from bioeval_tui.grade.published.boards import BoardSource, PublishedBoard
 from bioeval_tui.grade.reports import load_reports
-from bioeval_tui.text import as_cell, clean, clean_line, plural, shorten
+from bioeval_tui.text import clean, clean_line, plural
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch import run
     from bioeval_tui.grade.batch.output import BatchResult
-    from bioeval_tui.grade.batch.pool import Checked
     from bioeval_tui.grade.outcomes import NotGraded
     from bioeval_tui.grade.task_report import TaskReport
-    from bioeval_tui.grade.tasks.task import Task as GradingTask
-    from bioeval_tui.grade.tasks.task import TaskEntry
     from bioeval_tui.grade.uncertainty import Uncertainty
 
 MEDAL_STYLE = {"gold": "bold yellow", "silver": "bold bright_white", "bronze": "bold dark_orange3"}
@@ -47,7 +38,8 @@ LISTED = 10
 """So many submissions that are invalid, and as many that were not graded, are named in the terminal."""
 
 
-def _out() -> Console:
+def lines_out() -> Console:
+    """Return a console for lines that are not to be broken."""
     return plain_console(soft_wrap=True)
 
 
@@ -97,7 +89,7 @@ def _bar() -> Progress:
 
 def batch_summary(result: BatchResult) -> None:
     """Print how a batch went."""
-    out, totals = _out(), result.totals
+    out, totals = lines_out(), result.totals
     invalid = f", {result.invalid:,} invalid" if result.invalid else ""
     not_graded = f", {len(result.not_graded):,} not graded" if result.not_graded else ""
     out.print(f"{plural(result.valid, 'submission')} graded{invalid}{not_graded}")
@@ -196,7 +188,7 @@ def medal_table(
     console = plain_console()
     console.print(table)
     for item in not_graded[:LISTED]:
-        _say_one("not graded", item.task_id, item.submission_path, item.reason, _out())
+        _say_one("not graded", item.task_id, item.submission_path, item.reason, lines_out())
     if len(not_graded) > LISTED:
         console.print(f"… and {len(not_graded) - LISTED:,} more")
     valid = sum(report.valid_submission for report in reports)
@@ -236,7 +228,7 @@ def _agent(report: TaskReport) -> str:
 
 def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
     """Print one report: score, medal, place, thresholds, warnings; or why it is invalid."""
-    out, extra = _out(), report.extra
+    out, extra = lines_out(), report.extra
     if not report.valid_submission:
         out.print(Text.assemble(f"{report.task_id}: ", ("invalid", "red")))
         for problem in problems:
@@ -261,17 +253,17 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
             for line in sure_lines(report.uncertainty):
                 out.print(f"  {line}")
         if extra and extra.ladder_score is not None:
-            out.print(f"  Ladder score {_threshold(extra.ladder_score)}")
+            out.print(f"  Ladder score {threshold_words(extra.ladder_score)}")
         if report.looks_words:
             out.print(f"  {report.looks_words}")
         above = "above" if report.above_median else "not above"
-        out.print(f"  {above} the median ({_threshold(report.median_threshold)})")
+        out.print(f"  {above} the median ({threshold_words(report.median_threshold)})")
         if report.beats_human is not None:
             beats = "beats" if report.beats_human else "does not beat"
             out.print(f"  {beats} the median person; reaches {report.human_percentile} % of people")
     direction = "lower" if report.is_lower_better else "higher"
     marks = (report.gold_threshold, report.silver_threshold, report.bronze_threshold)
-    gold, silver, bronze = map(_threshold, marks)
+    gold, silver, bronze = map(threshold_words, marks)
     out.print(f"  {direction} is better: gold {gold}, silver {silver}, bronze {bronze}")
     if extra and extra.leaderboard:
         out.print(f"  leaderboard: {clean_line(extra.leaderboard, 300)}")
@@ -296,209 +288,6 @@ def sure_lines(found: Uncertainty) -> list[str]:
     ]
 
 
-def _threshold(value: float) -> str:
+def threshold_words(value: float) -> str:
     """Return a threshold in the decimals that scores have."""
     return f"{value:.5f}".rstrip("0").rstrip(".")
-
-
-def task_row(entry: TaskEntry) -> dict[str, Any]:
-    """Return what `tasks list --json` says of a task."""
-    if entry.problem is not None:
-        problem = entry.problem
-        return {"task_id": entry.id, "broken": problem.message, "file": problem.file, "line": problem.line}
-    task = entry.task
-    return {
-        "task_id": task.id,
-        "name": task.name,
-        "domain": task.domain,
-        "task_type": task.task_type,
-        "difficulty": task.difficulty,
-        "data_source": (task.data_source or {}).get("type"),
-        "awards_medals": task.awards_medals,
-        "prepared": task.is_prepared,
-        "self_trained": task.self_trained,
-        "leaderboard": _origin(task),
-        "warnings": list(task.warnings),
-    }
-
-
-def _board_of(task: GradingTask) -> PublishedBoard | Path | None:
-    try:
-        return task.board_in_use()
-    except BioevalError:
-        return None
-
-
-def _short(task: GradingTask, board: PublishedBoard | Path | None) -> str:
-    if isinstance(board, PublishedBoard):
-        return f"published, {plural(len(board.entries), 'entry', 'entries')}"
-    origin = _origin(task)
-    return origin.removeprefix("the task's ").replace(" leaderboard.csv", "") if origin else NOTHING
-
-
-def _origin(task: GradingTask) -> str | None:
-    try:
-        return task.board_origin()
-    except BioevalError:
-        return None
-
-
-def task_table(entries: Sequence[TaskEntry]) -> None:
-    """Print tasks as a table; broken ones with file and line."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("task", "domain", "type", "difficulty", "source", "prepared", "leaderboard"):
-        table.add_column(name, overflow="fold")
-    broken = [entry for entry in entries if entry.problem is not None]
-    sources: dict[str, BoardSource] = {}
-    for entry in entries:
-        row = task_row(entry)
-        if "broken" in row:
-            table.add_row(Text(entry.id), Text("broken config", style="red"), "", "", "", "", "")
-            continue
-        words = (row[key] or NOTHING for key in ("domain", "task_type", "difficulty", "data_source"))
-        # Not prepared yet is nothing wrong: no cross.
-        prepared = Text("✓ yes", style="green") if row["prepared"] else Text(NOTHING, style="dim")
-        board = _board_of(entry.task)
-        if isinstance(board, PublishedBoard):
-            sources[board.source.title] = board.source
-        shown = Text(_short(entry.task, board))
-        table.add_row(Text(entry.id), *(Text(str(word)) for word in words), prepared, shown)
-    console = plain_console()
-    console.print(table)
-    for source in sources.values():
-        console.print(
-            f"{source.title}: {source.date}, commit {source.commit[:12]}, {source.url}, {source.licence}",
-            soft_wrap=True,
-        )
-    for entry in broken:
-        console.print(f"broken: {entry.problem}", soft_wrap=True)
-    ready = sum(entry.problem is None and entry.task.is_prepared for entry in entries)
-    console.print(f"{plural(len(entries), 'task')}, {ready:,} prepared, {len(broken):,} broken")
-    waiting = [e for e in entries if e.problem is None and not e.task.is_prepared]
-    if any((entry.task.data_source or {}).get("type") == "builtin" for entry in waiting):
-        console.print(
-            "builtin tasks are prepared when they are first used; `bioeval-tui tasks prepare --all` does it now"
-        )
-
-
-def task_details(task: GradingTask) -> dict[str, Any]:
-    """Return what `tasks show --json` says: the row, the leaderboard with its thresholds, paths, the text."""
-    from bioeval_tui.grade.tasks.board import leaderboard_of  # pandas: the list of tasks does not wait for it
-
-    details: dict[str, Any] = {
-        "task_id": task.id,
-        "name": task.name,
-        "domain": task.domain,
-        "task_type": task.task_type,
-        "difficulty": task.difficulty,
-        "data_source": dict(task.data_source or {}),
-        "awards_medals": task.awards_medals,
-        "prepared": task.is_prepared,
-        "why_not_prepared": task.why_not_prepared(),
-        "grader": task.grader.name,
-        "public_dir": str(task.public_dir),
-        "sample_submission": str(task.sample_submission),
-        "warnings": list(task.warnings),
-        "leaderboard": None,
-        "description": task.description,
-    }
-    try:
-        board = leaderboard_of(task)
-    except BioevalError as error:
-        details["warnings"].append(str(error))
-        return details
-    ranking = board.rank(None)
-    details["leaderboard"] = {
-        "size": ranking.size,
-        "is_lower_better": ranking.is_lower_better,
-        "best": float(board.best_first()[0]),
-        "worst": float(board.best_first()[-1]),
-        "gold_threshold": ranking.gold_threshold,
-        "silver_threshold": ranking.silver_threshold,
-        "bronze_threshold": ranking.bronze_threshold,
-        "median_threshold": ranking.median_threshold,
-        "self_trained": board.self_trained,
-        "reference": None if task.reference is None else asdict(task.reference),
-        "origin": board.origin,
-    }
-    details["warnings"] += board.warnings
-    return details
-
-
-def task_card(task: GradingTask) -> None:
-    """Print a task: facts, leaderboard, warnings, then the description."""
-    out, details = _out(), task_details(task)
-    out.print(Text(f"{task.id}: {task.name}", style="bold"))
-    facts = [task.task_type, task.domain, task.difficulty, f"grader {task.grader.name}"]
-    out.print("  " + ", ".join(str(fact) for fact in facts if fact))
-    out.print(f"  {'prepared: ' + str(task.public_dir) if task.is_prepared else details['why_not_prepared']}")
-    board = details["leaderboard"]
-    if board is not None:
-        direction = "lower" if board["is_lower_better"] else "higher"
-        out.print(f"  leaderboard: {board['origin']}")
-        out.print(
-            f"  scores from {_threshold(board['best'])} to {_threshold(board['worst'])}, {direction} is better"
-        )
-        thresholds = ", ".join(
-            f"{name} {_threshold(board[f'{name}_threshold'])}"
-            for name in ("gold", "silver", "bronze", "median")
-        )
-        out.print(f"  {thresholds}")
-        if board["reference"]:
-            out.print(f"  reference, no entry: {board['reference']['score']}, {board['reference']['team']}")
-    for warning in details["warnings"]:
-        out.print(f"  warning: {clean_line(warning, 500)}")
-    if task.description:
-        out.print()
-        console = plain_console()
-        if console.is_terminal:
-            console.print(Markdown(task.description, hyperlinks=False))
-        else:  # a file or a pipe gets the text as it was written
-            console.print(clean(task.description))
-
-
-def board_csv(task: GradingTask) -> None:
-    """Print the leaderboard in use as CSV, in the columns of `leaderboard.csv`; scores are the source's text."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["teamName", "score", "submissionDate"])
-    writer.writerows(
-        (as_cell(entry.team), entry.score, as_cell(entry.date)) for entry in task.board_entries()
-    )
-    _out().print(text.getvalue(), end="")
-
-
-def board_table(task: GradingTask) -> None:
-    """Print the leaderboard in use, with where it comes from."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("team", overflow="fold")
-    table.add_column("score", justify="right")
-    table.add_column("date")
-    for entry in task.board_entries():
-        table.add_row(Text(entry.team), Text(entry.score), Text(entry.date or NOTHING))
-    out = _out()
-    out.print(f"{task.id}: {clean_line(task.board_origin(), 300)}")
-    board = task.board_in_use()
-    if isinstance(board, PublishedBoard):
-        out.print(f"{board.source.url}, {board.source.licence}")
-    plain_console().print(table)
-    if reference := task.reference:
-        out.print(f"reference, no entry: {reference.score}, {reference.team}")
-
-
-def check_lines(rows: Sequence[Checked]) -> None:
-    """Print what checking found, and the sum."""
-    out = _out()
-    for row in rows:
-        task_id = clean_line(row.task_id, 200)
-        if row.problem:
-            out.print(f"{task_id}: {shorten(clean_line(row.problem, 1000), 400)}")
-        for warning in row.warnings:
-            out.print(f"{task_id}: warning: {clean_line(warning, 400)}")
-    broken = sum(bool(row.problem) for row in rows)
-    warned = sum(bool(row.warnings) for row in rows)
-    scored = sum(row.scored is not None for row in rows)
-    out.print(
-        f"{plural(len(rows), 'task')} checked: {len(rows) - broken:,} can be loaded, {broken:,} cannot, {warned:,} with "
-        f"warnings; {plural(scored, 'grader')} scored a file of the task's own"
-    )

@@ -19,9 +19,9 @@ import click
 import pytest
 from aiohttp import ClientSession
 
-from bioeval_tui.cli.grade import tasks as tasks_group
 from bioeval_tui.cli.main import COMMANDS
 from bioeval_tui.cli.runs import runs as runs_group
+from bioeval_tui.cli.tasks import tasks as tasks_group
 from tests.integration.opened import Opened
 from tests.integration.program import environment
 from tests.terminals import Terminal

@@ -187,7 +187,9 @@ def _refuse_columns(path: Path, data: bytes) -> None:
 
 def unix_lines(data: bytes) -> bytes:
     """Return a text whose lines end in a newline alone."""
-    return data.replace(b"\r\n", b"\n") if b"\r" in data else data  # one byte is found ten times as fast as two
+    return (
+        data.replace(b"\r\n", b"\n") if b"\r" in data else data
+    )  # one byte is found ten times as fast as two
 
 
 def is_plain(data: bytes) -> bool:

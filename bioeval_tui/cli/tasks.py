@@ -1,0 +1,176 @@
+"""Commands for machine-learning tasks: list, show, leaderboard, prepare, check."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bioeval_tui.cli.grade import JSON, TASK, pool_of, registry_of, talk
+from bioeval_tui.cli.task_options import BOARD, WHERE
+from bioeval_tui.errors import BioevalError, ExitCode, UsageError
+from bioeval_tui.grade import prepare_task
+from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB
+from bioeval_tui.grade.console import long_work
+from bioeval_tui.grade.task_console import (
+    board_csv,
+    board_table,
+    check_lines,
+    task_card,
+    task_details,
+    task_row,
+    task_table,
+)
+from bioeval_tui.terminal import print_json, say
+
+
+@click.group(epilog="\b\nExamples:\n  bioeval-tui tasks list\n  bioeval-tui tasks prepare --all")
+def tasks() -> None:
+    """List, show, prepare and check machine-learning tasks."""
+
+
+@tasks.command("list", epilog="\b\nExample:\n  bioeval-tui tasks list --domain oncology")
+@WHERE
+@BOARD
+@click.option("--domain", help="Only this domain.")
+@click.option("--type", "task_type", help="Only this task type.")
+@click.option("--difficulty", help="Only this difficulty.")
+@click.option("--prepared/--not-prepared", default=None, help="Only tasks that can (not) be graded yet.")
+@click.option("--medals/--no-medals", default=None, help="Only tasks that award (no) medals.")
+@JSON
+def tasks_list(
+    as_json: bool,
+    tasks_dirs: tuple[Path, ...],
+    data_dir: Path | None,
+    leaderboard: str | None,
+    **filters: Any,
+) -> int:
+    """List all tasks, broken ones with file and line. --json prints a list of objects."""
+    entries = registry_of(
+        {"tasks_dirs": tasks_dirs, "data_dir": data_dir, "leaderboard": leaderboard}
+    ).select(**filters)
+    if as_json:
+        print_json([task_row(entry) for entry in entries])
+    else:
+        task_table(entries)
+    return ExitCode.OK
+
+
+@tasks.command("show", epilog="\b\nExample:\n  bioeval-tui tasks show oncology/breast-cancer")
+@TASK
+@WHERE
+@BOARD
+@JSON
+def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
+    """Show a task: what it is, whether it is prepared, its leaderboard and thresholds, its description."""
+    task = registry_of(options).get_task(task_id)
+    if as_json:
+        print_json(json.loads(json.dumps(task_details(task), default=str)))
+    else:
+        task_card(task)
+    return ExitCode.OK
+
+
+@tasks.command(
+    "leaderboard", epilog="\b\nExample:\n  bioeval-tui tasks leaderboard oncology/breast-cancer --csv"
+)
+@TASK
+@WHERE
+@BOARD
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV: teamName, score, submissionDate.")
+def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
+    """Show the leaderboard that TASK is ranked on, best first: where it comes from, and every entry as published."""
+    task = registry_of(options).get_task(task_id)
+    if as_csv:
+        board_csv(task)
+    else:
+        board_table(task)
+    return ExitCode.OK
+
+
+@tasks.command(
+    "prepare",
+    epilog="\b\nExamples:\n  bioeval-tui tasks prepare oncology/breast-cancer\n  bioeval-tui tasks prepare --all",
+)
+@click.argument("task_ids", metavar="[TASK]...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="All tasks that need no download.")
+@click.option("--force", is_flag=True, help="Prepare again what is ready.")
+@WHERE
+@JSON
+def tasks_prepare(
+    task_ids: tuple[str, ...], everything: bool, force: bool, as_json: bool, **options: Any
+) -> int:
+    """Make tasks ready to be worked on and graded. A task that is ready is left alone.
+
+    Exit 3: the data of a task could not be had; what to do is said for each.
+    """
+    registry = registry_of(options)
+    if bool(task_ids) == everything:
+        raise UsageError("name the tasks to prepare, or say --all")
+    if everything:
+        chosen = [
+            entry.id
+            for entry in registry.entries()
+            if entry.problem is None and (entry.task.data_source or {}).get("type") == "builtin"
+        ]
+    else:
+        chosen = [registry.entry(task_id).id for task_id in task_ids]
+    rows: list[dict[str, Any]] = []
+    code = ExitCode.OK
+    for task_id in chosen:
+        try:
+            done = prepare_task(registry.get_task(task_id), force=force, tell=talk)
+            rows.append(
+                {
+                    "task_id": task_id,
+                    "status": "ready" if done.was_ready else "prepared",
+                    "verified": done.verified,
+                }
+            )
+        except BioevalError as error:
+            code = max(code, error.exit_code)
+            rows.append({"task_id": task_id, "status": "failed", "reason": str(error)})
+    if as_json:
+        print_json(rows)
+    else:
+        for row in rows:
+            say(
+                f"{row['task_id']}: {row.get('reason') or {'ready': 'was ready'}.get(row['status'], row['status'])}"
+            )
+    return code
+
+
+@tasks.command("check", epilog="\b\nExample:\n  bioeval-tui tasks check --tasks-dir biomlbench")
+@click.argument("task_ids", metavar="[TASK]...", nargs=-1)
+@WHERE
+@JSON
+def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int:
+    """Load the config and the grader of each task (all, if none is named) and say what is wrong.
+
+    The grader of a task that is prepared grades the sample submission, or else the answers.
+
+    Exit 0: nothing. 1: some tasks are broken.
+    """
+    registry = registry_of(options)
+    chosen = [registry.entry(task_id).id for task_id in task_ids] or registry.list_task_ids()
+    rows = []
+    limits = {"time_limit": 60.0, "memory_limit": DEFAULT_MEMORY_LIMIT_MB}
+    with (
+        pool_of(registry, limits, 2) as pool,
+        long_work("checking tasks", len(chosen)) as advance,
+    ):
+        for checked in pool.check(chosen):
+            rows.append(checked)
+            advance()
+    rows.sort(key=lambda row: row.task_id)
+    if as_json:
+        print_json([asdict(row) for row in rows])
+    else:
+        check_lines(rows)
+    return ExitCode.BELOW if any(row.problem for row in rows) else ExitCode.OK
+
+
+COMMANDS: list[click.Command] = [tasks]
