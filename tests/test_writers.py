@@ -21,7 +21,7 @@ MAY_PRINT = {
     "evaluate/models/templates.py": "the child that renders templates answers its parent through a pipe",
 }
 MAY_WRITE = {
-    "cli/doctor_checks.py": "tries whether a file can be made, and removes it",
+    "evaluate/wiring/doctor.py": "tries whether a file can be made, and removes it",
     "cli/main.py": "appends to a log; /dev/null takes the place of a pipe whose reader is gone",
     "consoles.py": "/dev/null takes the place of a pipe whose reader is gone",
     "evaluate/engine/processes.py": "an engine appends to its log",

@@ -23,7 +23,7 @@ EXAMPLES = "\b\nExamples:\n  bioeval-tui app\n  bioeval-tui app jobs/ more/job.y
 @WHERE
 @BOARD
 def app(places: tuple[Path, ...], **given: Any) -> int:
-    """Open the terminal application: jobs, live run, runs, benchmarks, medals.
+    """Open the terminal application: what to do next, jobs, live run, runs, benchmarks, medals.
 
     Job files are looked for in the folders given; without any, here, in data/eval and among the samples. A folder of
     runs, such as the `runs` of a checkout of BioML-bench, opens as a medal table.
@@ -39,7 +39,7 @@ def tui(places: tuple[Path, ...]) -> int:
 
 
 def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) -> int:
-    """Open the application on the screen of jobs, or of medals if runs alone are given; return the exit code.
+    """Open the application on its home screen, on the jobs or runs that are given; return the exit code.
 
     Raises:
         UsageError: there is no terminal, or a place does not exist.
@@ -49,7 +49,7 @@ def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) ->
             raise UsageError(f"{clean_line(str(place))} does not exist; give folders or job files")
     settings, runs, others = with_runs(settings or Settings.from_environment(), places)
     need_terminal("`bioeval-tui --help` lists the commands that print")
-    start = "jobs" if others or runs is None else "medals"
+    start = "jobs" if others else "home" if runs is None else "medals"
     show(AppServices(settings, job_places=others, runs=runs), start, "ask")
     return ExitCode.OK
 

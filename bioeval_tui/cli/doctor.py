@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from bioeval_tui.cli.doctor_checks import examine
 from bioeval_tui.errors import ExitCode
+from bioeval_tui.evaluate.wiring.doctor import examine
 from bioeval_tui.terminal import print_json, say
 
 

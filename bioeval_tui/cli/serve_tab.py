@@ -35,7 +35,7 @@ def _show(
     """Draw one tab of `serve`: the application, or with `read_only` recordings alone, on the replay of a run if given."""
     inner = AppServices(settings, job_places=places, writes=not read_only)
     services = cast(Services, ReadOnlyServices(inner)) if read_only else inner
-    screen = "runs" if read_only else "jobs"
+    screen = "runs" if read_only else "jobs" if places else "home"
     start = partial(services.open_recording, run_id, speed=1.0) if run_id else screen
     app = ReadOnlyApp if read_only else BioevalApp
     try:

@@ -7,12 +7,24 @@ from pathlib import Path
 
 from bioeval_tui.evaluate.prices import Prices
 from bioeval_tui.files import write_beside
-from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
+from bioeval_tui.report.compared import (
+    Compared,
+    ComparedCheck,
+    ComparedCondition,
+    RunComparison,
+    RunPreview,
+    RunSummary,
+)
 from bioeval_tui.report.comparison import ConditionComparison, compare
-from bioeval_tui.report.conclusion import conclude_batch
+from bioeval_tui.report.conclusion import conclude, conclude_batch
 from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.statistics.paired import Difference
+from bioeval_tui.text import clean_line
+
+GAINS, LAST, LONGEST = 4, 2, 400
+"""How much of the lowest conversation a preview shows: gains, messages, characters of each."""
 
 
 def compare_runs(a: RunSummary, b: RunSummary) -> RunComparison:
@@ -83,3 +95,24 @@ def concluded(paths: Sequence[Path]) -> str:
         RecordingError: one of them cannot be read.
     """
     return conclude_batch([load_run(path) for path in paths]).sentence if paths else ""
+
+
+def preview(path: Path) -> RunPreview:
+    """Return what a recording found, what its lowest conversation lacks, and how that one ended.
+
+    Raises:
+        RecordingError: it cannot be read.
+    """
+    state = load_run(path).state
+    held = list(state.conversations.values())
+    scored = [(talk.score.score, talk) for talk in held if talk.score and talk.score.score is not None]
+    talk = min(scored, key=lambda one: one[0])[1] if scored else (held[-1] if held else None)
+    sentence = conclude(state).sentence
+    if talk is None:
+        return RunPreview(sentence)
+    return RunPreview(
+        sentence,
+        talk.key.condition,
+        tuple((gain.what, gain.words) for gain in gains(state, talk)[:GAINS]),
+        tuple((message.role, clean_line(message.text, LONGEST)) for message in talk.messages[-LAST:]),
+    )

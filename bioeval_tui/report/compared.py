@@ -57,6 +57,19 @@ class RunSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class RunPreview:
+    """What an ended run found, for a look at it beside a list."""
+
+    sentence: str
+    condition: str = ""
+    """The condition whose conversation scored lowest: `gains` and `last` are of that one."""
+    gains: tuple[tuple[str, str], ...] = ()
+    """What would raise its score most, and by how much."""
+    last: tuple[tuple[str, str], ...] = ()
+    """Its last messages: role and text."""
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
     """A value in run A and in run B, and what may be said of the difference."""
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.batch.grid import GridScreen
+    from bioeval_tui.tui.jobs.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
     from bioeval_tui.tui.runs.runs import RunsScreen
     from bioeval_tui.tui.services import Opener, Services
@@ -176,6 +177,11 @@ class BioevalApp(App[None]):
         """Go to the screen before this one."""
         await self.action_go(self._came_from)
 
+    async def show_job(self, path: str, *, run: bool) -> None:
+        """Go to a job file in the list of jobs; with `run`, ask how it is to be run."""
+        await self.action_go("jobs")
+        cast("JobsScreen", self.screen).show_job(Path(path), run=run)
+
     async def show_runs(self, words: str) -> None:
         """Go to the history, showing only runs in which every word is found."""
         await self.action_go("runs")
@@ -274,7 +280,7 @@ class BioevalApp(App[None]):
         self.push_screen(HelpScreen(self.screen))
 
     def action_screens(self) -> None:
-        """Show the screens, to go to one: what a click on the footer's `1…5` does."""
+        """Show the screens, to go to one: what a click on the footer's `0…5` does."""
         from bioeval_tui.tui.shared.places import PlacesDialog
 
         self.push_screen(PlacesDialog(self.screen), self._go_chosen)

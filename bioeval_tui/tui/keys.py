@@ -43,6 +43,8 @@ TABLE: tuple[Key, ...] = (
     Key("app", "q", "leave_app", "quit", "Leave the program"),
     Key("app", "ctrl+q", "leave_app", "quit", "Leave the program", HIDDEN),
     Key("demo", "space", "hold_demo", "pause", "Stop the demo here; once more, it continues"),
+    # Home
+    Key("home", "tab", "next_list", "next list", "To the next list"),
     # Jobs
     Key("jobs", "r", "run", "run", "Run this job; a dialog asks how", HIDDEN),
     Key("jobs", "ctrl+e", "edit", "edit", "Open the file in $EDITOR, at its first problem"),
@@ -198,6 +200,7 @@ TABLE: tuple[Key, ...] = (
     Key("~rows", "home", "edge(0)", "first row", "To the first row", HIDDEN),
     Key("~rows", "end,G", "edge(1)", "last row", "To the last row", HIDDEN),
     Key("~rows", "enter", "choose", "open", "Open this row"),
+    Key("~home-rows", "enter", "choose", "go", "Do what this row says, or open it"),
     Key("~job-rows", "enter", "choose", "run", "Run this job; a dialog asks how"),
     Key("~run-rows", "enter", "choose", "open", "Watch it while it runs, else show how it ended"),
     Key("~benchmark-rows", "enter", "choose", "open", "Description and leaderboard, in full"),

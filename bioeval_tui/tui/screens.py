@@ -25,6 +25,9 @@ class ScreenEntry(NamedTuple):
 
 
 SCREENS: tuple[ScreenEntry, ...] = (
+    ScreenEntry(
+        "home", "0", "home", "Go to what is new, and what to do next", "bioeval_tui.tui.home.home:HomeScreen"
+    ),
     ScreenEntry("jobs", "1", "jobs", "Go to the job files", "bioeval_tui.tui.jobs.jobs:JobsScreen"),
     ScreenEntry(
         "live", "2", "live run", "Go to the run that is watched", "bioeval_tui.tui.live.live:LiveScreen"

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval_tui.evaluate.engine.run_view import RunView
 from bioeval_tui.evaluate.engine.spec import RunRequest
-from bioeval_tui.report.compared import RunComparison, RunSummary
+from bioeval_tui.report.compared import RunComparison, RunPreview, RunSummary
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 
 if TYPE_CHECKING:  # the first paint waits for no event model
+    from bioeval_tui.evaluate.wiring.doctor import Finding
     from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
@@ -87,6 +88,14 @@ class Services(Protocol):
         ...
 
     # Runs
+
+    async def preview(self, run_id: str) -> RunPreview:
+        """Return what an ended run found, and how its lowest conversation ended."""
+        ...
+
+    async def problems(self) -> Sequence[Finding]:
+        """Return what of this installation does not work, without asking another host."""
+        ...
 
     async def conclusion(self, run_ids: Sequence[str]) -> str:
         """Return what a run found, or which of several models did best, in one sentence."""

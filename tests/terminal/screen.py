@@ -16,7 +16,7 @@ LEFT = b"\x1b[?1049l"
 
 
 ESCAPE = "\x1b"
-KEYS_OF_A_SCREEN = "1…5 screens"
+KEYS_OF_A_SCREEN = "0…5 screens"
 
 
 class Screen(Terminal):

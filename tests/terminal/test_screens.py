@@ -27,7 +27,7 @@ def test_app_shows_each_screen_and_each_of_its_boxes(tmp_path: Path) -> None:
         screen.types(END, "variant_triage.yml")
         screen.opens_box(ENTER, "Run variant_triage", "enter start")
         screen.closes_box()
-        screen.clicks("1…5 screens")
+        screen.clicks("0…5 screens")
         screen.opens_box("", "enter go")
         screen.closes_box()
         screen.types("3", "› Runs    2 runs", "■ completed", "space replay")

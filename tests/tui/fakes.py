@@ -11,12 +11,13 @@ from typing import Any, Literal
 
 from bioeval_tui.evaluate.engine.run_view import Intent, RunView
 from bioeval_tui.evaluate.engine.spec import RunRequest
+from bioeval_tui.evaluate.wiring.doctor import Finding
 from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.state import RunState
-from bioeval_tui.report.compared import RunComparison, RunSummary
+from bioeval_tui.report.compared import RunComparison, RunPreview, RunSummary
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
@@ -158,6 +159,16 @@ class FakeServices:
         """Remember what was to be edited."""
         self.asked.append(("edit", (path.name, line)))
         return None
+
+    async def preview(self, run_id: str) -> RunPreview:
+        """Return what was found."""
+        return RunPreview(f"What {run_id} found.", "withheld", (("assertion “reminder exists”", "+0.24"),))
+
+    findings: Sequence[Finding] = ()
+
+    async def problems(self) -> Sequence[Finding]:
+        """Return the findings that were given."""
+        return self.findings
 
     async def conclusion(self, run_ids: Sequence[str]) -> str:
         """Return a sentence."""

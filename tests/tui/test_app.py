@@ -175,13 +175,13 @@ async def test_a_box_has_the_keys_of_every_screen_and_the_footer_behind_it_has_n
 
 async def test_help_names_each_screen_with_its_own_number() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
-        assert "1…5 screens" in screen_text(app)
+        assert "0…5 screens" in screen_text(app)
         await pilot.press("question_mark")
         await loaded(app, pilot)
         lines = [line.strip() for line in screen_text(app).splitlines()]
         for line in ("1  Go to the job files", "5  Go to the graded submissions"):
             assert any(line in shown for shown in lines)
-        assert not any("1…5" in shown for shown in lines)
+        assert not any("0…5" in shown for shown in lines)
 
 
 async def test_numbers_go_to_screens() -> None:
@@ -229,9 +229,9 @@ async def test_keys_of_the_list_the_screen_and_the_app_can_be_clicked_in_the_foo
         await loaded(app, pilot)
 
     async with opened(None, services=services, start="jobs") as (app, pilot):
-        await click("1…5 screens")
+        await click("0…5 screens")
         assert isinstance(app.screen, PlacesDialog)
-        await pilot.click("PlaceRows", offset=(5, 2), times=2)
+        await pilot.click("PlaceRows", offset=(5, 3), times=2)
         await loaded(app, pilot)
         assert app.current_mode == "runs"
         await click("m mark")

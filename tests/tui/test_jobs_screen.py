@@ -41,7 +41,7 @@ async def test_jobs_are_listed_with_their_check_and_text(size: tuple[int, int]) 
         assert "✗ 2 errors" in text
         assert "evaluator:" in text
         assert "enter run" in text.splitlines()[-1]
-        assert "1…5 screens" in text.splitlines()[-1]
+        assert "0…5 screens" in text.splitlines()[-1]
 
 
 @SIZES

@@ -14,7 +14,7 @@ from bioeval_tui.evaluate.engine.attach import FollowedRun
 from bioeval_tui.evaluate.engine.run_view import Intent, RunView
 from bioeval_tui.record.paths import is_run_id
 from bioeval_tui.record.reviews import ReviewedScores
-from bioeval_tui.report.compared import RunComparison, RunSummary
+from bioeval_tui.report.compared import RunComparison, RunPreview, RunSummary
 from bioeval_tui.tui.items import BenchmarkItem, JobItem, MedalRow
 from bioeval_tui.tui.review.review_items import ReviewItem, ReviewSource
 from bioeval_tui.tui.services import Services
@@ -37,6 +37,12 @@ class ReadOnlyServices:
         """Replay a run, or watch one that goes on without a say in it."""
         view = await self._inner.open_recording(run_id, speed=speed)
         return WatchedRun(view.path) if isinstance(view, FollowedRun) else view
+
+    async def preview(self, run_id: str) -> RunPreview:
+        """Return what a recorded run found."""
+        if not is_run_id(run_id):
+            raise UsageError(REFUSED)
+        return await self._inner.preview(run_id)
 
     async def conclusion(self, run_ids: Sequence[str]) -> str:
         """Return what recorded runs found."""

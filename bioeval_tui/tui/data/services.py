@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.attach import FollowedRun
     from bioeval_tui.evaluate.engine.run_view import RunView
     from bioeval_tui.evaluate.engine.spec import EngineSpec, RunRequest
+    from bioeval_tui.evaluate.wiring.doctor import Finding
     from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
-    from bioeval_tui.report.compared import RunComparison, RunSummary
+    from bioeval_tui.report.compared import RunComparison, RunPreview, RunSummary
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.data.batches import Batches
@@ -201,6 +202,22 @@ class AppServices:
     async def runs(self) -> Sequence[RunSummary]:
         """Return the history, newest first."""
         return await asyncio.to_thread(lambda: self._runs.runs())
+
+    async def preview(self, run_id: str) -> RunPreview:
+        """Return what an ended run found, and how its lowest conversation ended."""
+        from bioeval_tui.report.compare_runs import preview
+
+        return await asyncio.to_thread(lambda: preview(self._runs.find(run_id)))
+
+    async def problems(self) -> Sequence[Finding]:
+        """Examine the installation, without asking another host."""
+
+        def examined() -> list[Finding]:
+            from bioeval_tui.evaluate.wiring.doctor import examine
+
+            return [found for found in examine(self._settings, online=False) if found.state != "works"]
+
+        return await asyncio.to_thread(examined)
 
     async def conclusion(self, run_ids: Sequence[str]) -> str:
         """Return what these runs found."""

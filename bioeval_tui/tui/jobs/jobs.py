@@ -59,6 +59,8 @@ class JobsScreen(ListScreen[JobItem]):
 
     def __init__(self) -> None:
         super().__init__(jobs_view.listing(), JobRows())
+        self._to_run: Path | None = None
+        """The job that is to be run as soon as it is listed."""
 
     def compose_side(self) -> Iterable[Widget]:
         """What is in the file, and the file."""
@@ -129,6 +131,23 @@ class JobsScreen(ListScreen[JobItem]):
         """Copy the path."""
         if (job := self.looked_at) is not None:
             self.copied(str(job.path))
+
+    def show_job(self, path: Path, *, run: bool) -> None:
+        """Put the cursor on a job; with `run`, ask how it is to be run once it is there."""
+        self.go_to(path)
+        if run:
+            self._to_run = path
+            self._run_wished()
+
+    def _run_wished(self) -> None:
+        if self._to_run is not None and self.looked_at is not None and self.looked_at.path == self._to_run:
+            self._to_run = None
+            self.action_run()
+
+    def redraw(self) -> None:
+        """Draw; ask how to run the job that was gone to for that, once it has been read."""
+        super().redraw()
+        self._run_wished()
 
     async def action_runs(self) -> None:
         """Show the runs of this job."""

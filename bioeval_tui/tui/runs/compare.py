@@ -15,9 +15,24 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import comparison_view
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
 if TYPE_CHECKING:
     from bioeval_tui.report.compared import RunComparison
+    from bioeval_tui.tui.shared.program import Program
+
+
+def compare(program: Program, a: str, b: str) -> None:
+    """Compare run B with run A: read both recordings, then show what may be said of them."""
+
+    async def work(tell: Tell) -> RunComparison:
+        return await program.services.compare(a, b)
+
+    def compared(found: RunComparison | None) -> None:
+        if found is not None:
+            program.push_screen(CompareDialog(found))
+
+    program.push_screen(WorkDialog("Reading both recordings", work), compared)
 
 
 class CompareDialog(Dialog[None]):

@@ -15,19 +15,18 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.report.compared import RunComparison, RunSummary
+from bioeval_tui.report.compared import RunPreview, RunSummary
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.panel_widget import DrawnPanel
 from bioeval_tui.tui.live.replay_dialog import ReplayDialog
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.runs import runs_view
-from bioeval_tui.tui.runs.compare import CompareDialog
+from bioeval_tui.tui.runs.compare import compare
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
-from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
 
 class RunRows(RowList):
@@ -64,7 +63,7 @@ class RunsScreen(ListScreen[RunSummary]):
         super().__init__(runs_view.listing(), RunRows())
         self.marked: list[str] = []
         self._deleted = 0
-        self._conclusions: dict[str, str] = {}
+        self._previews: dict[str, RunPreview] = {}
         """What runs found, by id; of those that were looked at and have ended."""
 
     def compose_side(self) -> Iterable[Widget]:
@@ -123,23 +122,20 @@ class RunsScreen(ListScreen[RunSummary]):
         if item is None:
             self.query_one("#run-card", Static).update("")
             return
-        lines = runs_view.card(item, self.listing.items, datetime.now(UTC), 40)
-        if found := self._conclusions.get(item.run_id):
-            lines[2:2] = [[], [Cell(found, "strong")], []]
-        elif item.status != "running" and self.in_view:
-            self.run_worker(
-                self._conclude(item.run_id), group="conclusion", exclusive=True, exit_on_error=False
-            )
+        found = self._previews.get(item.run_id)
+        lines = runs_view.card(item, self.listing.items, datetime.now(UTC), 40, found)
+        if found is None and item.status != "running" and self.in_view:
+            self.run_worker(self._preview(item.run_id), group="preview", exclusive=True, exit_on_error=False)
         self.query_one("#run-card", Static).update(Content("\n").join([paint(*line) for line in lines]))
         self.query_one("#run-line", DrawnPanel).refresh()
 
-    async def _conclude(self, run_id: str) -> None:
+    async def _preview(self, run_id: str) -> None:
         """Read what the run found, and show it if it is still looked at."""
         try:
-            self._conclusions[run_id] = await self.bioeval.services.conclusion([run_id])
+            self._previews[run_id] = await self.bioeval.services.preview(run_id)
         except (BioevalError, OSError):
             return  # opening the run says what is wrong with its recording
-        if self.looked_at is not None and self.looked_at.run_id == run_id and self._conclusions[run_id]:
+        if self.looked_at is not None and self.looked_at.run_id == run_id:
             self.look(self.looked_at)
 
     def _line(self, width: int) -> Content:
@@ -192,15 +188,7 @@ class RunsScreen(ListScreen[RunSummary]):
         """Compare the two marked runs; the older one is A."""
         began = {run.run_id: run.started_at for run in self.listing.items}
         a, b = sorted(self.marked, key=lambda run_id: began.get(run_id, datetime.now(UTC)))
-
-        async def work(tell: Tell) -> RunComparison:
-            return await self.bioeval.services.compare(a, b)
-
-        self.app.push_screen(WorkDialog("Reading both recordings", work), self._compared)
-
-    def _compared(self, found: RunComparison | None) -> None:
-        if found is not None:
-            self.app.push_screen(CompareDialog(found))
+        compare(self.bioeval, a, b)
 
     def action_batch(self) -> None:
         """Show all that was started with this run."""

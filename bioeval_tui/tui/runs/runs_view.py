@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bioeval_tui.record import reviews
-from bioeval_tui.report.compared import RunSummary, Status
+from bioeval_tui.report.compared import RunPreview, RunSummary, Status
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
 from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, Sorting, number_key, text_key
@@ -113,24 +113,44 @@ def trend(runs: Iterable[RunSummary], job: str) -> list[RunSummary]:
     return sorted(ended, key=lambda run: run.started_at)
 
 
-def card(run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int) -> list[Line]:
-    """Return the lines beside the table: the run, and how its job has done."""
+def card(
+    run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, found: RunPreview | None = None
+) -> list[Line]:
+    """Return the lines beside the table: the run, what it found where that is known, and how its job has done."""
     played = "rehearsal: no model asked or judged" if run.rehearsal else f"model {run.model or 'not known'}"
     began = f"{run.started_at.astimezone():%Y-%m-%d %H:%M:%S}"
     lines: list[Line] = [
         [status_of(run)],
         [Cell(run.job, "strong")],
+        *([[], [Cell(found.sentence, "strong")], []] if found else []),
         [Cell(f"{began}, {ago(run.started_at, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
         [],
         *_score_lines(run),
         [],
+        *(_preview_lines(found) if found else []),
         [Cell(played, "warn" if run.rehearsal else "plain")],
         [Cell(plural(run.messages, "message"))],
         [Cell("no fault", "quiet") if run.fault == "none" else Cell(f"fault: {run.fault}", "warn")],
         [],
     ]
     return lines + trend_lines(trend(runs, run.job), run, width)
+
+
+def _preview_lines(found: RunPreview) -> list[Line]:
+    """Return what the lower score lacks most, and how that conversation ended."""
+    lines: list[Line] = []
+    if found.gains:
+        lines.append([Cell(f"what would raise {found.condition} most", "quiet")])
+        lines += [[Cell(f"{by:<6}", "good"), Cell(what)] for what, by in found.gains]
+        lines.append([])
+    if found.last:
+        lines.append([Cell(f"how {found.condition} ended", "quiet")])
+        for role, text in found.last:
+            bar, name = ("▌", "user") if role == "user" else ("┃", "agent")
+            lines.append([Cell(f"{bar} {name}  ", "quiet"), Cell(text)])
+        lines.append([])
+    return lines
 
 
 def _score_lines(run: RunSummary) -> list[Line]:

@@ -33,7 +33,7 @@ class PlacesDialog(Dialog[str]):
     HEADING: ClassVar[str] = "Screens"
     DEFAULT_CSS = """
     PlacesDialog > .dialog--box { width: 60; }
-    PlacesDialog RowList { height: 5; }
+    PlacesDialog RowList { height: auto; }
     """
 
     def __init__(self, below: Screen[Any]) -> None:

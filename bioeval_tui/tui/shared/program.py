@@ -99,6 +99,10 @@ class Program(Protocol):
         """Show a screen over this one."""
         ...
 
+    async def show_job(self, path: str, *, run: bool) -> None:
+        """Go to a job file in the list of jobs; with `run`, ask how it is to be run."""
+        ...
+
     async def show_runs(self, words: str) -> None:
         """Go to the history, showing only runs in which every word is found."""
         ...

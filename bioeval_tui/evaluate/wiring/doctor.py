@@ -42,30 +42,38 @@ class Finding:
         return asdict(self)
 
 
-def examine(settings: Settings | None = None) -> list[Finding]:
-    """Return one finding a part. A check that itself fails is a finding too."""
+def examine(settings: Settings | None = None, *, online: bool = True) -> list[Finding]:
+    """Return one finding a part; without `online` only of those that need no other host.
+
+    A check that itself fails is a finding too.
+    """
     settings = settings or Settings.from_environment()
-    checks: list[tuple[str, Callable[[Settings], Finding]]] = [
-        ("python", _python),
-        ("installation", _installation),
-        ("terminal", _terminal),
-        ("data folder", _data_folder),
-        ("embedded graph", _embedded_graph),
-        ("agent", _agent),
-        ("openai endpoint", _openai),
+    keyed = settings.openai_api_key is not None
+    graph_is_set = settings.neo_uri_is_set or settings.neo_password is not None
+    checks: list[tuple[str, Callable[[Settings], Finding], bool]] = [
+        # Part, check, whether it asks another host.
+        ("python", _python, False),
+        ("installation", _installation, False),
+        ("terminal", _terminal, False),
+        ("data folder", _data_folder, False),
+        ("embedded graph", _embedded_graph, False),
+        ("agent", _agent, True),
+        ("openai endpoint", _openai, keyed),
         *(
-            (f"{role} endpoint", partial(_role, role=role, mine=mine))
+            (f"{role} endpoint", partial(_role, role=role, mine=mine), True)
             for role, mine in (("evaluator", settings.evaluator), ("judge", settings.judge))
             if mine.base_url or mine.api_key or mine.api_type
         ),
-        ("neo4j", _neo4j),
-        ("web view", _web_view),
-        ("grading", _grading),
-        ("optional extras", _extras),
-        ("plug-ins", _plugins),
+        ("neo4j", _neo4j, graph_is_set),
+        ("web view", _web_view, False),
+        ("grading", _grading, False),
+        ("optional extras", _extras, False),
+        ("plug-ins", _plugins, False),
     ]
     findings = []
-    for part, check in checks:
+    for part, check, asks in checks:
+        if asks and not online:
+            continue
         try:
             findings.append(check(settings))
         except (BioevalError, OSError, ImportError, ValueError) as error:

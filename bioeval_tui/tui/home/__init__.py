@@ -1,0 +1,1 @@
+"""The first screen: what to do next, recent runs, problems."""

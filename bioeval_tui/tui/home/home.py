@@ -1,0 +1,297 @@
+"""The home screen: what to do next, recent runs with what they found, and what does not work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.evaluate.engine.spec import RunRequest
+from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
+from bioeval_tui.text import plural
+from bioeval_tui.tui.home import home_view
+from bioeval_tui.tui.home.home_view import Entry
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.live.panel_widget import DrawnPanel
+from bioeval_tui.tui.runs import runs_view
+from bioeval_tui.tui.runs.compare import compare
+from bioeval_tui.tui.shared.at_rest import AtRest
+from bioeval_tui.tui.shared.base import RefreshedScreen
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.tones import paint
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluate.wiring.doctor import Finding
+    from bioeval_tui.report.compared import RunPreview, RunSummary
+    from bioeval_tui.tui.items import JobItem
+
+REFRESH_S = 2.0
+
+
+class HomeRows(RowList):
+    """The rows of a list; enter does what the row says."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~home-rows")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Some problems are only to be read."""
+        screen = self.screen
+        if action == "choose" and isinstance(screen, HomeScreen) and screen.entry is not None:
+            return bool(screen.entry.does)
+        return super().check_action(action, parameters)
+
+
+class HomeList(Vertical):
+    """A framed list of entries."""
+
+    DEFAULT_CSS = """
+    HomeList {
+        height: auto; border: round $line; border-title-color: $quiet; padding: 0 1;
+        &:focus-within { border: round $primary; border-title-color: $foreground; }
+        & RowList { height: auto; max-height: 8; }
+    }
+    """
+
+    def __init__(self, title: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self.border_title = title
+        self.rows = HomeRows()
+        self.entries: Sequence[Entry] = ()
+
+    def compose(self) -> ComposeResult:
+        """The rows."""
+        yield self.rows
+
+    def show(self, entries: Sequence[Entry], empty: str) -> None:
+        """Show these entries, or say why there are none."""
+        self.entries = entries
+        self.rows.can_focus = bool(entries)
+
+        def painted(at: int, width: int) -> Content:
+            row = self.entries[at].row if self.entries else (Cell(empty, "quiet"),)
+            return paint(*row).truncate(width, ellipsis=True)
+
+        self.rows.set_rows(max(1, len(entries)), painted)
+
+
+class HomeScreen(RefreshedScreen):
+    """Where the application opens."""
+
+    NAME = "Home"
+    AUTO_FOCUS = ""
+    ABOUT = (
+        "What to do next, the newest runs with what they found, and what does not work here. "
+        "Beside the lists stands what is known of the row under the cursor."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings("home")
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    DEFAULT_CSS = """
+    HomeScreen {
+        & #home { height: 1fr; }
+        & #lists { width: 3fr; }
+        & #recent RowList { max-height: 12; }
+        & .home--scores { height: 1fr; border: round $line; border-title-color: $quiet; padding: 0 1; }
+        & #about { width: 2fr; border: round $line; border-title-color: $quiet; padding: 0 2; }
+        &.-narrow #home { layout: vertical; }
+        &.-narrow #lists { width: 100%; height: auto; }
+        &.-narrow HomeList RowList { max-height: 3; }
+        &.-narrow #recent RowList { max-height: 5; }
+        &.-narrow .home--scores { display: none; }
+        &.-narrow #about { width: 100%; height: 1fr; }
+        &.-short #about { display: none; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at_rest: AtRest = AtRest(self, self._look)
+        self.lists = (
+            HomeList("What next", id="next"),
+            HomeList("Recent runs", id="recent"),
+            HomeList("Problems", id="problems"),
+        )
+        self._runs: Sequence[RunSummary] = ()
+        self._jobs: Sequence[JobItem] = ()
+        self._findings: Sequence[Finding] = ()
+        self._previews: dict[str, RunPreview] = {}
+        """What ended runs found, by id."""
+        self._unread: set[str] = set()
+        """Runs whose recordings could not be read: opening one says why."""
+        self._loaded = False
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Three lists, and what is known of the row looked at."""
+        with Horizontal(id="home"):
+            with Vertical(id="lists"):
+                yield from self.lists
+                yield DrawnPanel(classes="home--scores")
+            with VerticalScroll(id="about", can_focus=False):
+                yield Static(markup=False)
+
+    def on_mount(self) -> None:
+        """Load, and keep up."""
+        self.query_one(".home--scores", DrawnPanel).draw(self._scores)
+        self._draw()
+        self.refresh_items()
+        self.refresh_every(REFRESH_S)
+        self.call_after_refresh(
+            lambda: self.run_worker(self._examine(), group="problems", exit_on_error=False)
+        )
+
+    def on_screen_resume(self) -> None:
+        """Bring the lists up to date when the screen is come back to."""
+        if self._loaded:
+            self.refresh_items()
+
+    async def load_items(self) -> None:
+        """Ask for runs and jobs, then for what the newest runs found."""
+        services = self.bioeval.services
+        try:
+            runs, jobs = await services.runs(), await services.jobs()
+        except (BioevalError, OSError) as error:
+            self.tell(f"Runs and jobs could not be read: {error}", bad=True)
+            return
+        if (
+            not self._loaded
+            or list(map(id, runs)) != list(map(id, self._runs))
+            or list(map(id, jobs)) != list(map(id, self._jobs))
+        ):
+            self._runs, self._jobs, self._loaded = runs, jobs, True
+            self._draw()
+        for run in runs[: home_view.RECENT]:
+            if (
+                run.status != "running"
+                and run.run_id not in self._previews
+                and run.run_id not in self._unread
+            ):
+                await self._read(run.run_id)
+
+    async def _read(self, run_id: str) -> None:
+        try:
+            self._previews[run_id] = await self.bioeval.services.preview(run_id)
+        except (BioevalError, OSError):
+            self._unread.add(run_id)
+        else:
+            self._draw()
+
+    async def _examine(self) -> None:
+        try:
+            self._findings = await self.bioeval.services.problems()
+        except (BioevalError, OSError) as error:
+            self.tell(f"This installation could not be examined: {error}", bad=True)
+        self._draw()
+
+    # Drawing
+
+    @property
+    def here(self) -> HomeList:
+        """The list that has the focus, else the first."""
+        return next((one for one in self.lists if one.rows.has_focus), self.lists[0])
+
+    @property
+    def entry(self) -> Entry | None:
+        """The entry under the cursor."""
+        found = self.here
+        return found.entries[found.rows.cursor] if found.rows.cursor < len(found.entries) else None
+
+    def _draw(self) -> None:
+        now = datetime.now(UTC)
+        following, recent, problems = self.lists
+        sentences = {run_id: found.sentence for run_id, found in self._previews.items()}
+        reading = "Reading…"
+        following.show(home_view.next_steps(self._runs, self._jobs) if self._loaded else (), reading)
+        recent.show(
+            home_view.recent(self._runs, sentences, now),
+            "No run has been held yet" if self._loaded else reading,
+        )
+        problems.show(home_view.problems(self._findings, self._jobs, self._runs, now), "None found")
+        scores = self.query_one(".home--scores", DrawnPanel)
+        scores.border_title = "Scores over time" if self._runs else "How it works"
+        scores.refresh()
+        live = sum(run.status == "running" for run in self._runs)
+        notes = [Cell(plural(len(self._runs), "run"), "quiet"), Cell(plural(len(self._jobs), "job"), "quiet")]
+        self.title_bar.say(
+            (self.NAME,), notes if self._loaded else (), Cell(f"● {live} live", "good") if live else Cell("")
+        )
+        if self.focused is None and self._loaded and self.is_current:
+            self.lists[0].rows.focus()
+        self._look()
+
+    def _scores(self, width: int) -> Content:
+        """Draw how the jobs have done; for somebody who has held no run, how an evaluation works."""
+        height = self.query_one(".home--scores", DrawnPanel).size.height
+        how = home_view.HOW if self._loaded else ()
+        lines = home_view.trends(self._runs, width, height) if self._runs else how
+        return Content("\n").join([paint(*line) for line in lines])
+
+    def _look(self) -> None:
+        """Show what is known of the row under the cursor."""
+        entry = self.entry
+        about = self.query_one("#about", VerticalScroll)
+        about.border_title = "" if entry is None else "About it" if entry.about else "This run"
+        lines = [] if entry is None else list(entry.about)
+        if entry is not None and entry.run is not None:
+            width = max(20, about.scrollable_content_region.width)
+            lines += runs_view.card(
+                entry.run, self._runs, datetime.now(UTC), width, self._previews.get(entry.run.run_id)
+            )
+        about.query_one(Static).update(Content("\n").join([paint(*line) for line in lines]))
+        self.refresh_bindings()
+
+    @on(RowList.Highlighted)
+    def _moved(self) -> None:
+        self.at_rest.moved()
+
+    def on_descendant_focus(self) -> None:
+        """Follow the focus."""
+        self.at_rest.moved()
+
+    def on_resize(self) -> None:
+        """Draw for the new width."""
+        self.call_after_refresh(self._look)
+
+    # Keys
+
+    def action_next_list(self) -> None:
+        """Go to the next list that has rows."""
+        filled = [one for one in self.lists if one.entries]
+        if filled:
+            at = filled.index(self.here) if self.here in filled else -1
+            filled[(at + 1) % len(filled)].rows.focus()
+
+    @on(RowList.Chosen)
+    async def _chosen(self) -> None:
+        entry, program = self.entry, self.bioeval
+        if entry is None:
+            return
+        services = program.services
+        match entry.does:
+            case "sample":
+                request = RunRequest(
+                    jobs=(sample_jobs() / DEMO_JOB,), sample_agent=True, mode="rehearsal", graph="embedded"
+                )
+                program.open_run(partial(services.start_run, request))
+            case "open":
+                program.open_run(partial(services.open_recording, entry.on[0]))
+            case "compare":
+                compare(program, *entry.on)
+            case "review":
+                from bioeval_tui.tui.review.review import ReviewScreen  # a screen is loaded when it is opened
+                from bioeval_tui.tui.review.review_items import ReviewSource
+
+                program.push_screen(ReviewScreen(ReviewSource(entry.on)))
+            case "run" | "job":
+                await program.show_job(entry.on[0], run=entry.does == "run")
+            case "go":
+                await program.action_go(entry.on[0])

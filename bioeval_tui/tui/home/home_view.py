@@ -1,0 +1,269 @@
+"""What the home screen lists: what to do next, recent runs, what does not work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from bioeval_tui.report.compared import RunSummary
+from bioeval_tui.report.numbers import number
+from bioeval_tui.text import home_relative, plural
+from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.runs.runs_view import status_of
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined, score_tone
+from bioeval_tui.tui.shared.times import ago
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluate.wiring.doctor import Finding
+
+Line = list[Cell]
+RECENT, NEXT, PROBLEMS = 12, 5, 8
+"""So many rows each list has at most."""
+LINES = 60
+"""So many lines of a job are shown."""
+COLUMN, TALL = 3, 3
+"""A run's column in the plot of scores: its width with the gap after it, and its height."""
+EIGHTHS = " ▁▂▃▄▅▆▇█"
+Does = Literal["", "sample", "open", "compare", "review", "run", "job", "go"]
+"""What enter does; `Entry.on` says with what."""
+
+
+class Entry(NamedTuple):
+    """A row, what is shown of it beside the lists, and what enter does."""
+
+    row: tuple[Cell, ...]
+    about: tuple[Line, ...] = ()
+    does: Does = ""
+    on: tuple[str, ...] = ()
+    run: RunSummary | None = None
+
+    @property
+    def text(self) -> str:
+        """The row and what is known of it, for copying."""
+        lines = [self.row, *self.about]
+        return "\n".join("".join(cell.text for cell in line).strip() for line in lines).strip()
+
+
+def first_steps() -> list[Entry]:
+    """Return the three things that somebody can do who has held no run yet."""
+    return [
+        _next(
+            "Hold a first run",
+            "the sample agent, offline, in about ten seconds",
+            "The sample agent is asked for a medication reminder, twice: by a user who may tell it nothing, and by one who "
+            "may tell it two facts. You watch both conversations, then see the scores and what they are made of.",
+            "Nothing leaves this machine: a script plays the user, and rules judge.",
+            command="bioeval-tui demo",
+            does="sample",
+        ),
+        _next(
+            "Evaluate your own agent",
+            "over HTTP, or any chat model",
+            "A job is a file: who is evaluated, what is asked for, which facts the user may tell, and what must hold "
+            "afterwards. Enter shows the samples, to be run against your agent's address.",
+            command="bioeval-tui new job.yml",
+            does="go",
+            on=("jobs",),
+        ),
+        _next(
+            "Grade submissions for medals",
+            "biomedical machine-learning tasks",
+            "Predictions for a task are scored as the task defines it, and placed on its leaderboard. Enter shows the medal "
+            "table, with three submissions to try it.",
+            command="bioeval-tui grade submissions.jsonl",
+            does="go",
+            on=("medals",),
+        ),
+    ]
+
+
+HOW: tuple[Line, ...] = (
+    [Cell("         ┌──────────── talks ────────────┐", "quiet")],
+    [Cell("         │                               ▼", "quiet")],
+    [Cell("     evaluator", "strong"), Cell("                      "), Cell("your agent", "strong")],
+    [Cell("   plays a user                     its state, its graph", "quiet")],
+    [Cell("         │                               │", "quiet")],
+    [Cell("         ▼                               ▼", "quiet")],
+    [Cell("       judge", "strong"), Cell("                        "), Cell("assertions", "strong")],
+    [Cell("  scores the tasks               check what it really did", "quiet")],
+    [],
+    [Cell("Each job is held twice: the user knows nothing more, or may tell facts when asked.")],
+    [Cell("The difference of both scores is what asking is worth to your agent.")],
+)
+"""How an evaluation works, for somebody who has held none."""
+
+
+def _next(
+    what: str,
+    more: str,
+    *about: str,
+    command: str = "",
+    does: Does,
+    on: tuple[str, ...] = (),
+    run: RunSummary | None = None,
+    text: str = "",
+) -> Entry:
+    lines: list[Line] = [[Cell(what, "strong")], []]
+    for paragraph in about:
+        lines += [[Cell(paragraph)], []]
+    if command:
+        lines += [[Cell("in a shell: ", "quiet"), Cell(command, "busy")], []]
+    lines += [[Cell(line, "quiet")] for line in text.splitlines()[:LINES]]
+    return Entry(
+        (Cell("▸ ", "busy"), Cell(what, "strong"), Cell(f"  {more}", "quiet")), tuple(lines), does, on, run
+    )
+
+
+def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[Entry]:
+    """Return what is worth doing now, by rules from what there is, most urgent first."""
+    if not runs:
+        return first_steps()
+    found = [
+        _next(
+            f"Watch {run.job}",
+            "in progress",
+            "It is followed as it happens.",
+            does="open",
+            on=(run.run_id,),
+            run=run,
+        )
+        for run in runs
+        if run.status == "running"
+    ]
+    ended = [run for run in runs if run.status == "completed" and run.measured]
+    newest = next(iter(ended), None)
+    before = next((run for run in ended[1:] if newest and run.job == newest.job), None)
+    if newest is not None and before is not None:
+        found.append(
+            _next(
+                f"Compare the last two runs of {newest.job}",
+                f"{_mean(before)} → {_mean(newest)}",
+                "Tasks, assertions and times of both, with what may be said of the differences, and the passages behind "
+                "each of them side by side.",
+                command=f"bioeval-tui runs compare {before.run_id} {newest.run_id}",
+                does="compare",
+                on=(before.run_id, newest.run_id),
+                run=newest,
+            )
+        )
+    unreviewed = next((run for run in ended if not run.rehearsal and not run.reviewers), None)
+    if unreviewed is not None:
+        found.append(
+            _next(
+                f"Review the judge of {unreviewed.job}",
+                "nobody has yet",
+                "Each judged task with the passages that the judge quotes: accept the score, or give another and say why.",
+                command=f"bioeval-tui review {unreviewed.run_id}",
+                does="review",
+                on=(unreviewed.run_id,),
+                run=unreviewed,
+            )
+        )
+    unheld = next((job for job in jobs if job.runnable and not job.runs), None)
+    if unheld is not None:
+        found.append(
+            _next(
+                f"Run {unheld.name}",
+                "never run yet",
+                f"{home_relative(unheld.path)}: {plural(unheld.tasks or 0, 'task')}, {plural(unheld.facts or 0, 'fact')}, "
+                f"{plural(unheld.assertions or 0, 'assertion')}. A dialog asks how.",
+                does="run",
+                on=(str(unheld.path),),
+                text=unheld.text,
+            )
+        )
+    return [*found[:NEXT], first_steps()[2]]
+
+
+def _mean(run: RunSummary) -> str:
+    """Return the mean, or the score of the only condition."""
+    only = run.only_condition
+    return number(run.scores[only] if only else run.score)
+
+
+def recent(runs: Sequence[RunSummary], sentences: Mapping[str, str], now: datetime) -> list[Entry]:
+    """Return the newest runs; `sentences` are what they found, by id, as far as that is known."""
+    shown = runs[:RECENT]
+    width = max((len(run.job) for run in shown), default=0)
+    found = []
+    for run in shown:
+        value = run.scores[run.only_condition] if run.only_condition else run.score
+        state = status_of(run)
+        said = sentences.get(run.run_id) or state.text
+        row = (
+            Cell(f"{number(value):>4}  ", score_tone(value)),
+            Cell(f"{run.job:<{min(width, 24)}.24}  "),
+            Cell(f"{ago(run.started_at, now):<11}", "quiet"),
+            Cell(said, state.tone if run.run_id not in sentences else "plain"),
+        )
+        found.append(Entry(row, does="open", on=(run.run_id,), run=run))
+    return found
+
+
+def trends(runs: Iterable[RunSummary], width: int, height: int) -> list[Line]:
+    """Return the scores of each job's runs as columns, oldest first, for `width` × `height` cells; newest job first."""
+    by_job: dict[str, list[float | None]] = {}
+    for run in runs:
+        if run.status != "running":
+            score = run.scores[run.only_condition] if run.only_condition else run.score
+            by_job.setdefault(run.job, []).append(score)
+    lines: list[Line] = []
+    for job, newest_first in by_job.items():
+        values = newest_first[: max(1, width // COLUMN)][::-1]
+        known = [value for value in values if value is not None]
+        if not known or len(lines) + TALL + 1 > height:
+            continue
+        for level in reversed(range(TALL)):
+            lines.append(joined(_piece(value, level) for value in values))
+        said = f"last {number(known[-1])}, best {number(max(known))} of {plural(len(known), 'score')}"
+        lines.append([Cell(f"{job}  ", "strong"), Cell(said, "quiet")])
+        if len(lines) < height:
+            lines.append([])
+    return lines
+
+
+def _piece(value: float | None, level: int) -> tuple[str, Tone]:
+    """Return a column's part at a level from 0 on; `··` at the bottom where a run has no score."""
+    if value is None:
+        return ("·· " if level == 0 else "   "), "quiet"
+    eighths = max(1, round(value * TALL * 8)) - 8 * level
+    return EIGHTHS[max(0, min(8, eighths))] * 2 + " ", score_tone(value)
+
+
+def problems(
+    findings: Iterable[Finding], jobs: Iterable[JobItem], runs: Sequence[RunSummary], now: datetime
+) -> list[Entry]:
+    """Return what does not work: parts of the program, jobs that cannot run, runs that were cut off."""
+    found = []
+    for finding in findings:
+        broken = finding.state == "broken"
+        if broken or finding.part == "openai endpoint":
+            about: list[Line] = [[Cell(finding.part, "strong")], [Cell(finding.said)]]
+            about += [[Cell(finding.to_do, "busy")]] if finding.to_do else []
+            about += [[], [Cell("bioeval-tui doctor examines every part.", "quiet")]]
+            sign = Cell("✗ ", "bad") if broken else Cell("– ", "quiet")
+            found.append(Entry((sign, Cell(f"{finding.part}: {finding.said}")), tuple(about)))
+    for job in jobs:
+        if job.checked and job.errors:
+            about = [[Cell(home_relative(job.path), "strong")], []]
+            about += [
+                [
+                    Cell(f"{error.line}: ", "quiet"),
+                    Cell(f"{error.field}: " if error.field else "", "busy"),
+                    Cell(error.message),
+                ]
+                for error in job.errors
+            ]
+            row = (Cell("✗ ", "bad"), Cell(f"{job.name} cannot run: {plural(len(job.errors), 'error')}"))
+            found.append(Entry(row, tuple(about), "job", (str(job.path),)))
+    for run in runs[:RECENT]:
+        if run.status == "interrupted":
+            about = [
+                [Cell(f"{run.job}, {ago(run.started_at, now)}", "strong")], [],
+                [Cell("Its engine ended before the run did. What was recorded is kept, and the run can continue from there.")], [],
+                [Cell("in a shell: ", "quiet"), Cell(f"bioeval-tui runs resume {run.run_id}", "busy")],
+            ]  # fmt: skip
+            row = (Cell("◐ ", "warn"), Cell(f"{run.job} was interrupted {ago(run.started_at, now)}"))
+            found.append(Entry(row, tuple(about), "open", (run.run_id,)))
+    return found[:PROBLEMS]

@@ -1,0 +1,87 @@
+"""The home screen: what to do next, recent runs with what they found, and what does not work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import history
+import pytest
+from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from fakes import FakeServices, FakeView
+from run_script import scripted_run
+
+from bioeval_tui.evaluate.wiring.doctor import Finding
+from bioeval_tui.sample.paths import DEMO_JOB
+from bioeval_tui.tui.jobs.run_dialog import RunDialog
+from bioeval_tui.tui.runs.compare import CompareDialog
+
+SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
+NO_GRAPH = Finding("embedded graph", "broken", "graphqlite is not installed", "`pip install graphqlite`")
+
+
+def given(**options: object) -> FakeServices:
+    services = FakeServices(FakeView(scripted_run(), mode="replay"))
+    services.history, services.job_items = history.history(), history.jobs()
+    services.comparison = history.compared()
+    for name, value in options.items():
+        setattr(services, name, value)
+    return services
+
+
+@SIZES
+async def test_somebody_new_is_told_three_things_to_do_and_enter_holds_a_first_run(
+    size: tuple[int, int],
+) -> None:
+    services = given(history=(), job_items=())
+    async with opened(None, size, services=services, start="home") as (app, pilot):
+        text = screen_text(app)
+        for words in ("Hold a first run", "Evaluate your own agent", "Grade submissions for medals"):
+            assert words in text
+        assert "No run has been held yet" in text
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(services.started))
+    (request,) = services.started
+    assert (request.jobs[0].name, request.sample_agent, request.mode) == (DEMO_JOB, True, "rehearsal")
+
+
+@SIZES
+async def test_recent_runs_say_what_they_found_and_problems_what_mends_them(size: tuple[int, int]) -> None:
+    services = given(findings=[NO_GRAPH])
+    async with opened(None, size, services=services, start="home") as (app, pilot):
+        await until(pilot, lambda: "What 20261120-090002-0002" in screen_text(app))
+        await pilot.press("tab", "tab")
+        await loaded(app, pilot)
+        assert "✗ embedded graph: graphqlite is not installed" in screen_text(app)
+        assert "`pip install graphqlite`" in screen_text(app)
+        assert "enter" not in screen_text(app).splitlines()[-1]
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.current_mode == "jobs")
+        await loaded(app, pilot)
+        assert app.screen.looked_at.path.name == "drug_interaction.yml"  # type: ignore[attr-defined]
+
+
+async def test_enter_compares_runs_a_job_that_was_never_run_or_opens_a_run() -> None:
+    services = given()
+    a, b, newest = services.history[4], services.history[1], services.history[0]
+    async with opened(None, services=services, start="home") as (app, pilot):
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, CompareDialog))
+        await pilot.press("escape", "down", "down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, RunDialog))
+        assert "Run cohort_question" in screen_text(app)
+        await pilot.press("escape", "0", "tab", "enter")
+        await until(pilot, lambda: app.current_mode == "live")
+    assert services.asked == [("compare", (a.run_id, b.run_id)), ("open", (newest.run_id, None))]
+
+
+async def test_names_from_files_stay_literal() -> None:
+    nasty = history.run(1, "[/x] [@click=app.quit]t[/]", 0.5, ago=history.timedelta(0))
+    broken = history.JobItem(
+        Path("/[b]x.yml"), "[b]x", problems=(history.Problem("[/oh] no"),), runnable=False
+    )
+    services = given(history=[nasty], job_items=[broken])
+    async with opened(None, WIDE, services=services, start="home") as (app, pilot):
+        await pilot.press("tab", "tab")
+        await loaded(app, pilot)
+        assert "[/x] [@click=app.quit]t[" in screen_text(app)
+        assert "[/oh] no" in screen_text(app)
