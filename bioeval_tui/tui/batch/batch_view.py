@@ -81,6 +81,8 @@ class Glance:
     latencies_ms: tuple[float, ...] = ()
     slow_ms: float = 0.0
     since: datetime | None = None
+    tasks: tuple[tuple[str, float], ...] = ()
+    """What the judge gave each task, by its title."""
 
     def ranked(self, now: datetime | None) -> Rank:
         """Return how much it needs attention now: an answer may have become slow since it was looked at."""
@@ -174,6 +176,7 @@ def _glance(state: RunState, talk: ConversationState, key: GlanceKey, gone: bool
         tuple(latencies[-MOST_LATENCIES:]),
         slow,
         newest.started_at if newest and awaited else None,
+        tuple((task.title, task.score) for task in talk.verdict.tasks) if talk.verdict else (),
     )
 
 

@@ -1,7 +1,4 @@
-"""The batch summed up above its grid: how far it is, and each job and model by condition, on one scale.
-
-Bars show the range of scores and their mean: an interval is given in words, by the reports, from as many trials as it needs.
-"""
+"""The batch summed up above its grid: how far it is, each model's scores with intervals, and a heat map by job or task."""
 
 from __future__ import annotations
 
@@ -9,48 +6,47 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from bioeval_tui.report.numbers import signed
+from bioeval_tui.report.statistics.estimates import estimate
+from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.batch.batch_view import Glance, Rank, name_of
-from bioeval_tui.tui.shared.cells_view import Cell, clock, joined, score, score_tone
+from bioeval_tui.tui.batch.batch_view import Glance, Rank
+from bioeval_tui.tui.live.heads_view import CONDITIONS
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined, score, score_tone
 
 Line = list[Cell]
-MOST_ROWS = 8
-NAME = 26
+NARROWEST, ROOMY = 60, 110
+"""Narrower than the one there is no table; narrower than the other its words are short."""
+FIELD, WIDEST = 6, 13
+"""How wide a field of the heat map is, and half of the widest column of it."""
 OVER = (Rank.SPOILT, Rank.AGENT_FAILED, Rank.DONE)
+HEAT: tuple[Tone, ...] = ("heat0", "heat1", "heat2", "heat3", "heat4")
 
 
-def board(glances: Sequence[Glance], width: int, left_s: float | None) -> list[Line]:
-    """Return the lines above the grid; `left_s` is about how long the batch still takes, where that is known."""
+def board(glances: Sequence[Glance], width: int, height: int, left_s: float | None) -> list[Line]:
+    """Return the lines above the grid, at most `height`; `left_s` is about how long the batch still takes, where that is known."""
     if not glances:
         return []
     lines = [_progress(glances, width, left_s)]
-    groups: dict[tuple[str, str], list[Glance]] = {}
+    models = {glance.model for glance in glances}
+    several_jobs = len({glance.job for glance in glances}) > 1
+    rows: dict[str, list[Glance]] = {}
     for glance in glances:
-        groups.setdefault((glance.job, glance.model), []).append(glance)
-    if len(groups) < 2 or width < 60:
+        rows.setdefault(glance.model if len(models) > 1 or not several_jobs else glance.job, []).append(
+            glance
+        )
+    if width < NARROWEST:
         return lines
-    several_jobs = len({job for job, _ in groups}) > 1
-    several_models = len({model for _, model in groups}) > 1
-    room = (width - NAME - 8 - 9) // 2 - 7
-    title = f"{'withheld':<{room + 7}}{'supplied':<{room + 7}}{'uplift':>8}{'p90':>9}"
-    lines.append([Cell(" " * NAME + title, "quiet")])
-    for (job, model), held in sorted(groups.items())[:MOST_ROWS]:
-        label = job if not several_models else model if not several_jobs else name_of(held[0], NAME - 2)
-        label = shorten(label, NAME - 2)
-        values = {
-            c: [g.value for g in held if g.key.condition == c and g.value is not None]
-            for c in ("withheld", "supplied")
-        }
-        cells: Line = [Cell(f"{label:<{NAME}}", "strong")]
-        for found in values.values():
-            cells += _bar(found, room)
-        both = all(values.values()) and all(glance.rank in OVER for glance in held)
-        gain = signed(fmean(values["supplied"]) - fmean(values["withheld"])) if both else "–"
-        cells += [Cell(f"{gain:>8}", "plain" if both else "quiet"), Cell(f"{_p90(held):>9}", "quiet")]
-        lines.append(cells)
-    if len(groups) > MOST_ROWS:
-        lines.append([Cell(f"{plural(len(groups) - MOST_ROWS, 'more row')}", "quiet")])
+    ranked = sorted(rows.items(), key=lambda row: (-(_mean(row[1], "supplied") or 0.0), row[0]))
+    if len(ranked) > 1:
+        lines += _bars(ranked[: max(1, height - 3)], width)
+    heat = _heat(ranked, width) if len(models) > 1 or not several_jobs else []
+    if heat and len(lines) + len(heat) + 1 <= height:
+        lines += [[], *heat]
     return lines
+
+
+def _name_width(width: int) -> int:
+    return 26 if width >= ROOMY else 18
 
 
 def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Line:
@@ -63,18 +59,66 @@ def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Li
     return [Cell(f"{words}  "), *bar, Cell(f" {done * 100 // total:>3} %"), Cell(time, "quiet")]
 
 
-def _bar(values: Sequence[float], room: int) -> Line:
-    """Return a mean in figures and, on a scale from 0 to 1, `├─●─┤` from the lowest to the highest."""
-    if not values:
-        return [Cell(f"{'–':>4} ", "quiet"), Cell("·" * room + "  ", "quiet")]
-    mean = fmean(values)
-    places = [round(value * (room - 1)) for value in (min(values), mean, max(values))]
+# Scores with intervals
+
+
+def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
+    """Return a row's mean by condition on a scale from 0 to 1, its uplift, and the time of its slowest tenth of answers."""
+    name_width = _name_width(width)
+    room = (width - name_width - 8 - 9) // 2 - 7
+    titles = "".join(f"{'facts ' + condition:<{room + 7}}" for condition in CONDITIONS)
+    lines: list[Line] = [[Cell(" " * name_width + f"{titles}{'uplift':>8}{'p90':>9}", "quiet")]]
+    sure = True
+    for name, held in rows:
+        cells: Line = [Cell(f"{shorten(name or 'model of the job', name_width - 2):<{name_width}}", "strong")]
+        for condition in CONDITIONS:
+            bar, has_interval = _bar(held, condition, room)
+            sure = sure and has_interval
+            cells += bar
+        low, high = (_mean(held, condition) for condition in CONDITIONS)
+        ended = low is not None and high is not None and all(glance.rank in OVER for glance in held)
+        gain = signed(high - low) if ended and low is not None and high is not None else "–"
+        cells += [Cell(f"{gain:>8}", "plain" if ended else "quiet"), Cell(f"{_p90(held):>9}", "quiet")]
+        lines.append(cells)
+    said = "├─●─┤ mean with its 95 % interval" if width >= ROOMY else "├─┤ 95 % interval"
+    if not sure:
+        said += (
+            "; ╶─●─╴ the range, where there are too few for one"
+            if width >= ROOMY
+            else "; ╶─╴ range, too few for one"
+        )
+    return [*lines, [Cell(" " * (name_width if width >= ROOMY else 0) + said, "quiet")]]
+
+
+def _values(held: Sequence[Glance], condition: str) -> list[Sample]:
+    return [
+        Sample(glance.job, glance.value)
+        for glance in held
+        if glance.key.condition == condition and glance.value is not None
+    ]
+
+
+def _mean(held: Sequence[Glance], condition: str) -> float | None:
+    return estimate(_values(held, condition)).mean
+
+
+def _bar(held: Sequence[Glance], condition: str, room: int) -> tuple[Line, bool]:
+    """Return a mean in figures and on the scale, and whether an interval, or nothing, is around it."""
+    found = estimate(_values(held, condition))
+    if found.mean is None:
+        return [Cell(f"{'–':>4} ", "quiet"), Cell("·" * room + "  ", "quiet")], True
+    low, high = min(found.points), max(found.points)
+    if found.interval is not None:
+        low, high = found.interval.low, found.interval.high
+    places = [round(value * (room - 1)) for value in (low, found.mean, high)]
     cells = ["·"] * room
     for x in range(places[0], places[2] + 1):
         cells[x] = "─"
-    cells[places[0]], cells[places[2]] = "├", "┤"
+    cells[places[0]], cells[places[2]] = ("├", "┤") if found.interval else ("╶", "╴")
     cells[places[1]] = "●"
-    return [Cell(f"{score(mean)} ", score_tone(mean)), Cell("".join(cells), score_tone(mean)), Cell("  ")]
+    tone = score_tone(found.mean)
+    drawn = [Cell(f"{score(found.mean)} ", tone), Cell("".join(cells), tone), Cell("  ")]
+    return drawn, found.interval is not None or low == high
 
 
 def _p90(held: Sequence[Glance]) -> str:
@@ -82,3 +126,51 @@ def _p90(held: Sequence[Glance]) -> str:
     if not latencies:
         return "–"
     return f"{latencies[min(len(latencies) - 1, int(0.9 * len(latencies)))] / 1000:.1f} s"
+
+
+# The heat map
+
+
+def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
+    """Return a field for each model, job and condition; of one job, for each of its tasks."""
+    name_width = _name_width(width)
+    everything = [glance for _, held in rows for glance in held]
+    jobs = list(dict.fromkeys(glance.job for glance in everything))
+    by_job = len(jobs) > 1
+    columns = jobs if by_job else list(dict.fromkeys(title for g in everything for title, _ in g.tasks))
+    fits = (width - name_width) // (2 * FIELD + 1)
+    shown = columns[:fits]
+    if not shown:
+        return []
+    half = max(FIELD, min(WIDEST, ((width - name_width) // len(shown) - 1) // 2))
+    names = "".join(f"{shorten(name, 2 * half):<{2 * half + 1}}" for name in shown)
+    left_out = f"+{len(columns) - len(shown)}" if len(columns) > len(shown) else ""
+    what = f"by {'job' if by_job else 'task'} {left_out}"
+    without, with_facts = CONDITIONS if half > len("withheld") else ("none", "facts")
+    lines: list[Line] = [
+        [Cell(f"{what:<{name_width}}", "quiet"), Cell(names)],
+        [Cell(" " * name_width + f"{without:^{half}}{with_facts:^{half}} " * len(shown), "quiet")],
+    ]
+    for name, held in rows:
+        cells: Line = [Cell(f"{shorten(name or 'model of the job', name_width - 2):<{name_width}}", "strong")]
+        for column in shown:
+            cells += [_field(_at(held, column, condition, by_job), half) for condition in CONDITIONS]
+            cells.append(Cell(" "))
+        lines.append(cells)
+    return lines
+
+
+def _at(held: Sequence[Glance], column: str, condition: str, by_job: bool) -> float | None:
+    """Return the mean score of a job, or of a task, in a condition."""
+    there = [glance for glance in held if glance.key.condition == condition]
+    if by_job:
+        values = [glance.value for glance in there if glance.job == column and glance.value is not None]
+    else:
+        values = [value for glance in there for title, value in glance.tasks if title == column]
+    return fmean(values) if values else None
+
+
+def _field(value: float | None, width: int) -> Cell:
+    if value is None:
+        return Cell(f"{'·':^{width}}", "quiet")
+    return Cell(f"{score(value):^{width}}", HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))])

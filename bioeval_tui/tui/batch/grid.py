@@ -158,7 +158,11 @@ class GridScreen(BaseScreen):
         if filled != self.has_class("-filled"):
             self.set_class(filled, "-filled")
             self.refresh_bindings()
-        lines_above = board_view.board(self.glances, self.size.width - 4, self._left_s()) if filled else []
+        lines_above = (
+            board_view.board(self.glances, self.size.width - 4, self.size.height // 2, self._left_s())
+            if filled
+            else []
+        )
         self.query_one("#board", Static).update(Content("\n").join([paint(*line) for line in lines_above]))
         self.grid.show([glance.key for glance in shown], lines)
         if filled and self.focused is None and self.is_active:

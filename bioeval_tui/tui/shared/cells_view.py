@@ -8,7 +8,23 @@ from typing import Literal, NamedTuple
 from bioeval_tui.report.numbers import number
 from bioeval_tui.report.numbers import signed as signed
 
-Tone = Literal["plain", "strong", "quiet", "good", "bad", "warn", "busy", "gold", "silver", "bronze"]
+Tone = Literal[
+    "plain",
+    "strong",
+    "quiet",
+    "good",
+    "bad",
+    "warn",
+    "busy",
+    "gold",
+    "silver",
+    "bronze",
+    "heat0",
+    "heat1",
+    "heat2",
+    "heat3",
+    "heat4",
+]
 
 
 HIGH, LOW = 0.8, 0.5

@@ -17,6 +17,12 @@ STYLES: dict[Tone, str] = {
     "gold": "bold $gold",
     "silver": "bold $silver",
     "bronze": "bold $bronze",
+    # Backgrounds of a heat map, the lowest fifth first.
+    "heat0": "on $error 45%",
+    "heat1": "on $error 22%",
+    "heat2": "on $warning 25%",
+    "heat3": "on $success 22%",
+    "heat4": "on $success 45%",
 }
 
 

@@ -1,4 +1,4 @@
-"""The board above a batch's grid: progress, and each model by condition on one scale."""
+"""The board above a batch's grid: progress, each model with its interval, and a heat map by job or task."""
 
 from batches import glances
 
@@ -14,42 +14,56 @@ def text(lines: list[list[Cell]]) -> list[str]:
 def ended(model: str, condition: str, trial: int, value: float) -> Glance:
     key = GlanceKey(f"run-{model}", condition, trial)  # type: ignore[arg-type]
     return Glance(
-        key, Rank.DONE, Cell("■ signed off"), Cell(f"{value:.2f}"), value, "job", model, (400.0, 900.0)
-    )
+        key, Rank.DONE, Cell("■ signed off"), Cell(f"{value:.2f}"), value, "job", model, (400.0, 900.0),
+        tasks=(("set a reminder", value), ("ask", 1.0)),
+    )  # fmt: skip
 
 
-def test_means_ranges_and_the_uplift_stand_beside_each_model() -> None:
-    held = [
-        ended(model, condition, trial, value)
-        for model, values in (("large", (0.4, 1.0)), ("small", (0.2, 0.6)))
+def batch(trials: int) -> list[Glance]:
+    return [
+        ended(model, condition, trial, value + trial / 100)
+        for model, values in (("small", (0.2, 0.6)), ("large", (0.4, 0.9)))
         for condition, value in zip(("withheld", "supplied"), values, strict=True)
-        for trial in (1, 2)
+        for trial in range(1, trials + 1)
     ]
-    progress, head, large, small = text(board(held, 120, None))
+
+
+def test_the_best_model_stands_first_with_its_means_its_uplift_and_its_latency() -> None:
+    progress, head, large, small, legend, *_ = text(board(batch(2), 120, 40, None))
     assert progress.startswith("8 of 8 conversations ended")
     assert progress.endswith("100 %")
     assert "uplift" in head
-    assert (large.split()[0], "0.40" in large, "1.00" in large, "+0.60" in large) == (
-        "large",
-        True,
-        True,
-        True,
-    )
+    assert large.startswith("large")
+    assert all(words in large for words in ("0.42", "0.92", "+0.50", "0.9 s"))
     assert "+0.40" in small
-    assert "0.9 s" in small
+    assert "the range, where there are too few" in legend
+
+
+def test_from_five_values_on_bars_are_intervals() -> None:
+    lines = text(board(batch(5), 120, 40, None))
+    assert "├" in lines[2]
+    assert "range" not in lines[4]
+
+
+def test_fields_are_jobs_or_the_tasks_of_the_only_job_and_are_shaded_by_fifths() -> None:
+    lines = board(batch(1), 120, 40, None)
+    assert "set a reminder" in text(lines)[6]
+    fields = [cell for cell in lines[8] if cell.tone.startswith("heat")]
+    assert [(cell.text.strip(), cell.tone) for cell in fields[:2]] == [("0.41", "heat2"), ("0.91", "heat4")]
+    heading = text(board(glances(40), 120, 40, None))[6]
+    assert all(job in heading for job in ("medication_reminder", "drug_interaction", "cohort_question"))
 
 
 def test_no_uplift_is_shown_before_everything_of_a_row_has_ended() -> None:
-    lines = text(board(glances(40), 120, 75.0))
+    lines = text(board(glances(40), 120, 40, 75.0))
     assert "about 01:15 left" in lines[0]
-    assert len(lines) == 2 + 6
-    assert not any("+" in line for line in lines if "cohort_question" in line)
+    assert not any("+" in line for line in lines[2:4])
 
 
-def test_one_job_with_one_model_has_no_table() -> None:
-    assert len(board([ended("large", "withheld", 1, 0.5)], 120, None)) == 1
+def test_where_there_is_little_height_the_bars_come_first() -> None:
+    assert len(board(glances(40), 120, 8, None)) == 5
 
 
 def test_no_line_is_wider_than_its_place() -> None:
     for width in (60, 80, 116, 200):
-        assert all(len(line) <= width for line in text(board(glances(40), width, None)))
+        assert all(len(line) <= width for line in text(board(glances(40), width, 40, None)))
