@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import indent
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -18,15 +16,14 @@ from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, RecordingError
 from bioeval_tui.evaluate.engine.loop import run_fairly
 from bioeval_tui.evaluate.engine.resume import excluded_trials
-from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.evaluate.wiring.estimate import estimate_batch
 from bioeval_tui.evaluate.wiring.resume import rerun_offer
-from bioeval_tui.evaluate.wiring.start import ends_of, hosts_of, judges_see, prepare_batch, run_prepared
+from bioeval_tui.evaluate.wiring.start import hosts_of, judges_see, prepare_batch, run_followed, run_prepared
 from bioeval_tui.record.outline import fold_file
 from bioeval_tui.record.paths import recording_path
-from bioeval_tui.record.reading import follow
-from bioeval_tui.record.state import RunState, apply, lighten
+from bioeval_tui.record.state import RunState, lighten
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.deciding import decider_of
 from bioeval_tui.report.formats.console import print_score_card
@@ -42,10 +39,6 @@ from bioeval_tui.report.summary_words import summary_lines
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, print_json_text
 from bioeval_tui.text import clean_line, plural
-
-FRAME_S = 0.05
-SLOW_FRAME_S = 0.25
-"""Between two looks at the recording of one run, and at each of many: they share the engine's event loop."""
 
 
 def run_headless(
@@ -81,8 +74,14 @@ def run_headless(
     running = run_prepared(
         prepared, spec, settings, on_interrupt=lambda: interrupted.append(True), stopping=stopping
     )
+    progress = BatchProgress(
+        talk,
+        conversations=spec.conversations,
+        several=len(spec.runs) * spec.trials > 1 and spec.at_once > 1,
+        verbose=verbose,
+    )
     try:
-        states = run_fairly(_run(running, spec, settings, talk, verbose))
+        states = run_fairly(run_followed(running, spec, settings, progress.show))
     except RecordingError as error:
         if not interrupted:
             raise
@@ -224,48 +223,3 @@ def _say_who_is_missing(states: Sequence[RunState], console: Console) -> None:
     if away and not any(conversation.messages for conversation in held):
         words = "no agent was reached: start yours and give its address with --agent-url or BIOEVAL_AGENT_URL"
         console.print(Text(f"{words}; `bioeval-tui agent` serves the sample agent"))
-
-
-async def _run(
-    batch: Coroutine[Any, Any, object], spec: EngineSpec, settings: Settings, console: Console, verbose: bool
-) -> list[RunState]:
-    ends = [ends_of(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0 for run in spec.runs]
-    running = asyncio.create_task(batch)
-    progress = BatchProgress(
-        console,
-        conversations=spec.conversations,
-        several=len(spec.runs) * spec.trials > 1 and spec.at_once > 1,
-        alone=len(spec.runs) == 1,
-        verbose=verbose,
-    )
-    following = [
-        asyncio.create_task(_follow(run, passed, settings, running, progress))
-        for run, passed in zip(spec.runs, ends, strict=True)
-    ]
-    await asyncio.wait({running})
-    states = list(await asyncio.gather(*following))
-    running.result()
-    return states
-
-
-async def _follow(
-    run: RunSpec,
-    ends: int,
-    settings: Settings,
-    running: asyncio.Task[object],
-    progress: BatchProgress,
-) -> RunState:
-    state = RunState()
-    path = recording_path(settings.runs_dir, run.run_id)
-    # The engine is this process: while its task goes on, the file is being written.
-    frame_s = FRAME_S if progress.alone else SLOW_FRAME_S
-    writing = lambda: not running.done()  # noqa: E731
-    async for batch in follow(path, ends=ends, still_written=writing, frame_s=frame_s):
-        for event in batch:
-            change = apply(state, event)
-            # What a resumed run had said before is not said again.
-            if state.resumed or not ends:
-                progress.show(state, event, change)
-            if not progress.single and change.kind == "conversation_scored" and change.key is not None:
-                del state.conversations[change.key]  # memory must not grow with the batch
-    return state

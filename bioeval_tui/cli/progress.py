@@ -1,9 +1,15 @@
-"""What a headless batch says on stderr: everything of a single run, a line a conversation of many."""
+"""What a batch without a screen says meanwhile: everything of a single run or a line a conversation, and in a notebook one line."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from typing import Any
+
 from rich.console import Console
 
+from bioeval_tui.consoles import plain_console
+from bioeval_tui.evaluate.wiring.start import Show
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.state import Change, RunState
@@ -14,14 +20,9 @@ from bioeval_tui.text import clean_line, compact_json, shorten
 class BatchProgress:
     """Prints what happened. With `verbose`, what the agent did between the lines as well."""
 
-    def __init__(
-        self, console: Console, *, conversations: int, several: bool, alone: bool, verbose: bool
-    ) -> None:
-        """`conversations` is how many there are to be in all; `several` when they go on side by side;
-        `alone` when there is one run."""
-        self.alone = alone
+    def __init__(self, console: Console, *, conversations: int, several: bool, verbose: bool = False) -> None:
+        """`conversations` is how many there are to be in all; `several` tells each of them in one line."""
         self._console = console
-        self.single = conversations <= 2
         self._total = conversations
         self._several = several
         self._verbose = verbose
@@ -70,3 +71,50 @@ def _generation(event: RunEvent) -> list[str]:
     if not isinstance(event, events.MessageCompleted):
         return []
     return [clean_line(shorten(compact_json(item), 400)) for item in event.generation]
+
+
+def open_progress(wanted: bool, hosts: Sequence[str], conversations: int) -> Show:
+    """Return what takes the events of a batch; it says first which `hosts` transcripts go to."""
+    if not wanted:
+        return lambda state, event, change: None
+    first = f"transcripts go to: {', '.join(hosts)}"
+    if _in_a_notebook():
+        return NotebookProgress(first, conversations).show
+    console = plain_console(stderr=True)
+    console.print(first, soft_wrap=True)
+    return BatchProgress(console, conversations=conversations, several=True).show
+
+
+def _in_a_notebook() -> bool:
+    """Say whether a kernel runs this: then what IPython displays is seen in the notebook."""
+    ipython = sys.modules.get("IPython")
+    shell: Any = ipython.get_ipython() if ipython else None
+    return getattr(shell, "kernel", None) is not None
+
+
+class NotebookProgress:
+    """One line below the cell, written anew with each message."""
+
+    def __init__(self, first: str, conversations: int) -> None:
+        from IPython.display import display  # there is no IPython but in a notebook
+
+        self._total, self._done = conversations, 0
+        self._line: Any = display(_plain(first), raw=True, display_id=True)
+
+    def show(self, state: RunState, event: RunEvent, change: Change) -> None:
+        """Take one event."""
+        self._done += isinstance(event, events.ConversationScored)
+        if (
+            not isinstance(event, events.ConversationScored | events.MessageCompleted)
+            or state.started is None
+        ):
+            return
+        where = [state.started.job_name, state.started.model, f"facts {event.condition}"]
+        where += [f"trial {event.trial}"] if state.started.trials > 1 else []
+        said = f": {event.speaker}: {event.content}" if isinstance(event, events.MessageCompleted) else ""
+        now = f"{self._done} of {self._total} conversations · {' · '.join(filter(None, where))}{said}"
+        self._line.update(_plain(now), raw=True)
+
+
+def _plain(text: str) -> dict[str, str]:
+    return {"text/plain": shorten(clean_line(text, 300), 160)}

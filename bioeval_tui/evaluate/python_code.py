@@ -14,6 +14,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import re
 import site
 import sys
 import sysconfig
@@ -124,6 +125,13 @@ async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
 
     threading.Thread(target=work, name="function of a job", daemon=True).start()
     return await answered
+
+
+def reference_to(function: Callable[..., Any]) -> str:
+    """Return how a function is called in jobs and recordings: `module:function`, whatever its name is made of."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    place = [re.sub(r"[^\w.]+", "_", str(part)) for part in (named.__module__, named.__qualname__)]
+    return ":".join(part if part[:1].isidentifier() else f"_{part}" for part in place)
 
 
 def takes(function: Callable[..., Any], parameter: str) -> bool:

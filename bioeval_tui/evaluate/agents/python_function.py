@@ -1,4 +1,5 @@
-"""An agent in Python (`target.protocol: python`): a function of an installed package, or of a folder given with `--code`.
+"""An agent in Python: a function of an installed package or of a folder given with `--code` (`target.protocol: python`),
+or one that a program gave to `bioeval_tui.evaluate`.
 
 It is called with each message and runs in the process that holds the conversations; a function that is not `async` runs
 in a thread. Whatever it raises is the agent's failure.
@@ -77,12 +78,16 @@ def make_agent(terms: AgentTerms) -> PythonAgent:
     )
     timeouts = timeouts_of(terms.timeout_s)
     state = StateUrl(target.object_context_url, timeouts)
-    function = python_code.load(reference, terms.code, "message")
-    return PythonAgent(function, clean_line(reference, 100), conversation, state, timeouts.whole)
+    function = terms.function or python_code.load(reference, terms.code, "message")
+    name, may_print = clean_line(reference, 100), terms.function is not None
+    return PythonAgent(function, name, conversation, state, timeouts.whole, may_print=may_print)
 
 
 class PythonAgent:
-    """An `Agent` for one conversation. An answer must be finished within `whole_s` seconds."""
+    """An `Agent` for one conversation. An answer must be finished within `whole_s` seconds.
+
+    What it prints goes to stderr, for a report may go to stdout; unless it `may_print`.
+    """
 
     def __init__(
         self,
@@ -91,6 +96,8 @@ class PythonAgent:
         conversation: Conversation,
         state: StateUrl,
         whole_s: float,
+        *,
+        may_print: bool = False,
     ) -> None:
         self._function = function
         self._name = name
@@ -98,9 +105,21 @@ class PythonAgent:
         self._state = state
         self._whole_s = whole_s
         self._arguments = (conversation,) if python_code.takes(function, "conversation") else ()
+        self._printing = contextlib.nullcontext if may_print else python_code.printing_elsewhere
 
     async def open(self) -> str:
-        """Return the session id; the function finds it in its conversation."""
+        """Call the function's `start`, if it has one, and return the session id. Raises `PeerError`."""
+        start = getattr(self._function, "start", None)
+        if callable(start):
+            try:
+                async with asyncio.timeout(self._whole_s):
+                    with self._printing():
+                        await _result(start, self._conversation)
+            except TimeoutError:
+                message = f"{self._name}: its start did not finish within {self._whole_s:g} s"
+                raise PeerError("agent", message) from None
+            except (Exception, SystemExit) as error:  # as in `_called`
+                raise PeerError("agent", f"{self._name}: its start raised {_why(error)}") from error
         return self._conversation.session_id
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
@@ -175,20 +194,19 @@ class PythonAgent:
                 told.put_nowait(text)
 
         try:
-            with python_code.printing_elsewhere():
+            with self._printing():
                 return await self._taken(content, take)
         except PeerError:
             raise
         except (Exception, SystemExit) as error:  # whatever somebody's agent raises
-            why = clean_line(f"{type(error).__name__}: {error}", 300)
-            raise PeerError("agent", f"{self._name} raised {why}") from error
+            raise PeerError("agent", f"{self._name} raised {_why(error)}") from error
         finally:
             # Behind what other threads told: their calls are waiting in the loop.
             asyncio.get_running_loop().call_soon(told.put_nowait, _END)
 
     async def _taken(self, content: str, take: Callable[[Any], None]) -> str | None:
         """Call the function, hand what it yields to `take`, and return what it returns."""
-        found = await self._result(content)
+        found = await _result(self._function, content, *self._arguments)
         if inspect.isasyncgen(found):
             async with contextlib.aclosing(found):
                 async for piece in found:
@@ -199,15 +217,6 @@ class PythonAgent:
                 take(piece)
             return None
         return self._text(found, "returned")
-
-    async def _result(self, content: str) -> Any:
-        function = self._function
-        made_here = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
-        if made_here or inspect.isgeneratorfunction(function):
-            found = function(content, *self._arguments)
-        else:
-            found = await python_code.in_thread(function, content, *self._arguments)
-        return await found if inspect.isawaitable(found) else found
 
     def _text(self, value: Any, how: str) -> str:
         if not isinstance(value, str):
@@ -235,6 +244,20 @@ class PythonAgent:
 
     async def aclose(self) -> None:
         """Nothing is open."""
+
+
+async def _result(function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function, in a thread unless it is made for an event loop, and return what it returns or will yield."""
+    made_here = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+    if made_here or inspect.isgeneratorfunction(function):
+        found = function(*given)
+    else:
+        found = await python_code.in_thread(function, *given)
+    return await found if inspect.isawaitable(found) else found
+
+
+def _why(error: BaseException) -> str:
+    return clean_line(f"{type(error).__name__}: {error}", 300)
 
 
 def _kind(value: Any) -> str:

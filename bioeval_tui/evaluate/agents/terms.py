@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bioeval_tui.evaluate.job.models import TargetConfig
 from bioeval_tui.settings import Provider
@@ -28,6 +29,8 @@ class AgentTerms:
     headers: Mapping[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
     may_call: Callable[[str], bool] = lambda url: False
+    function: Callable[..., Any] | None = None
+    """The agent itself, where a program in Python gave it; it takes the place of `target.function`."""
     code: tuple[Path, ...] = ()
     """The folders of `--code`, from which the job's functions may be loaded besides installed packages."""
     knowledge_url: str = ""

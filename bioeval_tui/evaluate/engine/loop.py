@@ -43,11 +43,16 @@ class FairSelector(selectors.DefaultSelector):
         return given
 
 
+def fair_loop() -> asyncio.AbstractEventLoop:
+    """Return a new loop that is fair; on Windows the usual one, as no other starts processes there."""
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    return asyncio.SelectorEventLoop(FairSelector())
+
+
 def run_fairly(main: Coroutine[object, object, Result]) -> Result:
     """Run a batch to its end, as `asyncio.run` does. From then on this process collects its garbage less often."""
     gc.freeze()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
-    # Windows starts processes on its own kind of loop only.
-    fair = None if sys.platform == "win32" else lambda: asyncio.SelectorEventLoop(FairSelector())
-    with asyncio.Runner(loop_factory=fair) as runner:
+    with asyncio.Runner(loop_factory=fair_loop) as runner:
         return runner.run(main)

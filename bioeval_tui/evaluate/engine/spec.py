@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -44,6 +44,8 @@ class RunOptions:
     """What medal assertions rank on: `own`, `published` or a file."""
     code: tuple[str, ...] = ()
     """Folders from which functions that the job names may be loaded: the command line alone says so."""
+    agent_function: Callable[..., Any] | None = None
+    """The agent itself, in the place of the job's own, where a program in Python evaluates: never written down."""
     sample_agent: bool = False
     """Start the sample agent for these runs, and stop it at their end."""
     mode: Literal["job", "rehearsal", "llm"] = "job"

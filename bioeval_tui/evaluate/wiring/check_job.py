@@ -15,7 +15,7 @@ from bioeval_tui.evaluate.graphs import cypher
 from bioeval_tui.evaluate.guards.language import is_english
 from bioeval_tui.evaluate.job.loading import MAX_BYTES, LoadedJob, load_job
 from bioeval_tui.evaluate.models.prompting import find_prompt
-from bioeval_tui.evaluate.wiring.check_target import target_problems
+from bioeval_tui.evaluate.wiring.check_target import given_agent_problems, target_problems
 from bioeval_tui.evaluate.wiring.job_source import JobSource, items_of
 from bioeval_tui.patterns import pattern_problem
 from bioeval_tui.text import clean_line
@@ -51,10 +51,16 @@ class CheckedJob:
 
 
 def check_job(
-    path: Path, *, embedded: bool = False, unrestricted_setups: bool = False, code: Sequence[Path] = ()
+    path: Path,
+    *,
+    embedded: bool = False,
+    unrestricted_setups: bool = False,
+    code: Sequence[Path] = (),
+    agent_is_given: bool = False,
 ) -> CheckedJob:
     """Load and check a job; every problem is listed, with file, line, column and field. Setups are not looked at
-    where they are `unrestricted`. Python functions are looked for in installed packages and in the folders of `code`.
+    where they are `unrestricted`. Python functions are looked for in installed packages and in the folders of `code`. Where a
+    function `agent_is_given`, the job's own agent does not matter.
 
     Where Cypher would be asked of the `embedded` graph, what that refuses is a warning. A key that is missing or of the wrong kind hides no problem of an expression elsewhere in the file.
     """
@@ -64,16 +70,20 @@ def check_job(
         source = _unloaded(path)
         found = []
         if source is not None:
-            found = _problems_in(source, embedded, unrestricted_setups, code)
+            found = _problems_in(source, embedded, unrestricted_setups, code, agent_is_given)
         return CheckedJob(path, None, _in_order([*error.problems, *found]))
     source = JobSource(loaded.path, loaded.document)
-    found = _problems_in(source, embedded, unrestricted_setups, code)
+    found = _problems_in(source, embedded, unrestricted_setups, code, agent_is_given)
     return CheckedJob(path, loaded, _in_order([*loaded.problems, *found]))
 
 
-def require_job(path: Path, *, unrestricted_setups: bool = False, code: Sequence[Path] = ()) -> LoadedJob:
+def require_job(
+    path: Path, *, unrestricted_setups: bool = False, code: Sequence[Path] = (), agent_is_given: bool = False
+) -> LoadedJob:
     """Return the job, or raise `JobError` with every problem that keeps it from running."""
-    checked = check_job(path, unrestricted_setups=unrestricted_setups, code=code)
+    checked = check_job(
+        path, unrestricted_setups=unrestricted_setups, code=code, agent_is_given=agent_is_given
+    )
     if checked.loaded is None or checked.errors:
         raise JobError("\n".join(map(str, checked.errors)), checked.errors)
     return checked.loaded
@@ -95,17 +105,21 @@ def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
 
 
 def _problems_in(
-    source: JobSource, embedded: bool, unrestricted_setups: bool, code: Sequence[Path]
+    source: JobSource,
+    embedded: bool,
+    unrestricted_setups: bool,
+    code: Sequence[Path],
+    agent_is_given: bool,
 ) -> list[Problem]:
     return [
         *_query_problems(source, unrestricted_setups),
         *_where_problems(source),
         *(_refused_by_embedded(source) if embedded else ()),
         *_evaluator_problems(source),
-        *target_problems(source, code),
+        *(given_agent_problems(source) if agent_is_given else target_problems(source, code)),
         *_language_problems(source),
         *_pattern_problems(source),
-        *_name_problems(source),
+        *_name_problems(source, agent_is_given),
     ][:MAX_PROBLEMS]
 
 
@@ -237,7 +251,7 @@ def _pattern_problems(source: JobSource) -> list[Problem]:
     ]
 
 
-def _name_problems(source: JobSource) -> list[Problem]:
+def _name_problems(source: JobSource, agent_is_given: bool) -> list[Problem]:
     """Return what is wrong with the names of prompts, kinds and the agent's protocol."""
     found = []
     for part in ("evaluator", "scorer"):
@@ -253,7 +267,7 @@ def _name_problems(source: JobSource) -> list[Problem]:
         ("judges", "scorer", "kind", "kind of judge"),
     )
     for group, part, key, what in named:
-        name = source.part(part).get(key)
+        name = None if part == "target" and agent_is_given else source.part(part).get(key)
         known = (*plugins.BUILT_IN[group], *(plugin.name for plugin in plugins.installed(group)))
         if isinstance(name, str) and name not in known:
             message = f"there is no {what} `{name}`; known are: {', '.join(known)}"

@@ -35,6 +35,12 @@ def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
     ]
 
 
+def given_agent_problems(source: JobSource) -> list[Problem]:
+    """Return what of the job a function cannot be given that takes the place of its agent."""
+    protocol = agent_protocols.find("python")
+    return _seed_problems(source, protocol) if protocol else []
+
+
 def _seed_problems(source: JobSource, protocol: AgentProtocol) -> list[Problem]:
     """Return the texts for a knowledge service that the agent cannot have."""
     if "texts" in protocol.takes:

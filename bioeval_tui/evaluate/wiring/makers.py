@@ -133,6 +133,7 @@ class Makers:
             headers=headers,
             secrets=secrets,
             may_call=self._may_call,
+            function=self.spec.agent_function,
             code=tuple(map(Path, self.spec.code)),
             knowledge_url=self.knowledge_url(),
             provider=settings.agent_api_type or "openai",
@@ -178,7 +179,8 @@ class Makers:
             UsageError: one cannot be loaded.
         """
         target, code = self.job.target, tuple(map(Path, self.spec.code))
-        if self._protocol is not None and self._protocol.is_function and target.function:
+        given = self.spec.agent_function is not None
+        if self._protocol is not None and self._protocol.is_function and target.function and not given:
             python_code.load(target.function, code, "message")
         for tool in target.tools:
             if tool.function:

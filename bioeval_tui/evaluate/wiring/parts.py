@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate import python_code
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunLimits, RunPlan
 from bioeval_tui.evaluate.engine.batch import BatchTerms, PreparedRun
@@ -46,8 +47,11 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         JobError, UsageError: with everything that is wrong.
     """
     code = tuple(map(Path, spec.code))
-    loaded = require_job(Path(run.job_path), unrestricted_setups=spec.unrestricted_setups, code=code)
-    job = with_mode(loaded.job, spec)
+    given = spec.agent_function is not None
+    loaded = require_job(
+        Path(run.job_path), unrestricted_setups=spec.unrestricted_setups, code=code, agent_is_given=given
+    )
+    job = with_agent(with_mode(loaded.job, spec), spec)
     makers = Makers(job, loaded.path.parent, spec, run.model, settings)
     order = spec.order or job.order
     plan = RunPlan(
@@ -69,6 +73,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
             embedded=graphs.is_embedded(settings, spec),
             unrestricted_setups=spec.unrestricted_setups,
             code=code,
+            agent_is_given=given,
         ).problems
         if problem.severity == "warning"
     )
@@ -199,6 +204,16 @@ def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> RunLimi
         judge_s=usual.judge_s + queue_s,
         conversation_s=usual.conversation_s + queue_s * job.max_messages,
     )
+
+
+def with_agent(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
+    """Return the job with the function that a program gave as its agent, if it gave one."""
+    if spec.agent_function is None:
+        return job
+    name = python_code.reference_to(spec.agent_function)
+    # The job's tools would be of no use to it: nobody tells it of them.
+    target = job.target.model_copy(update={"protocol": "python", "function": name, "tools": ()})
+    return job.model_copy(update={"target": target})
 
 
 def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:

@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.engine.attach import FollowedRun
@@ -21,10 +22,17 @@ from bioeval_tui.evaluate.wiring.parts import prepare_run, terms_of
 from bioeval_tui.evaluate.wiring.resume import prepare_resumed
 from bioeval_tui.record import events
 from bioeval_tui.record.paths import recording_path
-from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.reading import follow, read_recording
+from bioeval_tui.record.state import Change, RunState, apply
 from bioeval_tui.settings import Settings, private_dir
 
 STOP_S = 8.0
+FRAME_S = 0.05
+SLOW_FRAME_S = 0.25
+"""Between two looks at the recording of one run, and at each of many: they share the engine's event loop."""
+
+Show = Callable[[RunState, events.RunEvent, Change], None]
+"""Takes each event of a run with the state after it and what it changed."""
 
 
 def start_engine(spec: EngineSpec, settings: Settings) -> FollowedRun:
@@ -116,14 +124,24 @@ async def run_prepared(
     *,
     on_interrupt: Callable[[], None] = lambda: None,
     stopping: Stopping | None = None,
+    stop: asyncio.Event | None = None,
 ) -> list[events.RunEnded]:
     """Run a batch in this process; SIGINT and SIGTERM cancel it in order, recording and all.
+
+    A program that handles signals itself sets `stop` instead.
 
     Raises:
         BioevalError: recordings cannot be written.
     """
     _make_dir(settings.runs_dir)
-    stop = asyncio.Event()
+    if stop is None:
+        stop = asyncio.Event()
+        _stop_at_signals(stop, on_interrupt)
+    terms = terms_of(spec, settings)
+    return await run_batch(prepared, settings.runs_dir, stop=stop, terms=terms, stopping=stopping)
+
+
+def _stop_at_signals(stop: asyncio.Event, on_interrupt: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
 
     def interrupted() -> None:
@@ -136,8 +154,44 @@ async def run_prepared(
                 loop.add_signal_handler(number, interrupted)
             except NotImplementedError:  # Windows
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(interrupted))
-    terms = terms_of(spec, settings)
-    return await run_batch(prepared, settings.runs_dir, stop=stop, terms=terms, stopping=stopping)
+
+
+async def run_followed(
+    running: Coroutine[Any, Any, object], spec: EngineSpec, settings: Settings, show: Show
+) -> list[RunState]:
+    """Run a batch in this process and `show` what its recordings say meanwhile; return the runs, folded.
+
+    Of many conversations none is kept once it is scored: memory must not grow with the batch.
+    """
+    # What a resumed run had said before is not said again.
+    ends = [ends_of(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0 for run in spec.runs]
+    task = asyncio.create_task(running)
+    following = [
+        asyncio.create_task(_follow(run, passed, spec, settings, task, show))
+        for run, passed in zip(spec.runs, ends, strict=True)
+    ]
+    await asyncio.wait({task})
+    states = list(await asyncio.gather(*following))
+    task.result()
+    return states
+
+
+async def _follow(
+    run: RunSpec, ends: int, spec: EngineSpec, settings: Settings, running: asyncio.Task[object], show: Show
+) -> RunState:
+    state = RunState()
+    path = recording_path(settings.runs_dir, run.run_id)
+    # The engine is this process: while its task goes on, the file is being written.
+    frame_s = FRAME_S if len(spec.runs) == 1 else SLOW_FRAME_S
+    writing = lambda: not running.done()  # noqa: E731
+    async for batch in follow(path, ends=ends, still_written=writing, frame_s=frame_s):
+        for event in batch:
+            change = apply(state, event)
+            if state.resumed or not ends:
+                show(state, event, change)
+            if spec.conversations > 2 and change.kind == "conversation_scored" and change.key is not None:
+                del state.conversations[change.key]
+    return state
 
 
 async def stop_run(view: FollowedRun) -> None:

@@ -13,7 +13,7 @@ from bioeval_tui.record.importing.atif import OURS
 from bioeval_tui.record.importing.chat import calls_of
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
 from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.formats.tables import conversations
+from bioeval_tui.report.frames import conversations
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.text import compact_json
 

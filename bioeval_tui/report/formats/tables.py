@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bioeval_tui.record.importing.chat import chat_messages
 from bioeval_tui.record.importing.conversations import ToldMessage
-from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.registry import Asked
+from bioeval_tui.report.frames import conversations, table_rows
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.text import as_cell
 
@@ -93,10 +94,8 @@ def turns_csv(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    for run, key, talk in conversations(runs):
-        first = [run.run_id, run.started.job_name, run.started.model, key.condition, key.trial]
-        for turn in sorted({message.turn for message in talk.messages}):
-            writer.writerow([cell(value) for value in (*first, turn, *_turn(talk, turn))])
+    for row in table_rows(runs, "turns"):
+        writer.writerow([cell(row.get(column)) for column in COLUMNS])
     return file.getvalue()
 
 
@@ -115,47 +114,13 @@ def table_markdown(heading: Sequence[str], rows: Iterable[Sequence[str | float |
     return "\n".join([*table(heading, body), ""])
 
 
-def conversations(
-    runs: Sequence[LoadedRun],
-) -> Iterator[tuple[LoadedRun, ConversationKey, ConversationState]]:
-    """Yield the conversations of runs, trial by trial."""
-    for run in runs:
-        for key in sorted(run.state.conversations, key=lambda key: (key.trial, key.condition == "supplied")):
-            yield run, key, run.state.conversations[key]
-
-
-def _turn(talk: ConversationState, turn: int) -> list[object]:
-    said = [message for message in talk.messages if message.turn == turn]
-    user = next((m for m in said if m.role == "user" and m.done), None)
-    agent = next((m for m in said if m.role == "assistant"), None)
-    checked = [check for checks in talk.checks.values() for check in checks if check.after_turn == turn]
-    return [
-        user.text if user else None,
-        int(talk.sent(user)) if user else None,
-        agent.text if agent else None,
-        agent.latency_ms if agent else None,
-        agent.waited_ms if agent else None,
-        agent.first_token_ms if agent else None,
-        agent.tokens_in if agent else None,
-        agent.tokens_out if agent else None,
-        sum(failure.counted for message in said for failure in message.failures),
-        _facts(said),
-        sum(check.status == "passed" for check in checked),
-        sum(check.status == "failed" for check in checked),
-        talk.score.score if talk.score else None,
-        talk.verdict.unproved if talk.verdict else None,
-    ]
-
-
-def _facts(said: Sequence[MessageState]) -> str:
-    return " ".join(str(fact.fact) for message in said for fact in message.facts)
-
-
 def cell(value: object) -> object:
     """Return a value as a cell: None empty, fractions with three decimals, a would-be formula made harmless."""
     match value:
         case None:
             return ""
+        case bool():
+            return int(value)
         case float():
             return f"{value:.3f}"
         case str():

@@ -1,0 +1,228 @@
+"""Evaluate from Python: `from bioeval_tui import evaluate, evaluate_async, load_run` (docs/python.md).
+
+The engine, the recording and the results are those of the command line: what is held here appears in `runs list`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
+
+from bioeval_tui.cli.progress import open_progress
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.engine.loop import fair_loop
+from bioeval_tui.evaluate.engine.spec import Order, RunRequest, spec_of
+from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
+from bioeval_tui.evaluate.seams import Condition
+from bioeval_tui.evaluate.wiring.start import hosts_of, prepare_batch, run_followed, run_prepared
+from bioeval_tui.record.events import CONDITIONS
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.report import loading
+from bioeval_tui.report.results import Results as Results
+from bioeval_tui.sample.paths import find_job
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import clean_line
+
+Job = str | Path
+Agent = str | Callable[..., Any]
+"""The agent's address, or the agent: a function that is called with each message of the user."""
+
+LOOK_S = 0.2
+"""Between two looks whether a run has ended: a wait without an end takes no Ctrl-C on Windows."""
+
+T = TypeVar("T")
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """How runs are held; what is left out is the job's own or the usual. The same as the options of `bioeval-tui run`."""
+
+    models: Sequence[str]
+    """The agent's models: a run with each."""
+    trials: int
+    """How often each condition is held (`--repeat`)."""
+    conditions: Sequence[Condition]
+    """`withheld`, `supplied`, or both."""
+    mode: Literal["job", "rehearsal", "llm"]
+    """Who plays the user and judges: what the job says, script and rules (`rehearsal`), or models (`llm`)."""
+    evaluator_model: str
+    """Who plays the user."""
+    judge_model: str | Sequence[str]
+    """Who judges; several are a panel."""
+    concurrency: int
+    """Most conversations at once."""
+    parallel: bool
+    """Conditions at once; the target must keep conversations apart."""
+    order: Order
+    """Which condition comes first."""
+    seed: int
+    """Seed of everything that is drawn."""
+    graph: str
+    """`auto`, `embedded`, `neo4j`, `none`, or a plug-in."""
+    max_calls: int
+    """No further conversation after so many calls."""
+    max_cost: float
+    """No further conversation after so many dollars."""
+    requests_per_minute: float
+    """Most requests a minute to the agent, and as many to the models."""
+    allow_hosts: Sequence[str]
+    """Hosts that a job's keys and transcripts may go to."""
+    code: Sequence[str | Path]
+    """Folders from which the job's Python functions may be loaded."""
+    submissions: Sequence[str | Path]
+    """Folders in which medal assertions may look for files."""
+    leaderboard: str
+    """What medal assertions rank on."""
+    keep_prompts: bool
+    """Whether prompts and retrieved contexts are recorded."""
+
+
+def evaluate(
+    job: Job | Sequence[Job],
+    *,
+    agent: Agent | None = None,
+    progress: bool = True,
+    **asked: Unpack[EvaluateOptions],
+) -> Results:
+    """Hold a job's conversations with an agent, facts withheld and facts supplied, and return what came out.
+
+    Works in scripts, and where an event loop goes on (a notebook): the conversations have a thread and a loop of their
+    own. A program with a loop of its own to keep awake calls `evaluate_async`. Ctrl-C ends the run in order.
+
+    Args:
+        job: a YAML file, or the name of a sample; or several.
+        agent: the agent's address, or the agent itself: a function, async or not, that takes the user's message and
+            returns or yields the answer. A second parameter `conversation` tells it more (docs/agents.md). None is the
+            job's own agent.
+        progress: tell of each conversation: in place in a notebook, else a line on stderr.
+        asked: how it is held; see `EvaluateOptions`.
+
+    Raises:
+        BioevalError: what is wrong with the job, the agent or the options, before anything is sent. A failure while
+            conversations are held is no exception: `Results.not_measured` has it.
+    """
+    request = _request(job, agent, asked)
+    return _in_a_thread(lambda stop: _hold(request, stop, progress=progress))
+
+
+async def evaluate_async(
+    job: Job | Sequence[Job],
+    *,
+    agent: Agent | None = None,
+    progress: bool = True,
+    **asked: Unpack[EvaluateOptions],
+) -> Results:
+    """Do what `evaluate` does in the running event loop, which an async agent then shares. Cancelling ends the run in order."""
+    stop = asyncio.Event()
+    running = asyncio.ensure_future(_hold(_request(job, agent, asked), stop, progress=progress))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait({running})
+        raise
+
+
+def load_run(run: str | Path, *, as_recorded: bool = False) -> Results:
+    """Return a recorded run: by its id, the beginning or end of one, or a recording's file; imported ones, too.
+
+    Where transcripts were judged again the latest verdicts count, unless `as_recorded`.
+
+    Raises:
+        UsageError: there is no such run, or several.
+        RecordingError: the recording cannot be read.
+    """
+    settings = Settings.from_environment()
+    path = loading.find_recording(str(run), settings.runs_dir)
+    return _loaded([path], settings, as_recorded=as_recorded)
+
+
+def _loaded(paths: Sequence[Path], settings: Settings, *, as_recorded: bool = False) -> Results:
+    prices = load_prices(settings.data_dir / FILE_NAME)
+    return Results(tuple(loading.load_run(path, prices=prices, as_recorded=as_recorded) for path in paths))
+
+
+async def _hold(request: RunRequest, stop: asyncio.Event, *, progress: bool) -> Results:
+    settings = Settings.from_environment()
+    spec = spec_of(request, settings.runs_dir)
+    prepared = prepare_batch(spec, settings)
+    show = open_progress(progress, hosts_of(prepared), spec.conversations)
+    await run_followed(run_prepared(prepared, spec, settings, stop=stop), spec, settings, show)
+    paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
+    return _loaded([path for path in paths if path.exists()], settings)
+
+
+def _in_a_thread(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
+    """Run to the end in a thread with a loop of its own; an interrupt sets the event, and is raised at the end."""
+    stop, context = asyncio.Event(), contextvars.copy_context()
+    with ThreadPoolExecutor(1, "bioeval-tui") as threads, asyncio.Runner(loop_factory=fair_loop) as runner:
+        loop = runner.get_loop()
+        running = threads.submit(context.run, runner.run, main(stop))
+        try:
+            while not wait({running}, LOOK_S).done:
+                pass
+        except KeyboardInterrupt:
+            loop.call_soon_threadsafe(stop.set)
+            wait({running})
+            raise
+        return running.result()
+
+
+def _request(job: Job | Sequence[Job], agent: Agent | None, asked: EvaluateOptions) -> RunRequest:
+    """Return what is asked for, checked.
+
+    Raises:
+        UsageError: a name or a value is wrong.
+    """
+    jobs = [job] if isinstance(job, str | Path) else list(job)
+    given = {name: _checked(name, value) for name, value in asked.items() if value is not None}
+    if callable(agent):
+        _require_message(agent)
+        given["agent_function"] = agent
+    elif agent is not None:
+        given |= {"agent_url": agent, "agent_url_is_given": True}
+    return RunRequest(jobs=tuple(find_job(Path(one)) for one in jobs), **given)
+
+
+def _checked(name: str, value: Any) -> Any:
+    known = list(EvaluateOptions.__annotations__)
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+        raise UsageError(f"evaluate has no option {clean_line(name, 40)}: {hint}")
+    if name in ("models", "conditions", "allow_hosts", "code", "submissions"):
+        value = tuple(map(str, [value] if isinstance(value, str | Path) else value))
+    if name in ("code", "submissions"):
+        value = tuple(str(Path(folder).absolute()) for folder in value)
+    if name == "judge_model" and not isinstance(value, str):
+        value = tuple(value)
+    if name == "conditions":
+        wrong = [one for one in value if one not in CONDITIONS]
+        if wrong or not value:
+            shown = ", ".join(clean_line(one, 40) for one in wrong) or "none"
+            raise UsageError(f"conditions: {shown}: write {' or '.join(CONDITIONS)}, or both")
+        value = tuple(one for one in CONDITIONS if one in value)
+    if name in ("trials", "concurrency", "max_calls") and not (isinstance(value, int) and value >= 1):
+        raise UsageError(f"{name}: {clean_line(str(value), 40)}: write a whole number from 1 on")
+    if name == "mode" and value not in ("job", "rehearsal", "llm"):
+        raise UsageError(f"mode: {clean_line(str(value), 40)}: write job, rehearsal or llm")
+    return value
+
+
+def _require_message(agent: Callable[..., Any]) -> None:
+    try:
+        signature = inspect.signature(agent)
+    except (TypeError, ValueError):
+        return  # written in C: calling it says what is wrong
+    told = {"conversation": None} if "conversation" in signature.parameters else {}
+    try:
+        signature.bind("message", **told)
+    except TypeError as error:
+        raise UsageError(
+            f"the agent must take the user's message, and nothing more but `conversation`: {error}"
+        ) from None

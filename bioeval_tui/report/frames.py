@@ -1,0 +1,331 @@
+"""Recorded runs as tables for pandas and Arrow: what a row is, and each column with its unit.
+
+`TABLES` is what docs/python.md shows; a column keeps its name, kind and unit. What was not measured is missing, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from bioeval_tui import installation
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluate.tool_calls import paired
+from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.report import rows
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.words import why_no_score
+from bioeval_tui.text import clean_line, compact_json
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+Kind = Literal["text", "number", "whole", "flag", "time"]
+TableName = Literal["conversations", "tasks", "assertions", "turns", "tools"]
+Cells = Mapping[str, Any]
+
+DTYPES: Mapping[Kind, str] = {
+    "text": "string",
+    "number": "float64",
+    "whole": "Int64",
+    "flag": "boolean",
+    "time": "datetime64[ns, UTC]",
+}
+"""The dtype of pandas for each kind of column."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameColumn:
+    """One column: its name, what its cells are, and what they say."""
+
+    name: str
+    kind: Kind
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class FrameTable:
+    """One table: what a row is, its columns, and the rows of a conversation."""
+
+    row: str
+    columns: tuple[FrameColumn, ...]
+    rows: Callable[[LoadedRun, ConversationState], Iterator[Cells]]
+
+
+def conversations(
+    runs: Sequence[LoadedRun],
+) -> Iterator[tuple[LoadedRun, ConversationKey, ConversationState]]:
+    """Yield the conversations of runs, trial by trial."""
+    for run in runs:
+        for key in sorted(run.state.conversations, key=lambda key: (key.trial, key.condition == "supplied")):
+            yield run, key, run.state.conversations[key]
+
+
+def table_rows(runs: Sequence[LoadedRun], name: TableName) -> Iterator[Cells]:
+    """Yield the rows of a table by column; a column that a row lacks is missing there."""
+    for run, key, talk in conversations(runs):
+        whose = {
+            "run_id": run.run_id,
+            "job": run.started.job_name,
+            "model": run.started.model,
+            "condition": key.condition,
+            "trial": key.trial,
+            "case": talk.case.name if talk.case else None,
+        }
+        for cells in TABLES[name].rows(run, talk):
+            yield {**whose, **cells}
+
+
+def to_frame(runs: Sequence[LoadedRun], name: TableName) -> pandas.DataFrame:
+    """Return a table as a data frame.
+
+    Raises:
+        UsageError: there is no such table.
+        NotMeasuredError: pandas is not installed; the sentence has the command that brings it.
+    """
+    columns, cells = _columns(runs, name)
+    installation.need("to_frame", ("pandas",))
+    import pandas  # whoever reads results without data frames does not wait for it
+
+    return pandas.DataFrame(
+        {
+            column.name: pandas.Series(values, dtype=DTYPES[column.kind])
+            for column, values in zip(columns, cells, strict=True)
+        }
+    )
+
+
+def to_arrow(runs: Sequence[LoadedRun], name: TableName) -> pyarrow.Table:
+    """Return a table as an Arrow table; each field's metadata says what the column holds.
+
+    Raises:
+        UsageError: there is no such table.
+        NotMeasuredError: pyarrow is not installed; the sentence has the command that brings it.
+    """
+    columns, cells = _columns(runs, name)
+    installation.need("to_arrow", ("pyarrow",))
+    import pyarrow  # as pandas above
+
+    types = {
+        "text": pyarrow.string(),
+        "number": pyarrow.float64(),
+        "whole": pyarrow.int64(),
+        "flag": pyarrow.bool_(),
+        "time": pyarrow.timestamp("us", "UTC"),
+    }
+    fields = [
+        pyarrow.field(column.name, types[column.kind], metadata={"about": column.about}) for column in columns
+    ]
+    arrays = [pyarrow.array(values, field.type) for field, values in zip(fields, cells, strict=True)]
+    return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields))
+
+
+def _columns(runs: Sequence[LoadedRun], name: TableName) -> tuple[tuple[FrameColumn, ...], list[list[Any]]]:
+    if name not in TABLES:
+        known = ", ".join(get_args(TableName))
+        raise UsageError(f"there is no table {clean_line(str(name), 40)!r}; the tables are {known}")
+    columns, listed = TABLES[name].columns, list(table_rows(runs, name))
+    return columns, [[row.get(column.name) for row in listed] for column in columns]
+
+
+def _conversation(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
+    scored, ended, source = talk.score, talk.ended, run.started.source
+    timed = source is None or source.times == "told"
+    answers = [message for message in talk.messages if message.role == "assistant"]
+    yield {
+        "agent": run.started.agent,
+        "rehearsal": run.started.rehearsal,
+        "imported_from": source.format if source else None,
+        "score": scored.score if scored else None,
+        **{part.name: part.value for part in (scored.parts if scored else ())},
+        "penalty": scored.penalty if scored else None,
+        "failures": talk.failures,
+        "not_measured": None if scored and scored.score is not None else why_no_score(talk),
+        "given_scores": compact_json(scored.given) if scored and scored.given is not None else None,
+        "end_reason": ended.reason if ended else None,
+        "fault": ended.fault if ended else None,
+        "turns": len({message.turn for message in talk.messages}),
+        "started_at": talk.started_at if timed else None,
+        "duration_s": ended.duration_ms / 1000 if ended and timed else None,
+        "average_latency_ms": scored.average_latency_ms if scored else None,
+        "facts_given": len({fact.fact for fact in talk.facts}),
+        "tokens_in": _sum(message.tokens_in for message in answers),
+        "tokens_out": _sum(message.tokens_out for message in answers),
+        "tone": talk.verdict.tone if talk.verdict else None,
+    }
+
+
+def _sum(counts: Iterator[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _tasks(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
+    own = [task.get("task", "") for task in talk.case.tasks] if talk.case else []
+    for number, title in rows.task_titles(run.state).items():
+        found = rows.task_of(talk, number)
+        cells: dict[str, Any] = {"task": number, "title": own[number - 1] if number <= len(own) else title}
+        if found is None:
+            error = talk.verdict.error if talk.verdict else None
+            yield {**cells, "not_measured": error or why_no_score(talk)}
+            continue
+        yield {
+            **cells,
+            "score": found.score,
+            "passed": found.passed,
+            "reason": found.reason,
+            "unproved": found.unproved,
+            "spread": found.spread,
+            "judge": talk.verdict.judge if talk.verdict else None,
+        }
+
+
+def _assertions(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
+    for index, (title, weight) in rows.assertion_titles(run.state).items():
+        check = talk.final_checks.get(index)
+        cells = {"assertion": index + 1, "title": title, "weight": weight}
+        if check is None:
+            yield {**cells, "status": "not_measured", "why": "it was not checked at the end"}
+            continue
+        known = check.status != "not_measured"
+        yield {
+            **cells,
+            "status": check.status,
+            "passed": check.status == "passed" if known else None,
+            "observed": compact_json(check.observed) if known else None,
+            "expected": compact_json(check.expected) if known else None,
+            "why": check.reason or None,
+        }
+
+
+def _turns(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
+    for turn in sorted({message.turn for message in talk.messages}):
+        said = [message for message in talk.messages if message.turn == turn]
+        user = next((m for m in said if m.role == "user" and m.done), None)
+        agent = next((m for m in said if m.role == "assistant"), None)
+        checked = [check for checks in talk.checks.values() for check in checks if check.after_turn == turn]
+        yield {
+            "turn": turn,
+            "user": user.text if user else None,
+            "user_sent": talk.sent(user) if user else None,
+            "agent": agent.text if agent else None,
+            **(_times(agent) if agent else {}),
+            "failures": sum(failure.counted for message in said for failure in message.failures),
+            "facts": " ".join(str(fact.fact) for message in said for fact in message.facts),
+            "assertions_passed": sum(check.status == "passed" for check in checked),
+            "assertions_failed": sum(check.status == "failed" for check in checked),
+            "score": talk.score.score if talk.score else None,
+            "unproved": talk.verdict.unproved if talk.verdict else None,
+        }
+
+
+def _times(agent: MessageState) -> Cells:
+    names = ("latency_ms", "waited_ms", "first_token_ms", "tokens_in", "tokens_out")
+    return {name: getattr(agent, name) for name in names}
+
+
+def _tools(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
+    for message in talk.messages:
+        calls = [pair for pair in paired(message.generation) if pair[0] is not None]
+        for number, (request, result) in enumerate(calls, start=1):
+            assert request is not None
+            yield {
+                "turn": message.turn,
+                "message": message.message,
+                "call": number,
+                "tool": str(request["function"].get("name", "")),
+                "arguments": compact_json(request.get("arguments") or {}),
+                "result": compact_json(result[0]) if result else None,
+                "failed": result[1] if result else None,
+            }
+
+
+_WHOSE = (
+    FrameColumn("run_id", "text", "the run's id"),
+    FrameColumn("job", "text", "the job's name"),
+    FrameColumn("model", "text", "the agent's model; missing where none was named"),
+    FrameColumn("condition", "text", "`withheld` or `supplied`"),
+    FrameColumn("trial", "whole", "from 1"),
+    FrameColumn("case", "text", "the case of a set of cases; missing where the job is the only one"),
+)
+
+TABLES: Mapping[TableName, FrameTable] = {
+    "conversations": FrameTable("one conversation: one trial under one condition", (
+        *_WHOSE,
+        FrameColumn("agent", "text", "who was evaluated"),
+        FrameColumn("rehearsal", "flag", "a script played the user, or rules judged"),
+        FrameColumn("imported_from", "text", "the format of the foreign file that it came from"),
+        FrameColumn("score", "number", "the composite, 0 to 1"),
+        FrameColumn("timing", "number", "the composite's part for response times, 0 to 1"),
+        FrameColumn("task", "number", "its part for tasks, 0 to 1"),
+        FrameColumn("assertion", "number", "its part for assertions, 0 to 1"),
+        FrameColumn("penalty", "number", "what failed requests took off, 0 to 0.5"),
+        FrameColumn("failures", "whole", "requests to the agent that failed and count against it"),
+        FrameColumn("not_measured", "text", "why there is no score"),
+        FrameColumn("given_scores", "text", "the scores of the foreign file, as JSON"),
+        FrameColumn("end_reason", "text", "`signed_off`, `max_turns`, `agent_failed`, …"),
+        FrameColumn("fault", "text", "whose fault it ended early: `none`, `agent`, `evaluator`, `judge`, `infrastructure`"),
+        FrameColumn("turns", "whole", "the user's messages, each with its answer"),
+        FrameColumn("started_at", "time", "UTC; missing where a foreign file has no times"),
+        FrameColumn("duration_s", "number", "seconds"),
+        FrameColumn("average_latency_ms", "number", "the agent's, milliseconds"),
+        FrameColumn("facts_given", "whole", "how many facts the user gave away"),
+        FrameColumn("tokens_in", "whole", "what the agent told of tokens that its model read"),
+        FrameColumn("tokens_out", "whole", "and wrote"),
+        FrameColumn("tone", "number", "the judge's word on the agent's tone, 0 to 1; in no score"),
+    ), _conversation),
+    "tasks": FrameTable("one task of one conversation", (
+        *_WHOSE,
+        FrameColumn("task", "whole", "its number in the job, from 1"),
+        FrameColumn("title", "text", "what the user wanted"),
+        FrameColumn("score", "number", "0 to 1, the median where there are several verdicts"),
+        FrameColumn("passed", "flag", "whether the score is above the task's `passAbove`"),
+        FrameColumn("reason", "text", "the judge's"),
+        FrameColumn("unproved", "flag", "the judge quoted words that are not in the transcript"),
+        FrameColumn("spread", "number", "the largest score minus the smallest, where there are several verdicts"),
+        FrameColumn("judge", "text", "whose verdict it is"),
+        FrameColumn("not_measured", "text", "why there is no score"),
+    ), _tasks),
+    "assertions": FrameTable("one assertion of one conversation, at its end", (
+        *_WHOSE,
+        FrameColumn("assertion", "whole", "its number in the job, from 1"),
+        FrameColumn("title", "text", "its name, or what it asks"),
+        FrameColumn("weight", "number", "how much it counts in the assertion part"),
+        FrameColumn("status", "text", "`passed`, `failed` or `not_measured`"),
+        FrameColumn("passed", "flag", "missing where it was not measured"),
+        FrameColumn("observed", "text", "JSON"),
+        FrameColumn("expected", "text", "JSON"),
+        FrameColumn("why", "text", "why it does not hold or was not measured"),
+    ), _assertions),
+    "turns": FrameTable("one turn: a message of the user, and the agent's answer", (
+        *_WHOSE,
+        FrameColumn("turn", "whole", "from 1"),
+        FrameColumn("user", "text", "what the user said"),
+        FrameColumn("user_sent", "flag", "whether the agent got to read it: the sign-off is not sent"),
+        FrameColumn("agent", "text", "what the agent said"),
+        FrameColumn("latency_ms", "number", "from the request to the last byte, milliseconds"),
+        FrameColumn("waited_ms", "number", "failed attempts and the waits between them, milliseconds; in no latency"),
+        FrameColumn("first_token_ms", "number", "to the first text, milliseconds; missing where nothing streamed"),
+        FrameColumn("tokens_in", "whole", "what the agent told of tokens that its model read"),
+        FrameColumn("tokens_out", "whole", "and wrote"),
+        FrameColumn("failures", "whole", "requests that failed and count against the agent"),
+        FrameColumn("facts", "text", "the numbers of the facts that were given away, with spaces between"),
+        FrameColumn("assertions_passed", "whole", "that held after the turn"),
+        FrameColumn("assertions_failed", "whole", "that did not"),
+        FrameColumn("score", "number", "the conversation's, 0 to 1"),
+        FrameColumn("unproved", "whole", "how many verdicts on the conversation are unproved"),
+    ), _turns),
+    "tools": FrameTable("one tool call of the agent", (
+        *_WHOSE,
+        FrameColumn("turn", "whole", "from 1"),
+        FrameColumn("message", "whole", "the agent's message, counted over the conversation from 1"),
+        FrameColumn("call", "whole", "its number among the calls of the message, from 1"),
+        FrameColumn("tool", "text", "its name"),
+        FrameColumn("arguments", "text", "JSON"),
+        FrameColumn("result", "text", "JSON; missing where the agent did not tell it"),
+        FrameColumn("failed", "flag", "whether the agent said that it failed; missing where it told no result"),
+    ), _tools),
+}  # fmt: skip
+"""Every table, by the name that `to_frame` and `to_arrow` take."""

@@ -1,0 +1,182 @@
+"""What came out of runs, for programs in Python: `bioeval_tui.evaluate` and `bioeval_tui.load_run` return it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.record.events import ConditionName
+from bioeval_tui.report.conclusion import Outcome, conclude_batch
+from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.numbers import number
+from bioeval_tui.report.result import run_result
+from bioeval_tui.report.statistics.paired import Difference
+from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
+from bioeval_tui.report.words import why_no_score
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+@dataclass(frozen=True, slots=True)
+class NotMeasured:
+    """Something that has no value: `what` is `score`, `task 2` or `assertion 1`, numbered as in the job."""
+
+    run_id: str
+    condition: ConditionName
+    trial: int
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """One run or several: a run is one job, held with one agent and model.
+
+    Scores lie in [0, 1]. None means that something was not measured, never 0; `not_measured` says why.
+    """
+
+    loaded: tuple[LoadedRun, ...]
+
+    @property
+    def runs(self) -> tuple[Results, ...]:
+        """Each run by itself."""
+        return tuple(Results((run,)) for run in self.loaded)
+
+    @property
+    def run_id(self) -> str:
+        """The run's id, which `bioeval-tui runs show` and `load_run` take. Raises `UsageError` where there are several."""
+        return self._only().run_id
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence: made by rules from what was recorded, never by a model."""
+        return conclude_batch(self.loaded).sentence
+
+    @property
+    def outcome(self) -> Outcome:
+        """The stable code for what kind of finding `sentence` is."""
+        return conclude_batch(self.loaded).outcome
+
+    @property
+    def score(self) -> float | None:
+        """The run's mean of both conditions, as published. Raises `UsageError` where there are several runs."""
+        ended = self._only().state.ended
+        return ended.mean if ended else None
+
+    @property
+    def scores(self) -> dict[ConditionName, float | None]:
+        """The mean of each condition over the trials that have a score; `conditions` has its interval."""
+        return {name: found.score.mean for name, found in self.conditions.items()}
+
+    @property
+    def conditions(self) -> dict[ConditionName, ConditionSummary]:
+        """Each condition: score with its interval, tasks, assertions, pass^k and response times over all trials.
+
+        Raises `UsageError` where there are several agents or models, which are never pooled.
+        """
+        return {found.condition: found for found in self._summary().conditions}
+
+    @property
+    def uplift(self) -> Difference | None:
+        """Supplied − withheld, paired by trial, with its interval and verdict; None where one condition was held alone.
+
+        Raises `UsageError` where there are several agents or models.
+        """
+        return self._summary().uplift
+
+    @property
+    def not_measured(self) -> tuple[NotMeasured, ...]:
+        """Every score, task and assertion that has no value, each with the reason; empty when all was measured."""
+        return tuple(self._missing())
+
+    def to_frame(self, table: TableName = "conversations") -> pandas.DataFrame:
+        """Return `conversations`, `tasks`, `assertions`, `turns` or `tools` as a data frame of pandas.
+
+        Raises:
+            UsageError: there is no such table.
+            NotMeasuredError: pandas is not installed; the sentence has the command that brings it.
+        """
+        return to_frame(self.loaded, table)
+
+    def to_arrow(self, table: TableName = "conversations") -> pyarrow.Table:
+        """Return the same tables for Arrow; as `to_frame`, but needs pyarrow."""
+        return to_arrow(self.loaded, table)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything of the run as `bioeval-tui schema result` describes it. Raises `UsageError` where there are several."""
+        return run_result(self._only())
+
+    def __await__(self) -> Generator[None, None, Results]:
+        """Give itself, so that `await evaluate(…)`, natural in a notebook, loses no run."""
+        yield from ()
+        return self
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
+        return f"<Results {' '.join(run.run_id for run in self.loaded)}: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        cells = [[summary.label, *self._score_cells(summary)] for summary in summarise_runs(self.loaded)]
+        heading = ("agent", "withheld", "supplied", "uplift")
+        lines = [
+            f"<p><b>{escape(self.sentence)}</b></p>",
+            _html_row("th", heading),
+            *(_html_row("td", row) for row in cells),
+            f"<p>{' '.join(f'<code>bioeval-tui runs show {escape(run.run_id)}</code>' for run in self.loaded)}</p>",
+        ]
+        return f"{lines[0]}<table>{''.join(lines[1:-1])}</table>{lines[-1]}"
+
+    @staticmethod
+    def _score_cells(summary: Summary) -> Iterator[str]:
+        for name in ("withheld", "supplied"):
+            found = next((found for found in summary.conditions if found.condition == name), None)
+            yield "not held" if found is None else f"{number(found.score.mean)} ({found.score.spread_words})"
+        yield summary.uplift.words if summary.uplift else "not held"
+
+    def _only(self) -> LoadedRun:
+        if len(self.loaded) != 1:
+            raise UsageError(f"there are {len(self.loaded)} runs; take one of them, such as .runs[0]")
+        return self.loaded[0]
+
+    def _summary(self) -> Summary:
+        found = summarise_runs(self.loaded)
+        if len(found) != 1:
+            labels = ", ".join(summary.label for summary in found)
+            raise UsageError(f"agents and models are never pooled ({labels}); take one of .runs")
+        return found[0]
+
+    def _missing(self) -> Iterator[NotMeasured]:
+        for run in self.loaded:
+            ended = run.state.ended
+            why = (ended.detail if ended else "") or "it was not held"
+            for trial in range(1, run.started.trials + 1):
+                for condition in run.started.conditions:
+                    talk = run.state.conversation(condition, trial)
+                    if talk is None or talk.score is None or talk.score.score is None:
+                        reason = why_no_score(talk) if talk else why
+                        yield NotMeasured(run.run_id, condition, trial, "score", reason)
+        for row in table_rows(self.loaded, "tasks"):
+            if row.get("score") is None:
+                yield _missing_of(row, f"task {row['task']}", row["not_measured"])
+        for row in table_rows(self.loaded, "assertions"):
+            if row["status"] == "not_measured":
+                yield _missing_of(
+                    row, f"assertion {row['assertion']}", row["why"] or "no reason was recorded"
+                )
+
+
+def _missing_of(row: Any, what: str, why: str) -> NotMeasured:
+    return NotMeasured(row["run_id"], row["condition"], row["trial"], what, why)
+
+
+def _html_row(tag: str, cells: Any) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
