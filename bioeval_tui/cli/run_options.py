@@ -102,6 +102,14 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         type=click.FloatRange(0, min_open=True),
         help="No further conversation after so many dollars.",
     ),
+    "otlp": click.option(
+        "--otlp",
+        metavar="[PORT]",
+        type=click.IntRange(0, 65_535),
+        is_flag=False,
+        flag_value=4318,
+        help="Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [4318]; 0 takes a free one.",
+    ),
     "no_events": click.option(
         "--no-events", is_flag=True, help="Leave prompts and retrieved contexts out of the recording."
     ),
@@ -122,7 +130,7 @@ def with_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., An
 def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:
     """Return what all of `OPTIONS`, as they were given, ask for."""
     same = ("models", "agent_url", "allow_hosts", "evaluator_model", "graph", "unrestricted_setups", "order", "parallel", "seed", "concurrency",
-            "requests_per_minute", "max_calls", "max_cost", "leaderboard")  # fmt: skip
+            "requests_per_minute", "max_calls", "max_cost", "leaderboard", "otlp")  # fmt: skip
     return RunRequest(
         jobs=tuple(map(find_job, jobs)),
         agent_url_is_given=given["agent_url"] is not None,

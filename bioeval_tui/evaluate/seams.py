@@ -262,6 +262,8 @@ class AssertionView:
 
     object_context: Mapping[str, Any] | None
     evaluation: Mapping[str, Any]
+    untraced_turns: tuple[int, ...] = ()
+    """Turns (the user's first message is 1) whose spans did not all come, so that tool calls may be missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The tool calls of an agent, whatever brought them: how a recording keeps them, and how they are read.
 
 A call is the event `{"request": {"function": {"name"}, "arguments": {}, "id"?}}`, as the published REST API has it; its
-result is `{"output", "id"?, "error"?}`. A result belongs to the call with its id; one without belongs to the oldest call
+result is `{"output", "id"?, "error"?}`. What only a span tells has its id as `span`; where it tells no arguments,
+`argumentsTold` is false. A result belongs to the call with its id; one without belongs to the oldest call
 of its message that has no result yet.
 """
 
@@ -21,7 +22,10 @@ _RESULTS = ("output", "result", "response")
 
 @dataclass(slots=True)
 class ToolCall:
-    """One call. `turn` is the user's message (from 1) that it answers, `message` the agent's; `told` says that a result came."""
+    """One call. `turn` is the user's message (from 1) that it answers, `message` the agent's; `told` says that a result came.
+
+    `arguments_told` is false of a call of which a span told the name alone.
+    """
 
     turn: int
     message: int
@@ -30,6 +34,7 @@ class ToolCall:
     told: bool = False
     result: Any = None
     failed: bool = False
+    arguments_told: bool = True
 
 
 def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:
@@ -107,6 +112,7 @@ def calls_of(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
             call = ToolCall(
                 turn, number, str(request["function"].get("name", "")), request.get("arguments") or {}
             )
+            call.arguments_told = request.get("argumentsTold") is not False
             if result is not None:
                 call.told, (call.result, call.failed) = True, result
             calls.append(call)

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from bioeval_tui.record.spans import AgentSpan
+
 SCHEMA_VERSION = 2
 """2 added how the run was asked for and who wrote an event; recordings of version 1 open as they are."""
 
@@ -89,6 +91,7 @@ class AskedFor(BaseModel):
     requests_per_minute: Annotated[float, Field(gt=0, le=LARGEST)] | None = None
     graph: str | None = None
     keep_prompts: bool | None = None
+    otlp: Annotated[int, Field(ge=0, le=65_535)] | None = None
     submissions: Texts | None = None
     unrestricted_setups: bool | None = None
 
@@ -211,13 +214,17 @@ class ConversationStarted(EventBase):
 
 
 class MessageStarted(EventBase):
-    """Somebody begins to answer: the evaluator thinks, or the agent was sent a message."""
+    """Somebody begins to answer: the evaluator thinks, or the agent was sent a message.
+
+    `traceparent` is what the agent was given to join its spans with (W3C Trace Context), None where none are received.
+    """
 
     kind: Literal["message_started"] = "message_started"
     message: Place
     turn: Place
     role: RoleName
     speaker: str
+    traceparent: str | None = None
 
 
 class MessageDelta(EventBase):
@@ -252,6 +259,30 @@ class MessageCompleted(EventBase):
     signs_off: bool = False
     record: dict[str, Any] | None = None
     """The message as a foreign file has it, where the other fields do not hold all of that."""
+
+
+class SpansReceived(EventBase):
+    """Spans of the trace of an answer, by OTLP, as they came. `late`: after the conversation was checked and judged.
+
+    `doubled` are ids of spans that had come before; they are kept and counted once.
+    """
+
+    kind: Literal["spans_received"] = "spans_received"
+    message: Place
+    spans: tuple[AgentSpan, ...] = ()
+    doubled: tuple[str, ...] = ()
+    late: bool = False
+
+
+class CallsTraced(EventBase):
+    """Tool calls of an answer that only its spans tell, as `MessageCompleted.generation` has those of the protocol.
+
+    Written once all spans are there, or were waited for: these calls are what assertions and the judge see.
+    """
+
+    kind: Literal["calls_traced"] = "calls_traced"
+    message: Place
+    generation: tuple[dict[str, Any], ...]
 
 
 class RequestFailed(EventBase):
@@ -560,6 +591,8 @@ KnownEvent = Annotated[
     | MessageStarted
     | MessageDelta
     | MessageCompleted
+    | SpansReceived
+    | CallsTraced
     | RequestFailed
     | StateObserved
     | AssertionChecked

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from bioeval_tui import score as composite
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, job_number
+from bioeval_tui.record.spans import AgentSpan
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
 
@@ -56,6 +57,11 @@ class MessageState:
     failures: list[events.RequestFailed] = field(default_factory=list)
     violations: list[events.EvaluatorViolated] = field(default_factory=list)
     record: dict[str, Any] | None = None
+    traceparent: str | None = None
+    """What the agent was given with the last attempt to answer."""
+    spans: list[AgentSpan] = field(default_factory=list)
+    late_spans: set[str] = field(default_factory=set)
+    doubled_spans: set[str] = field(default_factory=set)
     _pieces: list[str] = field(default_factory=list)
 
     @property
@@ -138,6 +144,8 @@ class ConversationState:
     def begin(self, event: events.MessageStarted | events.MessageCompleted) -> MessageState:
         """Append a message that was not known, and return it."""
         message = MessageState(event.message, event.turn, event.role, event.speaker, event.at)
+        if isinstance(event, events.MessageStarted):
+            message.traceparent = event.traceparent
         self.messages.append(message)
         self._highest = max(self._highest, event.message)
         return message
@@ -282,6 +290,7 @@ def lighten(talk: ConversationState) -> None:
     for message in talk.messages:
         message.replace("")
         message.generation.clear()
+        message.spans.clear()
         message.record = None
     talk.record = None
     for held in (talk.observations, talk.setups, talk.seeds, talk.checks):
@@ -350,6 +359,13 @@ def _apply_to_conversation(state: RunState, talk: ConversationState, event: RunE
         case events.MessageCompleted():
             _complete_message(talk, event)
             return event.message
+        case events.SpansReceived():
+            return _take_spans(talk, event)
+        case events.CallsTraced():
+            message = talk.message(event.message)
+            if message is not None:
+                message.generation.extend(event.generation)
+            return event.message
         case events.ConversationStarted():
             talk.session_id = event.session_id
             talk.case, talk.record = event.case, event.record
@@ -409,6 +425,7 @@ def _start_message(talk: ConversationState, event: events.MessageStarted) -> Non
         message.replace("")
         message.generation.clear()
         message.started_at = event.at
+        message.traceparent = event.traceparent
     talk.phase = "evaluator" if event.role == "user" else "agent"
 
 
@@ -430,6 +447,16 @@ def _complete_message(talk: ConversationState, event: events.MessageCompleted) -
     message.generation = list(event.generation)
     message.record = event.record
     talk.phase = "checking"
+
+
+def _take_spans(talk: ConversationState, event: events.SpansReceived) -> int:
+    message = talk.message(event.message)
+    if message is not None:
+        message.spans += event.spans
+        message.doubled_spans.update(event.doubled)
+        if event.late:
+            message.late_spans.update(span.span_id for span in event.spans)
+    return event.message
 
 
 def _check(talk: ConversationState, event: events.AssertionChecked) -> None:

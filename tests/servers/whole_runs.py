@@ -10,7 +10,8 @@ from bioeval_tui.evaluate.engine.batch import run_batch
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluate.job.loading import job_from_data
 from bioeval_tui.evaluate.job.models import EvaluationJob
-from bioeval_tui.evaluate.wiring.parts import prepare_run
+from bioeval_tui.evaluate.traces.registry import Traces
+from bioeval_tui.evaluate.wiring.parts import prepare_run, terms_of
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.paths import new_run_id, recording_path
 from bioeval_tui.record.reading import read_recording
@@ -94,15 +95,23 @@ class WholeRun:
         return [e for e in self.events if e.kind == kind and condition in (None, e.condition)]
 
 
-async def hold(text: str, folder: Path, *, settings: dict[str, Any] | None = None, **spec: Any) -> WholeRun:
+async def hold(
+    text: str,
+    folder: Path,
+    *,
+    settings: dict[str, Any] | None = None,
+    traces: Traces | None = None,
+    **spec: Any,
+) -> WholeRun:
     """Write the job into `folder`, run it with these settings and options, and read what was recorded."""
     job = folder / "job.yml"
     job.write_text(text, encoding="utf-8")
     chosen = Settings(data_dir_override=str(folder / "data"), **(settings or {}))
     private_dir(chosen.runs_dir)
     what = RunSpec(new_run_id(), str(job))
-    prepared = prepare_run(EngineSpec(runs=(what,), **{"seed": 7, **spec}), what, chosen)
-    await run_batch([prepared], chosen.runs_dir)
+    asked = EngineSpec(runs=(what,), **{"seed": 7, **spec})
+    prepared = prepare_run(asked, what, chosen)
+    await run_batch([prepared], chosen.runs_dir, terms=terms_of(asked, chosen), traces=traces)
     path = recording_path(chosen.runs_dir, what.run_id)
     events = list(read_recording(path).events)
     state = apply_all(RunState(), events)

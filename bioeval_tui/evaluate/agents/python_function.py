@@ -23,6 +23,7 @@ from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.http.client import timeouts_of
 from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Role
 from bioeval_tui.evaluate.tool_calls import call_event, result_event
+from bioeval_tui.evaluate.traces import registry
 from bioeval_tui.text import MAX_TEXT, clean, clean_line, clean_value
 
 _END = object()
@@ -34,7 +35,8 @@ class Conversation:
 
     `session_id` is new for each conversation. `messages` are those before the present one, as `role` and `content`.
     `state` is the function's own, to keep something from one message to the next. What it puts into `object_context`
-    (`{"context", "resources", "functions"}`) is the state that assertions see.
+    (`{"context", "resources", "functions"}`) is the state that assertions see. `traceparent` is what spans of the present
+    answer are joined by (W3C Trace Context), empty where none are received.
     """
 
     session_id: str
@@ -47,6 +49,7 @@ class Conversation:
     object_context: dict[str, Any] | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    traceparent: str = ""
     _tell: Callable[[dict[str, Any]], None] = lambda event: None
 
     def tool_called(
@@ -136,6 +139,7 @@ class PythonAgent:
 
         conversation._tell = tell
         conversation.tokens_in = conversation.tokens_out = None
+        conversation.traceparent = registry.current.get()
         texts: list[str] = []
         events: list[dict[str, Any]] = []
         first_token: float | None = None

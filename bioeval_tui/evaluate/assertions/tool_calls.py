@@ -22,6 +22,10 @@ NOT_TOLD = (
     "the agent told of no tool call, so nobody knows whether it made none; "
     "an agent that tells every one says so with target.tellsToolCalls: true"
 )
+NO_ARGUMENTS = (
+    "the spans of {} do not tell its arguments; instrumentations record them when asked to, "
+    "such as with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
+)
 _WHERE = "evaluation.functionCalls.all { "
 MOST_SHOWN = 50
 
@@ -42,7 +46,14 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     expected = tool_calls_text(asked.model_dump(mode="json", by_alias=True))
     if not (calls or _tells(view.evaluation) or _told_results(transcript)):
         return CheckResult(None, expected=expected, error=NOT_TOLD)
-    turns = sum(message.get("role") == "user" for message in transcript)
+    untraced = [turn for turn in view.untraced_turns if asked.turn in (None, "each", turn)]
+    if untraced:
+        which = f"turn{'s' if len(untraced) > 1 else ''} {', '.join(map(str, untraced))}"
+        why = f"the spans of {which} did not all come, so a call may be missing"
+        return CheckResult(None, expected=expected, error=why)
+    last = max((at for at, one in enumerate(transcript) if one.get("role") == "assistant"), default=-1)
+    # The sign-off, after the last answer, is no turn: the agent does not get it.
+    turns = sum(message.get("role") == "user" for message in transcript[: last + 1])
     if isinstance(asked.turn, int):
         if asked.turn > turns:
             return CheckResult(None, expected=expected, error=f"turn {asked.turn} did not take place")
@@ -57,6 +68,9 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     observed = [_shown(call, asked.turn) for call in looked_at[:MOST_SHOWN]]
     if len(looked_at) > MOST_SHOWN:
         observed.append(f"… {plural(len(looked_at) - MOST_SHOWN, 'more call')}")
+    silent = next((call.name for call in looked_at if not call.arguments_told), None)
+    if silent is not None and _asks_for_arguments(asked):
+        return CheckResult(None, observed, expected, error=NO_ARGUMENTS.format(clean_line(silent, 100)))
     try:
         wrong = [f"{place}{what}" for place, some in scopes for what in _wrong(asked, some)]
     except ExpressionError as error:
@@ -78,6 +92,11 @@ def _tells(evaluation: Mapping[str, Any]) -> bool:
     job = evaluation.get("job")
     target = job.get("target") if isinstance(job, Mapping) else None
     return isinstance(target, Mapping) and bool(target.get("tellsToolCalls") or target.get("tools"))
+
+
+def _asks_for_arguments(asked: ToolCallsConfig) -> bool:
+    expected = (*(asked.calls or ()), *asked.must_call, *asked.must_not_call)
+    return any(call.arguments is not None or call.where is not None for call in expected)
 
 
 def _told_results(transcript: Sequence[Mapping[str, Any]]) -> bool:

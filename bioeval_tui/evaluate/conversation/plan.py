@@ -21,6 +21,7 @@ from bioeval_tui.evaluate.seams import (
     KnowledgeGraph,
     Violation,
 )
+from bioeval_tui.evaluate.traces.registry import Traces
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
@@ -44,6 +45,8 @@ class RunLimits:
     judge_s: float = 300.0
     setup_s: float = 30.0
     conversation_s: float = 3600.0
+    spans_s: float = 6.0
+    """How long spans are awaited after the last answer. SDKs send theirs every five seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,5 +125,7 @@ class Parts:
     """Waits until every run of the batch may begin this trial, and says whether it is needed; None: all are, at once."""
     decision: Callable[[], str] = lambda: ""
     """Says in a sentence what the rounds decided."""
+    traces: Traces | None = None
+    """Where the agent's spans come in; None where none are received."""
     may_begin: Callable[[], str | None] = lambda: None
     """Returns why no further conversation may begin (calls or cost spent), None while one may."""

@@ -11,6 +11,7 @@ from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.job.signoff import without_signoff
 from bioeval_tui.evaluate.seams import Condition, JudgeView, TranscriptMessage
 from bioeval_tui.evaluate.tool_calls import request_of
+from bioeval_tui.evaluate.traces.joined import ConversationTraces
 from bioeval_tui.record.state import ConversationState, MessageState
 
 
@@ -28,6 +29,9 @@ class SpokenTranscript:
     disclosed: set[int] = field(default_factory=set)
     failures: int = 0
     done: bool = False
+    traces: ConversationTraces | None = None
+    """The spans that are still awaited; what they tell stands in `messages` once they are there."""
+    _untraced: tuple[int, ...] = ()
     _job: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -50,6 +54,48 @@ class SpokenTranscript:
         tasks = "\n".join(task.task for task in self.job.tasks)
         return tasks + "\n" + "\n".join(message.content for message in self.messages)
 
+    def heard(self) -> list[TranscriptMessage]:
+        """Return the messages with the tool calls that spans have told so far."""
+        traces = self.traces
+        if traces is None:
+            return self.messages
+        return [
+            replace(m, generation=(*m.generation, *calls))
+            if m.role == "assistant" and (calls := traces.calls(m.message, m.generation))
+            else m
+            for m in self.messages
+        ]
+
+    def settle(self) -> list[tuple[int, Sequence[Mapping[str, Any]]]]:
+        """Take what spans told into the messages, for good; return by message what that added."""
+        heard = self.heard()
+        added = [
+            (now.message, now.generation[len(before.generation) :])
+            for before, now in zip(self.messages, heard, strict=True)
+            if before is not now
+        ]
+        self._untraced, self.messages, self.traces = self.untraced_turns, heard, None
+        return added
+
+    @property
+    def untraced_turns(self) -> tuple[int, ...]:
+        """The turns, as tool calls count them, whose spans did not all come; none where no spans are received.
+
+        Where none came at all, the protocol's calls are all there is to know, if it told some.
+        """
+        if self.traces is None:
+            return self._untraced
+        missing = set(self.traces.incomplete())
+        told = any(request_of(event) is not None for m in self.messages for event in m.generation)
+        if not self.traces.told_anything and told:
+            return ()
+        turns, turn = [], 0
+        for message in self.messages:
+            turn += message.role == "user"
+            if message.message in missing:
+                turns.append(turn)
+        return tuple(turns)
+
     def as_evaluation(self) -> dict[str, Any]:
         """Return `evaluation` as assertions see it; seeds are not in it.
 
@@ -57,10 +103,11 @@ class SpokenTranscript:
         with `compat: v0.1` gets neither.
         """
         published = self.job.compat != "v0.1"
-        messages = [*self.messages, self.signoff] if published and self.signoff else self.messages
+        heard = self.heard()
+        messages = [*heard, self.signoff] if published and self.signoff else heard
         if not self._job:
             self._job = job_snapshot(self.job)
-        events = [dict(event) for message in self.messages for event in message.generation]
+        events = [dict(event) for message in heard for event in message.generation]
         return {
             "transcript": [
                 {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bioeval_tui.evaluate.conversation.control import ConversationControl
@@ -24,8 +25,11 @@ from bioeval_tui.evaluate.seams import (
     Utterance,
     Violation,
 )
+from bioeval_tui.evaluate.traces import registry
+from bioeval_tui.evaluate.traces.joined import ConversationTraces
 from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
+from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.text import clean, clean_line, clean_value, shorten
 
 
@@ -64,6 +68,12 @@ class HeldConversation:
         self.evaluator = evaluator
         self.transcript = transcript
         self.observer = Observer(agent, parts, emitter, plan.limits)
+        self.traces = (
+            ConversationTraces(parts.traces, self._record_spans, plan.limits.spans_s)
+            if parts.traces
+            else None
+        )
+        transcript.traces = self.traces
         self.turn = 0
         self.answered_turn = 0
         self._job_for_evaluator = for_evaluator(plan.job, transcript.facts)
@@ -191,9 +201,14 @@ class HeldConversation:
         began = time.monotonic()
 
         async def attempt() -> Reply:
-            self._message_starts(number, "assistant", speaker)
+            traceparent = self.traces.begin(number) if self.traces else None
+            self._message_starts(number, "assistant", speaker, traceparent)
             self._asked_at = time.monotonic()
-            reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
+            token = registry.current.set(traceparent or "")
+            try:
+                reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
+            finally:
+                registry.current.reset(token)
             assert isinstance(reply, Reply)
             return reply
 
@@ -206,6 +221,8 @@ class HeldConversation:
             counts=self.counts_against_agent,
             ours=self.is_our_doing,
         )
+        if self.traces:
+            self.traces.answered()
         if still_s := self.parts.stood_still(reply.started):
             self._stood_still(f"answer {number} came meanwhile, sooner than its latency says", still_s)
         answer = clean(reply.content)
@@ -288,8 +305,35 @@ class HeldConversation:
             if 1 <= number <= len(facts)
         ]
 
-    def _message_starts(self, number: int, role: events.RoleName, speaker: str) -> None:
-        self.emitter.emit(events.MessageStarted, message=number, turn=self.turn, role=role, speaker=speaker)
+    def _message_starts(
+        self, number: int, role: events.RoleName, speaker: str, traceparent: str | None = None
+    ) -> None:
+        self.emitter.emit(
+            events.MessageStarted,
+            message=number,
+            turn=self.turn,
+            role=role,
+            speaker=speaker,
+            traceparent=traceparent,
+        )
+
+    async def settle_traces(self) -> None:
+        """Wait for the agent's spans, and take the tool calls that only they tell into the transcript."""
+        if self.traces is None:
+            return
+        missing = await self.traces.settle()
+        for message, calls in self.transcript.settle():
+            self.emitter.emit(events.CallsTraced, message=message, generation=tuple(calls))
+        self.traces.release()
+        if missing:
+            self.emitter.emit(events.Warned, code="spans", message=missing)
+
+    def _record_spans(
+        self, message: int, spans: Sequence[AgentSpan], doubled: Sequence[str], late: bool
+    ) -> None:
+        self.emitter.emit(
+            events.SpansReceived, message=message, spans=tuple(spans), doubled=tuple(doubled), late=late
+        )
 
     def _violated(self, violation: Violation, content: str, *, mended: bool = False) -> None:
         self.emitter.emit(

@@ -29,6 +29,7 @@ from bioeval_tui.evaluate.engine.pace import LONGEST_PAUSE_S, Cut, Pace
 from bioeval_tui.evaluate.engine.resume import Resumption
 from bioeval_tui.evaluate.engine.sink import EngineSink
 from bioeval_tui.evaluate.seams import Condition
+from bioeval_tui.evaluate.traces.registry import Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live
@@ -62,6 +63,8 @@ class PreparedRun:
     rates: Rates = field(default_factory=Rates)
     resume: Callable[[], Resumption] | None = None
     """Reads where the run goes on. Called once the recording is locked: what was read before may be out of date."""
+    otlp: int | None = None
+    """The port on which the agent's spans are received; None where they are not."""
     shares_graph: Callable[[], Awaitable[bool]] = _never
     """Asked only where conversations would go on at once: whether they would see each other's graph."""
 
@@ -135,6 +138,7 @@ class _Batch:
     paces: dict[str, Pace] = field(default_factory=dict)
     still: Standstill = field(default_factory=Standstill)
     rounds: _Rounds | None = None
+    traces: Traces | None = None
 
     def count(self, event: RunEvent, rates: Rates) -> None:
         """Count what an event says was spent, and let it be decided on."""
@@ -157,11 +161,12 @@ async def run_batch(
     stop: asyncio.Event | None = None,
     terms: BatchTerms | None = None,
     stopping: Stopping | None = None,
+    traces: Traces | None = None,
 ) -> list[events.RunEnded]:
     """Run them all and return how each ended that began; no run ends another.
 
     Setting `stop` cancels what goes on; what has not begun then never does. With `stopping` all runs hold the same
-    trial at a time, until it has decided.
+    trial at a time, until it has decided. `traces` is where spans of agents come in.
 
     Raises:
         RecordingError: a recording cannot be written (after the other runs have ended).
@@ -182,6 +187,7 @@ async def run_batch(
         asyncio.Semaphore(terms.at_once if stopping is None else len(runs)),
         asyncio.Semaphore(terms.at_once),
         rounds=_Rounds(stopping, len(runs)) if stopping is not None else None,
+        traces=traces,
     )
     if terms.at_once > 1 or terms.requests_per_minute:
         batch.paces["agent"], models = (
@@ -330,7 +336,13 @@ def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
     if batch.rounds is not None:
         rounds = batch.rounds
         parts = replace(parts, next_round=rounds.next, decision=lambda: rounds.stopping.words)
-    parts = replace(parts, slot=batch.slot, may_begin=batch.budget.stop_reason, stood_still=batch.still.since)
+    parts = replace(
+        parts,
+        slot=batch.slot,
+        may_begin=batch.budget.stop_reason,
+        stood_still=batch.still.since,
+        traces=batch.traces if run.otlp is not None else None,
+    )
     if not batch.paces:
         return parts
     open_agent, open_evaluator = parts.open_agent, parts.open_evaluator

@@ -9,6 +9,7 @@ from bioeval_tui.evaluate.conversation.emitter import Sink
 from bioeval_tui.evaluate.engine.pace import Cut, Pace
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.spans import without_content
 
 
 class EngineSink:
@@ -62,10 +63,14 @@ def without_prompts(event: RunEvent) -> RunEvent | None:
 
     Function calls stay: assertions are about them.
     """
-    if not isinstance(event, events.MessageDelta | events.MessageCompleted):
+    if isinstance(event, events.SpansReceived):
+        return event.model_copy(update={"spans": tuple(without_content(span) for span in event.spans)})
+    if not isinstance(event, events.MessageDelta | events.MessageCompleted | events.CallsTraced):
         return event
     kept = tuple(call for item in event.generation if (call := _bare_call(item)) is not None)
-    if isinstance(event, events.MessageDelta) and not event.text and not kept:
+    if not kept and (
+        isinstance(event, events.CallsTraced) or (isinstance(event, events.MessageDelta) and not event.text)
+    ):
         return None
     if kept == event.generation:
         return event
@@ -77,4 +82,5 @@ def _bare_call(item: dict[str, Any]) -> dict[str, Any] | None:
     request = item.get("request")
     if not isinstance(request, dict):
         return None
-    return {"request": {key: value for key, value in request.items() if key != "context"}}
+    bare = {"request": {key: value for key, value in request.items() if key != "context"}}
+    return bare | ({"span": item["span"]} if "span" in item else {})

@@ -70,6 +70,8 @@ class RunOptions:
     """auto, embedded, neo4j, none, or the name of a plug-in."""
     unrestricted_setups: bool = False
     """Setups go to Neo4j as they are, schema changes, procedures and files included: the command line alone says so."""
+    otlp: int | None = None
+    """The port of 127.0.0.1 on which the agent's spans are received; None is the job's, which has one with `telemetry`."""
     keep_prompts: bool = True
     typing_delay_s: float = 0.0
     """Pause of a scripted evaluator after each few words, so that a viewer can read along."""
@@ -82,7 +84,7 @@ class RunOptions:
 RECORDED = (
     "agent_url", "sample_agent", "evaluator_model", "judge_model", "order", "parallel", "concurrency",
     "requests_per_minute", "graph", "keep_prompts", "submissions",
-    "leaderboard",
+    "leaderboard", "otlp",
 )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from bioeval_tui.evaluate.http.credentials import Hider, credentials_of
 from bioeval_tui.evaluate.http.failures import TRANSPORT_ERRORS, connection_error, received_text
 from bioeval_tui.evaluate.http.tls import no_tls_context, tls_context
 from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.evaluate.traces import registry
 from bioeval_tui.text import clean_line
 
 MAX_ANSWER_BYTES = 5_000_000
@@ -180,6 +181,8 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         exchange = Exchange(self._peer, clean_line(host, 200), self._timeouts.whole, hider)
         if url.userinfo:  # a header says it already
             request.url = url.copy_with(username=None, password=None)
+        if self._peer == "agent" and (traceparent := registry.current.get()):
+            request.headers["traceparent"] = traceparent
         async with exchange.step():
             response = await self._inner.handle_async_request(request)
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":

@@ -228,6 +228,15 @@ class ScorerConfig(ModelEndpoint):
     """What becomes of a verdict whose quotation the judge was not shown: marked, or not measured."""
 
 
+class TelemetryConfig(JobPart):
+    """Spans that the agent tells by OpenTelemetry are received, as with `run --otlp`."""
+
+    port: Annotated[int, Field(ge=0, le=65_535)] = 4318
+    """Where on 127.0.0.1 OTLP over HTTP is received; 0 takes a free port. --otlp wins."""
+    wait_ms: Annotated[float, Field(ge=0, le=600_000)] = 6_000.0
+    """How long spans are awaited after the last answer before the conversation is checked, in milliseconds."""
+
+
 class SeedMessage(JobPart):
     """One message of a conversation seed."""
 
@@ -482,6 +491,8 @@ class EvaluationJob(JobPart):
     """Seed of everything that is drawn."""
     order: Literal["withheld-first", "supplied-first", "random"] | None = None
     """Which condition comes first."""
+    telemetry: TelemetryConfig | None = None
+    """Receive the agent's spans (OpenTelemetry); docs/traces.md says how."""
     sensitive: bool = False
     """Refuse every host but this machine."""
     compat: Literal["embabel", "v0.1"] | None = None

@@ -32,7 +32,8 @@ def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
             call: dict[str, Any] = {"message": message.message}
             if request is not None:
                 call["function"] = str(request["function"].get("name", ""))
-                call["arguments"] = _short(request.get("arguments") or {})
+                if request.get("argumentsTold") is not False:
+                    call["arguments"] = _short(request.get("arguments") or {})
             if result is not None:
                 call["result"] = _short(result[0])
                 if result[1]:

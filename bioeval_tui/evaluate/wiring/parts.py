@@ -131,6 +131,7 @@ def assemble(
         warnings,
         keep_prompts=spec.keep_prompts,
         rates=makers.rates(),
+        otlp=spec.otlp if spec.otlp is not None else job.telemetry.port if job.telemetry else None,
         shares_graph=lambda: graphs.is_shared(spec, settings, makers.agent_url),
     )
 
@@ -190,6 +191,8 @@ def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> RunLimi
         model_retries=replace(MODEL_RULE, longest_wait_s=longest_s),
     )
     usual = replace(usual, judge_s=max(usual.judge_s, 2.5 * answer_s))
+    if job.telemetry is not None:
+        usual = replace(usual, spans_s=job.telemetry.wait_ms / 1000)
     if spec.unrestricted_setups:  # an index, or a file that is loaded, takes its time
         usual = replace(usual, setup_s=UNRESTRICTED_SETUP_S)
     if job.evaluator.kind == "human":

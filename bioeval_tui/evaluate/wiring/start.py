@@ -18,6 +18,7 @@ from bioeval_tui.evaluate.engine.loop import run_fairly
 from bioeval_tui.evaluate.engine.processes import spawn_engine
 from bioeval_tui.evaluate.engine.run_view import Intent
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluate.traces.registry import Traces
 from bioeval_tui.evaluate.wiring.parts import prepare_run, terms_of
 from bioeval_tui.evaluate.wiring.resume import prepare_resumed
 from bioeval_tui.record import events
@@ -25,6 +26,7 @@ from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import follow, read_recording
 from bioeval_tui.record.state import Change, RunState, apply
 from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.terminal import say
 
 STOP_S = 8.0
 FRAME_S = 0.05
@@ -138,7 +140,11 @@ async def run_prepared(
         stop = asyncio.Event()
         _stop_at_signals(stop, on_interrupt)
     terms = terms_of(spec, settings)
-    return await run_batch(prepared, settings.runs_dir, stop=stop, terms=terms, stopping=stopping)
+    async with contextlib.AsyncExitStack() as stack:
+        traces = await _receive_spans(prepared, stack)
+        return await run_batch(
+            prepared, settings.runs_dir, stop=stop, terms=terms, stopping=stopping, traces=traces
+        )
 
 
 def _stop_at_signals(stop: asyncio.Event, on_interrupt: Callable[[], None]) -> None:
@@ -192,6 +198,27 @@ async def _follow(
             if spec.conversations > 2 and change.kind == "conversation_scored" and change.key is not None:
                 del state.conversations[change.key]
     return state
+
+
+async def _receive_spans(prepared: Sequence[PreparedRun], stack: contextlib.AsyncExitStack) -> Traces | None:
+    """Receive the agents' spans until `stack` is closed, where the batch wants them.
+
+    Raises:
+        UsageError: the port is taken, or jobs name different ones.
+    """
+    ports = {run.otlp for run in prepared if run.otlp is not None}
+    if not ports:
+        return None
+    if len(ports) > 1:
+        listed = ", ".join(map(str, sorted(ports)))
+        raise UsageError(f"the jobs name different ports for spans ({listed}); --otlp PORT gives one for all")
+    # Only where spans are received: the messages of OTLP take 0.1 s to load.
+    from bioeval_tui.evaluate.traces.receiver import receive_spans
+
+    traces = Traces()
+    address = await stack.enter_async_context(receive_spans(ports.pop(), traces))
+    say(f"spans are received at {address} (OTEL_EXPORTER_OTLP_ENDPOINT)", err=True)
+    return traces
 
 
 async def stop_run(view: FollowedRun) -> None:

@@ -23,11 +23,14 @@ Model = TypeVar("Model", bound=BaseModel)
 
 KEPT = frozenset(
     {"kind", "run_id", "batch_id", "job_sha256", "git_revision", "program_version", "code", "task_id",
-     "started_at", "status", "fault", "folder", "review", "undoes", "submission"}
+     "started_at", "status", "fault", "folder", "review", "undoes", "submission", "traceparent", "trace_id", "span_id",
+     "parent_id", "doubled"}
 )  # fmt: skip
 """Fields that identify, tell kinds apart or say when; no person's words stand in them."""
 
-FREE = frozenset({"object_context", "generation", "observed", "expected", "verdicts", "data", "record"})
+FREE = frozenset(
+    {"object_context", "generation", "observed", "expected", "verdicts", "data", "record", "attributes"}
+)
 """Fields whose content has the shape of whoever wrote it: keys and numbers in them can identify people, too."""
 
 

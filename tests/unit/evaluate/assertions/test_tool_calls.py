@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +215,29 @@ def test_check_says_what_is_wrong_and_where(tmp_path: Path, asked: str, says: st
 def test_calls_read_the_same_in_whatever_order_a_protocol_gives_arguments() -> None:
     one, other = {"b": {"y": 1, "x": 2}, "a": 1}, {"a": 1, "b": {"x": 2, "y": 1}}
     assert call_text("f", one) == call_text("f", other) == 'f(a=1, b={"x":2,"y":1})'
+
+
+def test_the_sign_off_is_no_turn_of_the_agent() -> None:
+    seen = view([LOOK], [LOOK])
+    seen.evaluation["transcript"].append({"role": "user", "content": "Bye", "events": []})
+    asked = ToolCallsConfig.model_validate({"calls": ["lookUp"], "turn": "each"}, strict=False)
+    assert check_tool_calls(asked, seen).passed is True
+
+
+@pytest.mark.parametrize(("turn", "passed"), [(1, True), (2, None), ("each", None), (None, None)])
+def test_where_spans_did_not_all_come_nobody_knows_what_was_called(turn: object, passed: bool | None) -> None:
+    seen = replace(view([LOOK], [], tellsToolCalls=True), untraced_turns=(2,))
+    found = check_tool_calls(
+        ToolCallsConfig.model_validate({"mustNotCall": ["deleteAll"], "turn": turn}, strict=False), seen
+    )
+    assert found.passed is passed
+    assert passed or "turn 2" in str(found.error)
+
+
+def test_a_span_without_arguments_is_a_call_but_nobody_knows_with_what() -> None:
+    silent = call_event("deleteAll", {}) | {"span": "ab"}
+    silent["request"]["argumentsTold"] = False
+    assert check({"mustNotCall": ["deleteAll"]}, [silent]).passed is False
+    found = check({"mustCall": [{"name": "deleteAll", "arguments": {"really": True}}]}, [silent])
+    assert found.passed is None
+    assert "do not tell its arguments" in str(found.error)

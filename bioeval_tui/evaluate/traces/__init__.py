@@ -1,0 +1,1 @@
+"""What agents tell by OpenTelemetry: the receiver of their spans, and how these join the turns of a conversation."""

@@ -1,0 +1,160 @@
+"""The spans of one conversation: recorded at the answers they belong to, and awaited before it is checked."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from bioeval_tui.evaluate.traces.calls import traced_calls
+from bioeval_tui.evaluate.traces.registry import Traceparent, Traces
+from bioeval_tui.record.spans import AgentSpan, absent_parents
+from bioeval_tui.text import plural
+
+MOST_SPANS = 10_000
+"""So many spans are kept of one attempt to answer."""
+
+Record = Callable[[int, Sequence[AgentSpan], Sequence[str], bool], object]
+"""Records spans of a message, ids of doubled ones, and whether they came late."""
+
+
+@dataclass(slots=True)
+class _Trace:
+    """What came of one attempt to answer."""
+
+    ids: Traceparent = field(default_factory=Traceparent.new)
+    spans: dict[str, AgentSpan] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    """The ids of all that came, late ones included."""
+    left_out: int = 0
+    calls: tuple[int, list[dict[str, Any]]] = (0, [])
+    """The calls that so many spans tell."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is missing, as far as spans tell: one for the request itself, and every parent."""
+        begun = any(span.parent_id == self.ids.span_id for span in self.spans.values())
+        return begun and not self.left_out and not absent_parents(self.spans.values(), self.ids.span_id)
+
+
+class ConversationTraces:
+    """The traces of one conversation, one for each attempt to answer. What came of an attempt that failed counts nowhere.
+
+    A span belongs to an answer by its trace id alone. The spans of an answer are whole when the one is there that
+    answers the request (its parent is what the agent was given), and the parent of each other; SDKs send a span when
+    it ends, so that it comes after those within it.
+    """
+
+    def __init__(self, traces: Traces, record: Record, wait_s: float) -> None:
+        self._traces = traces
+        self._record = record
+        self._wait_s = wait_s
+        self._all: list[_Trace] = []
+        self._answers: dict[int, _Trace] = {}
+        """By message, the trace of its last attempt."""
+        self._came = asyncio.Event()
+        self._awaited_since = time.monotonic()
+        self._is_late = False
+
+    def begin(self, message: int) -> str:
+        """Begin the trace of an attempt to answer; return the `traceparent` that the agent is given."""
+        trace = _Trace()
+        self._traces.begin(trace.ids.trace_id, partial(self._take, message, trace))
+        self._all.append(trace)
+        self._answers[message] = trace
+        return trace.ids.header
+
+    def answered(self) -> None:
+        """Say that an answer has come: from now on its spans are awaited."""
+        self._awaited_since = time.monotonic()
+
+    async def settle(self) -> str:
+        """Wait until the spans of every answer are whole, as long as that may take; return what is missing, in a sentence.
+
+        Whatever comes afterwards is late.
+        """
+        try:
+            async with asyncio.timeout(self._awaited_since + self._wait_s - time.monotonic()):
+                while not all(trace.is_whole for trace in self._answers.values()):
+                    self._came.clear()
+                    await self._came.wait()
+        except TimeoutError:
+            pass
+        self._is_late = True
+        return self._missing()
+
+    def calls(self, message: int, told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return the events of tool calls that spans add to those `told` of an answer."""
+        trace = self._answers.get(message)
+        if trace is None:
+            return []
+        if trace.calls[0] != len(trace.spans):
+            trace.calls = (len(trace.spans), traced_calls(told, trace.spans.values()))
+        return trace.calls[1]
+
+    @property
+    def told_anything(self) -> bool:
+        """Whether any span of an answer came."""
+        return any(trace.spans for trace in self._answers.values())
+
+    def incomplete(self) -> list[int]:
+        """Return the messages whose spans are not whole."""
+        return [message for message, trace in self._answers.items() if not trace.is_whole]
+
+    def release(self) -> None:
+        """Let go of the spans, which nobody asks for any more; late ones are still recorded."""
+        for trace in self._all:
+            trace.spans = {}
+
+    def close(self) -> None:
+        """Take no further span."""
+        self._traces.end(trace.ids.trace_id for trace in self._all)
+
+    def _take(self, message: int, trace: _Trace, spans: Sequence[AgentSpan]) -> int:
+        new: dict[str, AgentSpan] = {}
+        doubled = []
+        for span in spans:
+            if span.span_id in trace.seen or span.span_id in new:
+                doubled.append(span.span_id)
+            else:
+                new[span.span_id] = span
+        kept = list(new.values())[: MOST_SPANS - len(trace.seen)]
+        trace.left_out += len(new) - len(kept)
+        trace.seen.update(span.span_id for span in kept)
+        if not self._is_late:
+            trace.spans.update((span.span_id, span) for span in kept)
+        if kept or doubled:
+            self._record(message, kept, doubled, self._is_late)
+        self._came.set()
+        return len(new) - len(kept)
+
+    def _missing(self) -> str:
+        if not self._answers or not self.incomplete():
+            return ""
+        if not self.told_anything:
+            return (
+                f"no span of the agent came within {self._wait_s:g} s: does it take `traceparent`, "
+                "and does OTEL_EXPORTER_OTLP_ENDPOINT name this receiver?"
+            )
+        found = []
+        silent = [message for message, trace in self._answers.items() if not trace.spans]
+        if silent:
+            found.append(f"no span came for {_messages(silent)}")
+        for message in self.incomplete():
+            trace = self._answers[message]
+            if absent := absent_parents(trace.spans.values(), trace.ids.span_id):
+                found.append(
+                    f"of message {message} {plural(len(absent), 'span')} did not come that others name"
+                )
+            elif trace.left_out:
+                found.append(f"of message {message} only the first {MOST_SPANS:,} spans are kept")
+            elif trace.spans:
+                found.append(f"of message {message} the span that answers the request did not come")
+        return f"{'; '.join(found)} (waited {self._wait_s:g} s)"
+
+
+def _messages(numbers: Sequence[int]) -> str:
+    return f"message{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"

@@ -1,0 +1,201 @@
+"""A span that an agent told of by OpenTelemetry, as a recording keeps it, and what it means.
+
+Meanings are those of the GenAI semantic conventions of OpenTelemetry (`gen_ai.*`) and of OpenInference. What neither
+names is kept as it came, and means nothing here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from bioeval_tui.text import clean_line
+
+SpanKind = Literal["tool", "model", "agent", "retrieval", "other"]
+
+
+class AgentSpan(BaseModel):
+    """One span. Times are nanoseconds since 1970, as the agent's clock has them; ids are hexadecimal.
+
+    `parent_id` is empty for a span without a parent, `status` is `error` only where the agent said so.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    trace_id: str
+    span_id: str
+    parent_id: str = ""
+    name: str
+    kind: str = ""
+    service: str = ""
+    scope: str = ""
+    start_ns: int
+    end_ns: int
+    status: Literal["unset", "ok", "error"] = "unset"
+    status_message: str = ""
+    attributes: dict[str, Any] = {}
+    events: tuple[dict[str, Any], ...] = ()
+    links: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def duration_ms(self) -> float:
+        """How long it took, in milliseconds; never below 0."""
+        return max(0, self.end_ns - self.start_ns) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a span says in the words of the conventions. None and empty: it does not say.
+
+    `arguments` and `result` of a tool call are the values that their JSON text stands for.
+    """
+
+    kind: SpanKind
+    title: str
+    tool: str = ""
+    call_id: str = ""
+    arguments: Any = None
+    result: Any = None
+    model: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    error: str = ""
+
+
+_OPERATIONS: dict[str, SpanKind] = {
+    "execute_tool": "tool",
+    "chat": "model",
+    "generate_content": "model",
+    "text_completion": "model",
+    "embeddings": "model",
+    "retrieval": "retrieval",
+    "create_agent": "agent",
+    "invoke_agent": "agent",
+    "invoke_workflow": "agent",
+}
+_INFERENCE_KINDS: dict[str, SpanKind] = {
+    "TOOL": "tool",
+    "LLM": "model",
+    "EMBEDDING": "model",
+    "RETRIEVER": "retrieval",
+    "RERANKER": "retrieval",
+    "AGENT": "agent",
+}
+_TOOL = ("gen_ai.tool.name", "tool.name")
+_CALL_ID = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
+_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.parameters", "input.value")
+_RESULT = ("gen_ai.tool.call.result", "output.value")
+_MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "embedding.model_name")
+_TOKENS_IN = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
+_TOKENS_OUT = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
+_CONTENT_FREE = frozenset(
+    {"gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.system", "gen_ai.agent.name", "gen_ai.agent.id",
+     "gen_ai.conversation.id", "gen_ai.response.finish_reasons", "gen_ai.response.id", "gen_ai.tool.type",
+     "openinference.span.kind", "error.type", "server.address", "server.port", "gen_ai.tool.call.arguments",
+     *_TOOL, *_CALL_ID, *_MODEL, *_TOKENS_IN, *_TOKENS_OUT}
+)  # fmt: skip
+"""Attributes that no prompt and no output stands in, and the arguments of tool calls."""
+
+
+def meaning_of(span: AgentSpan) -> Meaning:
+    """Return what a span says."""
+    said = span.attributes
+    kind = _kind(said)
+    tool = ""
+    if kind == "tool":
+        tool = clean_line(_text(said, *_TOOL) or span.name.removeprefix("execute_tool "), 200)
+    model = _text(said, *_MODEL)
+    return Meaning(
+        kind,
+        tool or clean_line(span.name, 200),
+        tool,
+        _text(said, *_CALL_ID),
+        _value(said, *_ARGUMENTS) if kind == "tool" else None,
+        _value(said, *_RESULT) if kind == "tool" else None,
+        clean_line(model, 200),
+        _count(said, *_TOKENS_IN),
+        _count(said, *_TOKENS_OUT),
+        _error(span),
+    )
+
+
+def without_content(span: AgentSpan) -> AgentSpan:
+    """Return a span without what may quote a prompt or an output: names, numbers and arguments of tool calls stay."""
+    kept = {name: value for name, value in span.attributes.items() if name in _CONTENT_FREE}
+    if _kind(span.attributes) == "tool" and "gen_ai.tool.call.arguments" not in kept:
+        kept |= {name: span.attributes[name] for name in _ARGUMENTS if name in span.attributes}
+    return span.model_copy(update={"attributes": kept, "events": (), "links": (), "status_message": ""})
+
+
+def ordered(spans: Iterable[AgentSpan], root_id: str) -> list[tuple[AgentSpan, int]]:
+    """Return spans in the order in which they began, each below its parent, with its depth from 0.
+
+    A span whose parent is not there stands on its own, as those do whose parent is `root_id`.
+    """
+    known = {span.span_id: span for span in spans}
+    below: dict[str, list[AgentSpan]] = {}
+    for span in sorted(known.values(), key=lambda span: (span.start_ns, -span.end_ns)):
+        has_parent = span.parent_id in known and span.parent_id not in (root_id, span.span_id)
+        below.setdefault(span.parent_id if has_parent else "", []).append(span)
+    found: list[tuple[AgentSpan, int]] = []
+    waiting = [(span, 0) for span in reversed(below.pop("", []))]
+    while waiting:
+        span, depth = waiting.pop()
+        found.append((span, depth))
+        waiting += [(child, depth + 1) for child in reversed(below.pop(span.span_id, []))]
+    # Spans that name each other as parents hang from nothing.
+    return found + [(span, 0) for many in below.values() for span in many]
+
+
+def absent_parents(spans: Iterable[AgentSpan], root_id: str) -> list[str]:
+    """Return the ids of spans that did not come although others name them as their parents."""
+    known = {span.span_id: span for span in spans}
+    named = dict.fromkeys(span.parent_id for span in known.values() if span.parent_id)
+    return [parent for parent in named if parent not in known and parent != root_id]
+
+
+def _kind(said: Mapping[str, Any]) -> SpanKind:
+    operation = said.get("gen_ai.operation.name")
+    if isinstance(operation, str) and operation in _OPERATIONS:
+        return _OPERATIONS[operation]
+    inference = said.get("openinference.span.kind")
+    if isinstance(inference, str) and inference.upper() in _INFERENCE_KINDS:
+        return _INFERENCE_KINDS[inference.upper()]
+    return "tool" if operation is None and "gen_ai.tool.name" in said else "other"
+
+
+def _text(said: Mapping[str, Any], *names: str) -> str:
+    return next((value for name in names if isinstance(value := said.get(name), str) and value), "")
+
+
+def _count(said: Mapping[str, Any], *names: str) -> int | None:
+    counts = (said.get(name) for name in names)
+    return next((n for n in counts if isinstance(n, int) and not isinstance(n, bool) and n >= 0), None)
+
+
+def _value(said: Mapping[str, Any], *names: str) -> Any:
+    """Return a value; a text that is JSON as what it stands for, since attributes hold no objects."""
+    value = next((said[name] for name in names if name in said), None)
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _error(span: AgentSpan) -> str:
+    """Return why a span failed, in a line; empty where the agent did not say that it did."""
+    if span.status != "error":
+        return ""
+    for event in span.events:
+        said = event.get("attributes") or {}
+        if event.get("name") == "exception" and isinstance(said, Mapping):
+            text = ": ".join(filter(None, (_text(said, "exception.type"), _text(said, "exception.message"))))
+            if text:
+                return clean_line(text, 500)
+    return clean_line(span.status_message or _text(span.attributes, "error.type") or "failed", 500)

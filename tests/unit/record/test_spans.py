@@ -1,0 +1,65 @@
+"""What spans mean by the GenAI conventions and OpenInference, and how they stand in one another."""
+
+from __future__ import annotations
+
+from bioeval_tui.record.spans import absent_parents, meaning_of, ordered, without_content
+from tests.unit.evaluate.traces.spans import span, tool
+
+
+def test_openinference_says_the_same_in_other_words() -> None:
+    call = span(1, name="lookUp", openinference__span__kind="TOOL", tool__name="lookUp",
+                input__value='{"drug": "warfarin"}', output__value="found")  # fmt: skip
+    model = span(2, openinference__span__kind="LLM", llm__model_name="small", llm__token_count__prompt=12,
+                 llm__token_count__completion=3, input__value="a prompt")  # fmt: skip
+    meaning = meaning_of(call)
+    assert (meaning.kind, meaning.tool, meaning.arguments, meaning.result) == (
+        "tool", "lookUp", {"drug": "warfarin"}, "found",
+    )  # fmt: skip
+    meaning = meaning_of(model)
+    assert (meaning.kind, meaning.model, meaning.tokens_in, meaning.tokens_out) == ("model", "small", 12, 3)
+    assert meaning.arguments is None
+
+
+def test_what_no_convention_names_means_nothing_here() -> None:
+    meaning = meaning_of(span(1, name="GET /drugs", http__route="/drugs", gen_ai__usage__input_tokens="many"))
+    assert (meaning.kind, meaning.title, meaning.tokens_in, meaning.error) == (
+        "other",
+        "GET /drugs",
+        None,
+        "",
+    )
+
+
+def test_an_error_is_told_by_its_exception() -> None:
+    told = {
+        "name": "exception",
+        "attributes": {"exception.type": "KeyError", "exception.message": "no such drug"},
+    }
+    failed = span(1).model_copy(update={"status": "error", "events": (told,)})
+    assert meaning_of(failed).error == "KeyError: no such drug"
+    assert meaning_of(failed.model_copy(update={"status": "unset"})).error == ""
+
+
+def test_spans_stand_below_their_parents_in_the_order_of_their_beginnings() -> None:
+    spans = [span(3, 1), span(2, 1), span(1, "root"), span(5, 99), span(4, 2)]
+    assert [(int(s.span_id), depth) for s, depth in ordered(spans, "root")] == [
+        (1, 0),
+        (2, 1),
+        (4, 2),
+        (3, 1),
+        (5, 0),
+    ]
+    assert absent_parents(spans, "root") == [f"{99:016x}"]
+
+
+def test_spans_that_name_each_other_as_parents_are_shown_nevertheless() -> None:
+    assert len(ordered([span(1, 2), span(2, 1), span(3, 3)], "root")) == 3
+
+
+def test_without_content_names_numbers_and_arguments_are_left() -> None:
+    call = without_content(
+        tool(1, "lookUp", {"drug": "x"}, "a quotation", gen_ai__input__messages="a prompt")
+    )
+    meaning = meaning_of(call)
+    assert (meaning.tool, meaning.arguments, meaning.result) == ("lookUp", {"drug": "x"}, None)
+    assert "gen_ai.input.messages" not in call.attributes
