@@ -37,7 +37,7 @@ class PartResult(_Part):
     weight: float
     value: Score
     left_out: bool
-    """Nothing of this part was asked for: it has no weight."""
+    """The job does not have this part, so it has no weight."""
     reason: str
     """Why it could not be measured; empty otherwise."""
 
@@ -46,14 +46,14 @@ class MessageResult(_Part):
     """One message. The evaluator is the `user`, the agent the `assistant`."""
 
     message: int
-    """Counts from 1 over the conversation."""
+    """Its number in the conversation, from 1."""
     role: Literal["user", "assistant"]
     speaker: str
     content: str
     operator: bool
     """A person typed it."""
     sent: bool
-    """Whether it reached the other side. The sign-off does not, nor does what a guard held back."""
+    """Whether it was sent to the other side. The sign-off and messages that a guard stopped are not."""
 
 
 class LatencyResult(_Part):
@@ -61,15 +61,15 @@ class LatencyResult(_Part):
 
     message: int
     latency_ms: float | None
-    """From the request to the last byte of the answer, of the attempt that succeeded."""
+    """From the request to the last byte of the answer, for the successful attempt."""
     first_token_ms: float | None
-    """To the first text; null where the answer was not streamed."""
+    """From the request to the first text; null if the answer was not streamed."""
     waited_ms: float
-    """Failed attempts and the waits between them, in no latency."""
+    """Time of failed attempts and the waits between them; not part of the latency."""
 
 
 class FactResult(_Part):
-    """A fact that the evaluator gave away."""
+    """A fact that the evaluator gave to the agent."""
 
     fact: int
     """Its number in the job, from 1."""
@@ -80,27 +80,27 @@ class FactResult(_Part):
 
 
 class GuardResult(_Part):
-    """What a guard found in a message of the evaluator."""
+    """A guard's finding about a message of the evaluator."""
 
     message: int
     rule: str
     effect: Literal["mark", "void"]
-    """`mark`: the message was sent as it is. `void`: it was not."""
+    """`mark`: the message was sent anyway. `void`: it was not sent."""
     mended: bool
-    """After `void`: whether the evaluator's second try was sent."""
+    """After `void`: whether the evaluator's second attempt was sent."""
     detail: str
 
 
 class QuoteResult(_Part):
-    """A quotation of the judge's."""
+    """A passage that the judge quotes."""
 
     quote: str
     message: int | None
-    """Where it stands; null when it is nowhere in the transcript."""
+    """The number of the quoted message; null if the passage is not in the transcript."""
 
 
 class TaskResult(_Part):
-    """The judge's verdict on one task: the median where there are several."""
+    """The judge's verdict on one task: the median if there are several."""
 
     task: int
     """Its number in the job, from 1."""
@@ -113,7 +113,7 @@ class TaskResult(_Part):
     unproved: bool
     """The judge quoted words that are not in the transcript, even after it was asked again."""
     spread: float
-    """The largest score minus the smallest, where there are several verdicts."""
+    """The largest score minus the smallest, if there are several verdicts."""
 
 
 class AssertionResult(_Part):
@@ -127,7 +127,7 @@ class AssertionResult(_Part):
     error: str | None
     warning: str | None
     why: str | None
-    """What was observed where it does not hold."""
+    """What was observed instead, if it failed."""
 
 
 class ConversationResult(_Part):
@@ -135,19 +135,19 @@ class ConversationResult(_Part):
 
     trial: int
     case: str | None
-    """The case of a set of cases; null where the job is the only one."""
+    """The case, for a set of cases; otherwise null."""
     score: Score
-    """The composite of this conversation alone; null when it could not be measured."""
+    """The composite score of this conversation; null if it could not be measured."""
     given_scores: dict[str, Any] | None
-    """The scores of an imported conversation as its file has them."""
+    """The scores from the file of an imported conversation."""
     reason: str
-    """Why there is no score, or a note on it."""
+    """Why there is no score, or a note on the score."""
     parts: dict[Literal["timing", "task", "assertion"], PartResult]
     penalty: float | None
     failures: int
-    """Requests to the agent that failed and count against it."""
+    """The number of failed requests that count against the agent."""
     end_reason: EndReason | None
-    """`cancelled` with the fault `infrastructure`: a setup, a seed, the graph or this machine kept it from being held."""
+    """`cancelled` with the fault `infrastructure` means that a setup, a seed, the graph or this machine prevented it."""
     end_detail: str
     fault: Fault | None
     messages: list[MessageResult]
@@ -156,20 +156,20 @@ class ConversationResult(_Part):
     facts: list[FactResult]
     guards: list[GuardResult]
     tone: Score
-    """How the judge found the agent's tone. It is in no score."""
+    """The judge's rating of the agent's tone; not part of the score."""
     tasks: list[TaskResult]
     unproved: int
-    """How many of `tasks` are unproved."""
+    """The number of `tasks` that are unproved."""
     judge_error: str | None
     assertions: list[AssertionResult]
 
 
 class PassKResult(_Part):
-    """pass^k: the chance that k trials of a task all succeed."""
+    """pass^k: the probability that k trials of a task all succeed."""
 
     value: float | None
     low: float | None
-    """The ends of the 95 % interval, clustered by task; null for fewer than five."""
+    """The limits of the 95 % interval, clustered by task; null for fewer than five tasks."""
     high: float | None
     tasks: int
 
@@ -177,76 +177,77 @@ class PassKResult(_Part):
 class ConditionResult(BaseModel):
     """All trials of one condition.
 
-    Where there is one trial, its fields (see ConversationResult) stand here, too.
+    If there is only one trial, its fields (see ConversationResult) are here, too.
     """
 
     model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
 
     score: Score
-    """The mean over all trials; null when one of them could not be measured."""
+    """The mean over all trials; null if one of them could not be measured."""
     pass_k: dict[str, PassKResult]
-    """pass^k over tasks, by k."""
+    """pass^k over the tasks, by k."""
     trials_held: int
+    """The number of trials that were run."""
     trials_used: int
-    """How many of them have a score."""
+    """The number of trials with a score."""
     mean_of_used: Score
-    """The mean over the trials that have a score."""
+    """The mean over the trials with a score."""
     trials: list[ConversationResult]
-    """Each trial by itself, in order."""
+    """The trials, in order."""
 
 
 class ConclusionResult(_Part):
-    """What the run found, by rules."""
+    """The conclusion of a run, made by rules."""
 
     outcome: Outcome
-    """A stable code for what kind of finding it is."""
+    """A stable code for the kind of conclusion."""
     sentence: str
 
 
 class RunResult(_Part):
-    """One run: one job, held with one agent and model."""
+    """One run: one job with one agent and model."""
 
     conclusion: ConclusionResult
-    """What the run found, in one sentence."""
+    """The conclusion in one sentence."""
     run_id: str | None
     batch_id: str | None
-    """The first run of the command that started several at once."""
+    """The id of the batch's first run."""
     job: str | None
     agent: str | None
     model: str | None
-    """The agent's model, as it was asked for; null where none was named."""
+    """The model requested from the agent; null if none was named."""
     evaluator: str | None
     judge: str | None
     judge_prompt: str | None
-    """The judge's prompt and the beginning of its hash; null where no model judges."""
+    """The judge's prompt and the start of its hash; null if the judge is not a model."""
     started_at: str | None
     status: RunStatus | Literal["interrupted"]
     detail: str
     score: Score
-    """The mean of both conditions (the published formula); null where `why_no_score` says why."""
+    """The mean of both conditions (the published formula); if null, `why_no_score` says why."""
     why_no_score: str | None
     clean: bool | None
-    """Whether both conditions began from the same state; null where that could not be seen, or only one was held."""
+    """Whether both conditions started from the same state; null if unknown, or if only one was run."""
     compared: list[str]
-    """What of the starting states was compared."""
+    """The parts of the starting states that were compared."""
     rehearsal: bool
-    """A script played the user and rules judged."""
+    """Whether a script played the user and rules judged."""
     warnings: list[str]
     unproved: int
-    """How many verdicts rest on words that are not in the transcript."""
+    """The number of verdicts that quote words which are not in the transcript."""
     conditions: dict[Literal["withheld", "supplied"], ConditionResult | None]
-    """Null for a condition of which no conversation was begun."""
+    """Null for a condition without a conversation."""
     versions: dict[str, str]
-    """What is needed to repeat the run."""
+    """Versions and settings that you need to repeat the run."""
     cost: dict[str, Any] | None
-    """What each peer's models read, wrote and cost."""
+    """Tokens and cost of each model."""
     judged_again: list[dict[str, Any]]
-    """Each verdict on a conversation that was judged again, the recorded one first; `counts` marks the one that does."""
+    """Every verdict on conversations that were judged again, the recorded one first; `counts` marks the one in use."""
     reviewed: dict[str, Any] | None
-    """The scores after people's reviews."""
+    """The scores with people's reviews."""
     reviews: list[dict[str, Any]]
     realism: dict[str, Any]
-    """How the simulated user speaks, by condition, beside people."""
+    """How the simulated user speaks compared with people, by condition."""
     problems: list[str]
     """Damaged lines of the recording."""
 

@@ -62,23 +62,23 @@ class Format:
 
 
 FORMATS = (
-    Format("html", (".html", ".htm"), "one self-contained page, to read and to print",
+    Format("html", (".html", ".htm"), "one self-contained page, to read and print",
            {"runs": "html:write_runs", "medals": "medal_pages:medals_html"}),
     Format("md", (".md",), "Markdown, for pull requests and notes",
            {"runs": "markdown:write_runs", "gate": "markdown:write_gate", "medals": "medal_pages:medals_markdown",
             "table": "tables:table_markdown"}),
-    Format("json", (".json",), "every value, in the schema that `bioeval-tui schema result` prints",
+    Format("json", (".json",), "all values; `bioeval-tui schema result` prints the schema",
            {"runs": "json_report:write_runs", "gate": "json_report:write_gate",
             "comparison": "json_report:write_comparison", "medals": "medal_pages:medals_json"}),
-    Format("csv", (".csv",), "a row for each turn, or for each graded submission",
+    Format("csv", (".csv",), "one row per turn, or per graded submission",
            {"runs": "tables:turns_csv", "medals": "medal_pages:medals_csv", "table": "tables:table_csv"}),
     Format("junit", (".xml",), "JUnit XML, for CI",
            {"runs": "junit:write_runs", "gate": "junit:write_gate"}),
-    Format("atif", (".atif.jsonl",), "an ATIF trajectory for each conversation, one a line; a single one as a document",
+    Format("atif", (".atif.jsonl",), "one ATIF trajectory per line; a single conversation is one document",
            {"runs": "atif:write_runs"}),
-    Format("openai-jsonl", (".jsonl",), "a line for each conversation, in OpenAI's chat format",
+    Format("openai-jsonl", (".jsonl",), "one conversation per line, in OpenAI's chat format",
            {"runs": "tables:openai_lines"}),
-    Format("inspect", (".eval",), "a log for `inspect view` and `read_eval_log`",
+    Format("inspect", (".eval",), "an Inspect log, for `inspect view` and `read_eval_log`",
            {"run": "inspect_log:write_run"}, name_of="inspect_log:file_name", name_note="inspect_log:name_note"),
 )  # fmt: skip
 
@@ -112,7 +112,7 @@ def choose(output: Path | None, name: str | None, *contents: Content, default: s
     found = next((f for f in fitting if output is not None and output.name.lower().endswith(f.endings)), None)
     if found is None:
         *most, last = (f.endings[0] for f in fitting)
-        raise UsageError(f"{output}: end the name in {', '.join(most)} or {last}, or give --format")
+        raise UsageError(f"{output}: unknown extension; use {', '.join(most)} or {last}, or give --format")
     return found
 
 
@@ -125,7 +125,7 @@ def write_runs(found: Format, runs: Any, asked: Asked) -> str | bytes:
     if "runs" in found.writers:
         return found.write("runs", runs, asked)
     if len(runs) != 1:
-        raise UsageError(f"{found.name}: {found.about} holds one run; write each run to a file of its own")
+        raise UsageError(f"the format {found.name} holds one run; write each run to its own file")
     return found.write("run", runs[0], asked)
 
 
