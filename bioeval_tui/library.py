@@ -9,10 +9,13 @@ import asyncio
 import contextvars
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from typing import Annotated, Any, Literal, TypeVar, Unpack
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict  # pydantic takes typing's own from Python 3.12 on
 
 from bioeval_tui.cli.progress import open_progress
 from bioeval_tui.errors import UsageError
@@ -39,22 +42,43 @@ LOOK_S = 0.2
 T = TypeVar("T")
 
 
+def _several(value: Any) -> Any:
+    return (value,) if isinstance(value, str | Path) else value
+
+
+def _in_order(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+    return tuple(name for name in CONDITIONS if name in conditions)
+
+
+def _absolute(folders: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(str(folder.absolute()) for folder in folders)
+
+
+Number = Annotated[int, Field(ge=1)]
+Names = Annotated[Sequence[str], BeforeValidator(_several), AfterValidator(tuple)]
+Folders = Annotated[Sequence[str | Path], BeforeValidator(_several), AfterValidator(_absolute)]
+
+
 class EvaluateOptions(TypedDict, total=False):
     """How runs are held; what is left out is the job's own or the usual. The same as the options of `bioeval-tui run`."""
 
-    models: Sequence[str]
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+
+    models: Names
     """The agent's models: a run with each."""
-    trials: int
+    trials: Annotated[int, Field(ge=1, le=10_000)]
     """How often each condition is held (`--repeat`)."""
-    conditions: Sequence[Condition]
+    conditions: Annotated[
+        Sequence[Condition], BeforeValidator(_several), Field(min_length=1), AfterValidator(_in_order)
+    ]
     """`withheld`, `supplied`, or both."""
     mode: Literal["job", "rehearsal", "llm"]
     """Who plays the user and judges: what the job says, script and rules (`rehearsal`), or models (`llm`)."""
     evaluator_model: str
     """Who plays the user."""
-    judge_model: str | Sequence[str]
+    judge_model: Names
     """Who judges; several are a panel."""
-    concurrency: int
+    concurrency: Number
     """Most conversations at once."""
     parallel: bool
     """Conditions at once; the target must keep conversations apart."""
@@ -64,17 +88,17 @@ class EvaluateOptions(TypedDict, total=False):
     """Seed of everything that is drawn."""
     graph: str
     """`auto`, `embedded`, `neo4j`, `none`, or a plug-in."""
-    max_calls: int
+    max_calls: Number
     """No further conversation after so many calls."""
-    max_cost: float
+    max_cost: Annotated[float, Field(gt=0)]
     """No further conversation after so many dollars."""
-    requests_per_minute: float
+    requests_per_minute: Annotated[float, Field(gt=0)]
     """Most requests a minute to the agent, and as many to the models."""
-    allow_hosts: Sequence[str]
+    allow_hosts: Names
     """Hosts that a job's keys and transcripts may go to."""
-    code: Sequence[str | Path]
+    code: Folders
     """Folders from which the job's Python functions may be loaded."""
-    submissions: Sequence[str | Path]
+    submissions: Folders
     """Folders in which medal assertions may look for files."""
     leaderboard: str
     """What medal assertions rank on."""
@@ -82,12 +106,15 @@ class EvaluateOptions(TypedDict, total=False):
     """Whether prompts and retrieved contexts are recorded."""
 
 
+OPTIONS = TypeAdapter(EvaluateOptions)
+
+
 def evaluate(
     job: Job | Sequence[Job],
     *,
     agent: Agent | None = None,
     progress: bool = True,
-    **asked: Unpack[EvaluateOptions],
+    **options: Unpack[EvaluateOptions],
 ) -> Results:
     """Hold a job's conversations with an agent, facts withheld and facts supplied, and return what came out.
 
@@ -100,13 +127,13 @@ def evaluate(
             returns or yields the answer. A second parameter `conversation` tells it more (docs/agents.md). None is the
             job's own agent.
         progress: tell of each conversation: in place in a notebook, else a line on stderr.
-        asked: how it is held; see `EvaluateOptions`.
+        options: how it is held; see `EvaluateOptions`.
 
     Raises:
         BioevalError: what is wrong with the job, the agent or the options, before anything is sent. A failure while
             conversations are held is no exception: `Results.not_measured` has it.
     """
-    request = _request(job, agent, asked)
+    request = _request(job, agent, options)
     return _in_a_thread(lambda stop: _hold(request, stop, progress=progress))
 
 
@@ -115,11 +142,11 @@ async def evaluate_async(
     *,
     agent: Agent | None = None,
     progress: bool = True,
-    **asked: Unpack[EvaluateOptions],
+    **options: Unpack[EvaluateOptions],
 ) -> Results:
     """Do what `evaluate` does in the running event loop, which an async agent then shares. Cancelling ends the run in order."""
     stop = asyncio.Event()
-    running = asyncio.ensure_future(_hold(_request(job, agent, asked), stop, progress=progress))
+    running = asyncio.ensure_future(_hold(_request(job, agent, options), stop, progress=progress))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
@@ -159,59 +186,57 @@ async def _hold(request: RunRequest, stop: asyncio.Event, *, progress: bool) -> 
 
 def _in_a_thread(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
     """Run to the end in a thread with a loop of its own; an interrupt sets the event, and is raised at the end."""
-    stop, context = asyncio.Event(), contextvars.copy_context()
-    with ThreadPoolExecutor(1, "bioeval-tui") as threads, asyncio.Runner(loop_factory=fair_loop) as runner:
-        loop = runner.get_loop()
-        running = threads.submit(context.run, runner.run, main(stop))
+    stop, context, loops = asyncio.Event(), contextvars.copy_context(), Future[asyncio.AbstractEventLoop]()
+
+    def hold() -> T:
+        with asyncio.Runner(loop_factory=fair_loop) as runner:
+            loops.set_result(runner.get_loop())
+            return runner.run(main(stop), context=context)
+
+    with ThreadPoolExecutor(1, "bioeval-tui") as threads:
+        running = threads.submit(hold)
         try:
             while not wait({running}, LOOK_S).done:
                 pass
         except KeyboardInterrupt:
-            loop.call_soon_threadsafe(stop.set)
+            loops.result().call_soon_threadsafe(stop.set)
             wait({running})
             raise
         return running.result()
 
 
-def _request(job: Job | Sequence[Job], agent: Agent | None, asked: EvaluateOptions) -> RunRequest:
+def _request(job: Job | Sequence[Job], agent: Agent | None, options: EvaluateOptions) -> RunRequest:
     """Return what is asked for, checked.
 
     Raises:
         UsageError: a name or a value is wrong.
     """
     jobs = [job] if isinstance(job, str | Path) else list(job)
-    given = {name: _checked(name, value) for name, value in asked.items() if value is not None}
+    try:
+        given: dict[str, Any] = {
+            **OPTIONS.validate_python({name: value for name, value in options.items() if value is not None})
+        }
+    except ValidationError as error:
+        raise UsageError(_what_is_wrong(error)) from None
     if callable(agent):
         _require_message(agent)
         given["agent_function"] = agent
-    elif agent is not None:
+    elif isinstance(agent, str):
         given |= {"agent_url": agent, "agent_url_is_given": True}
+    elif agent is not None:
+        raise UsageError(f"agent: give an address or a function, not a value of type {type(agent).__name__}")
     return RunRequest(jobs=tuple(find_job(Path(one)) for one in jobs), **given)
 
 
-def _checked(name: str, value: Any) -> Any:
-    known = list(EvaluateOptions.__annotations__)
-    if name not in known:
+def _what_is_wrong(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    name, known = clean_line(str(first["loc"][0]), 40), list(EvaluateOptions.__annotations__)
+    if first["type"] == "extra_forbidden":
         near = get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        raise UsageError(f"evaluate has no option {clean_line(name, 40)}: {hint}")
-    if name in ("models", "conditions", "allow_hosts", "code", "submissions"):
-        value = tuple(map(str, [value] if isinstance(value, str | Path) else value))
-    if name in ("code", "submissions"):
-        value = tuple(str(Path(folder).absolute()) for folder in value)
-    if name == "judge_model" and not isinstance(value, str):
-        value = tuple(value)
-    if name == "conditions":
-        wrong = [one for one in value if one not in CONDITIONS]
-        if wrong or not value:
-            shown = ", ".join(clean_line(one, 40) for one in wrong) or "none"
-            raise UsageError(f"conditions: {shown}: write {' or '.join(CONDITIONS)}, or both")
-        value = tuple(one for one in CONDITIONS if one in value)
-    if name in ("trials", "concurrency", "max_calls") and not (isinstance(value, int) and value >= 1):
-        raise UsageError(f"{name}: {clean_line(str(value), 40)}: write a whole number from 1 on")
-    if name == "mode" and value not in ("job", "rehearsal", "llm"):
-        raise UsageError(f"mode: {clean_line(str(value), 40)}: write job, rehearsal or llm")
-    return value
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+        return f"there is no option {name}: {hint}"
+    said = first["msg"]
+    return clean_line(f"{name}: {said[:1].lower()}{said[1:]}, not {first['input']!r}", 300)
 
 
 def _require_message(agent: Callable[..., Any]) -> None:

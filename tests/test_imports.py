@@ -36,6 +36,7 @@ def loaded_after(code: str) -> set[str]:
     "module",
     [
         "bioeval_tui.cli.main",
+        "bioeval_tui.library",
         "bioeval_tui.grading",
         "bioeval_tui.record.state",
         "bioeval_tui.grade.task_report",

@@ -94,6 +94,8 @@ class AskedFor(BaseModel):
     otlp: Annotated[int, Field(ge=0, le=65_535)] | None = None
     submissions: Texts | None = None
     unrestricted_setups: bool | None = None
+    agent_function: str | None = None
+    """The agent, where a program in Python gave it: nobody else can call it."""
 
 
 def _asked_for(options: dict[str, Any]) -> dict[str, Any]:

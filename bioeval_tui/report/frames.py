@@ -139,7 +139,7 @@ def _conversation(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
         "rehearsal": run.started.rehearsal,
         "imported_from": source.format if source else None,
         "score": scored.score if scored else None,
-        **{part.name: part.value for part in (scored.parts if scored else ())},
+        **{f"{part.name}_part": part.value for part in (scored.parts if scored else ())},
         "penalty": scored.penalty if scored else None,
         "failures": talk.failures,
         "not_measured": None if scored and scored.score is not None else why_no_score(talk),
@@ -242,7 +242,7 @@ def _tools(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
             }
 
 
-_WHOSE = (
+OF_EVERY_TABLE = (
     FrameColumn("run_id", "text", "the run's id"),
     FrameColumn("job", "text", "the job's name"),
     FrameColumn("model", "text", "the agent's model; missing where none was named"),
@@ -253,14 +253,14 @@ _WHOSE = (
 
 TABLES: Mapping[TableName, FrameTable] = {
     "conversations": FrameTable("one conversation: one trial under one condition", (
-        *_WHOSE,
+        *OF_EVERY_TABLE,
         FrameColumn("agent", "text", "who was evaluated"),
         FrameColumn("rehearsal", "flag", "a script played the user, or rules judged"),
         FrameColumn("imported_from", "text", "the format of the foreign file that it came from"),
         FrameColumn("score", "number", "the composite, 0 to 1"),
-        FrameColumn("timing", "number", "the composite's part for response times, 0 to 1"),
-        FrameColumn("task", "number", "its part for tasks, 0 to 1"),
-        FrameColumn("assertion", "number", "its part for assertions, 0 to 1"),
+        FrameColumn("timing_part", "number", "the composite's part for response times, 0 to 1"),
+        FrameColumn("task_part", "number", "its part for tasks, 0 to 1"),
+        FrameColumn("assertion_part", "number", "its part for assertions, 0 to 1"),
         FrameColumn("penalty", "number", "what failed requests took off, 0 to 0.5"),
         FrameColumn("failures", "whole", "requests to the agent that failed and count against it"),
         FrameColumn("not_measured", "text", "why there is no score"),
@@ -272,24 +272,24 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("duration_s", "number", "seconds"),
         FrameColumn("average_latency_ms", "number", "the agent's, milliseconds"),
         FrameColumn("facts_given", "whole", "how many facts the user gave away"),
-        FrameColumn("tokens_in", "whole", "what the agent told of tokens that its model read"),
-        FrameColumn("tokens_out", "whole", "and wrote"),
-        FrameColumn("tone", "number", "the judge's word on the agent's tone, 0 to 1; in no score"),
+        FrameColumn("tokens_in", "whole", "tokens that the agent's model read, as far as it says"),
+        FrameColumn("tokens_out", "whole", "tokens that it wrote"),
+        FrameColumn("tone", "number", "how the judge found the agent's tone, 0 to 1; in no score"),
     ), _conversation),
     "tasks": FrameTable("one task of one conversation", (
-        *_WHOSE,
+        *OF_EVERY_TABLE,
         FrameColumn("task", "whole", "its number in the job, from 1"),
         FrameColumn("title", "text", "what the user wanted"),
         FrameColumn("score", "number", "0 to 1, the median where there are several verdicts"),
         FrameColumn("passed", "flag", "whether the score is above the task's `passAbove`"),
-        FrameColumn("reason", "text", "the judge's"),
+        FrameColumn("reason", "text", "why, in the judge's words"),
         FrameColumn("unproved", "flag", "the judge quoted words that are not in the transcript"),
         FrameColumn("spread", "number", "the largest score minus the smallest, where there are several verdicts"),
         FrameColumn("judge", "text", "whose verdict it is"),
         FrameColumn("not_measured", "text", "why there is no score"),
     ), _tasks),
     "assertions": FrameTable("one assertion of one conversation, at its end", (
-        *_WHOSE,
+        *OF_EVERY_TABLE,
         FrameColumn("assertion", "whole", "its number in the job, from 1"),
         FrameColumn("title", "text", "its name, or what it asks"),
         FrameColumn("weight", "number", "how much it counts in the assertion part"),
@@ -300,7 +300,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("why", "text", "why it does not hold or was not measured"),
     ), _assertions),
     "turns": FrameTable("one turn: a message of the user, and the agent's answer", (
-        *_WHOSE,
+        *OF_EVERY_TABLE,
         FrameColumn("turn", "whole", "from 1"),
         FrameColumn("user", "text", "what the user said"),
         FrameColumn("user_sent", "flag", "whether the agent got to read it: the sign-off is not sent"),
@@ -308,8 +308,8 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("latency_ms", "number", "from the request to the last byte, milliseconds"),
         FrameColumn("waited_ms", "number", "failed attempts and the waits between them, milliseconds; in no latency"),
         FrameColumn("first_token_ms", "number", "to the first text, milliseconds; missing where nothing streamed"),
-        FrameColumn("tokens_in", "whole", "what the agent told of tokens that its model read"),
-        FrameColumn("tokens_out", "whole", "and wrote"),
+        FrameColumn("tokens_in", "whole", "tokens that the agent's model read, as far as it says"),
+        FrameColumn("tokens_out", "whole", "tokens that it wrote"),
         FrameColumn("failures", "whole", "requests that failed and count against the agent"),
         FrameColumn("facts", "text", "the numbers of the facts that were given away, with spaces between"),
         FrameColumn("assertions_passed", "whole", "that held after the turn"),
@@ -318,7 +318,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("unproved", "whole", "how many verdicts on the conversation are unproved"),
     ), _turns),
     "tools": FrameTable("one tool call of the agent", (
-        *_WHOSE,
+        *OF_EVERY_TABLE,
         FrameColumn("turn", "whole", "from 1"),
         FrameColumn("message", "whole", "the agent's message, counted over the conversation from 1"),
         FrameColumn("call", "whole", "its number among the calls of the message, from 1"),

@@ -177,6 +177,7 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
         "evaluator_host": makers.model_host("evaluator") if makers.job.evaluator.kind == "llm" else None,
         "judge_host": makers.model_host("judge") if makers.judge_models() else None,
         "unrestricted_setups": spec.unrestricted_setups,
+        "agent_function": None if spec.agent_function is None else makers.agent_host(),
     }
 
 

@@ -68,6 +68,11 @@ def resume_spec(
     if not missing(state, trials) and state.ended is not None:
         return None
     known = started.options
+    if known.get("agent_function") and missing(state, trials):
+        name = clean_line(str(known["agent_function"]), 100)
+        raise UsageError(
+            f"{path.stem}: its agent is a function of the program that held it, {name}; evaluate again from there"
+        )
     imported = is_imported(path)
     if imported and missing(state, trials):
         _require_repeated(path, started, job_file, agent_url)

@@ -1,0 +1,206 @@
+"""What docs/python.md shows runs as it stands there, and a run held by a program is a run like any other."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from bioeval_tui import Results, evaluate, evaluate_async, load_run
+from bioeval_tui.errors import JobError, UsageError
+from bioeval_tui.evaluate.wiring.resume import resume_spec
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.report.frames import TABLES
+from tests.integration.program import environment
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "python.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the job of docs/python.md, and no settings but a data folder in it."""
+    for name in ("NEO_URI", "NEO_PASSWORD", "BIOEVAL_AGENT_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.yml").write_text(FILES["job.yml"], encoding="utf-8")
+    return tmp_path
+
+
+def test_the_script_runs_as_printed(folder: Path) -> None:
+    (folder / "evaluate_reminders.py").write_text(FILES["evaluate_reminders.py"], encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "evaluate_reminders.py"],
+        cwd=folder, capture_output=True, text=True, timeout=60, env=environment(folder / "data"),
+    )  # fmt: skip
+    shown = PAGE.partition("evaluate_reminders.py")[2].split("```\n")[2]
+    assert (done.stdout, done.returncode) == (shown, 0), done.stderr
+    assert "[10 of 10] job · supplied · trial 5: 1.00" in done.stderr
+
+
+@pytest.mark.long
+def test_the_notebook_gives_what_stands_in_it(folder: Path) -> None:
+    text = (DOCS / "evaluate.ipynb").read_text(encoding="utf-8")
+    assert not re.search(r"/(home|root|tmp|Users|work)\b", text), "a machine's path"
+    kept = nbformat.reads(text, as_version=4)
+    held = nbformat.reads(text, as_version=4)
+    (folder / "job.yml").unlink()  # the notebook writes its own
+    NotebookClient(held, timeout=100, resources={"metadata": {"path": str(folder)}}).execute()
+    assert [shown(cell) for cell in held.cells] == [shown(cell) for cell in kept.cells]
+    assert len(Catalogue(folder / "data" / "runs").runs()) == 1
+
+
+def shown(cell: Any) -> list[str]:
+    return [
+        output["text"] if output["output_type"] == "stream" else output["data"]["text/plain"]
+        for output in cell.get("outputs", [])
+    ]
+
+
+def whole(message: str) -> str:
+    return f"I'll remind you of {message}"
+
+
+async def awaited(message: str) -> str:
+    await asyncio.sleep(0)
+    return whole(message)
+
+
+def in_pieces(message: str) -> Any:
+    yield from ("I'll ", "remind you")
+
+
+class Started:
+    def start(self, conversation: Any) -> None:
+        conversation.object_context = {"resources": []}
+
+    async def __call__(self, message: str, conversation: Any) -> Any:
+        conversation.object_context["resources"] = [{"name": conversation.user}]
+        yield f"I'll remind you, {conversation.user}"
+
+
+@pytest.mark.parametrize("agent", [whole, awaited, in_pieces, Started()])
+def test_any_callable_is_an_agent(folder: Path, agent: Callable[..., Any]) -> None:
+    found = evaluate("job.yml", agent=agent, progress=False, conditions="supplied")
+    task = found.to_frame("tasks").iloc[0]
+    assert (task.score, task.passed, found.not_measured) == (1.0, True, ())
+    assert bool(found.conditions["supplied"].assertions[0].held.share) == isinstance(agent, Started)
+
+
+def test_a_run_from_python_is_a_run_like_any_other(folder: Path) -> None:
+    found = evaluate("job.yml", agent=Started(), progress=False)
+    (listed,) = Catalogue(folder / "data" / "runs").runs()
+    assert (listed.run_id, listed.scores) == (found.run_id, found.scores)
+    again = load_run(found.run_id[-4:])
+    assert again.sentence == found.sentence
+    assert again.uplift is not None
+    assert again.uplift.mean == 0.0, "start tells the state that both begin from"
+    assert again.to_dict()["agent"].endswith("test_from_python:Started")
+    for name, table in TABLES.items():
+        frame, arrow = again.to_frame(name), again.to_arrow(name)
+        assert [*frame.columns] == arrow.column_names == [column.name for column in table.columns]
+        assert len(frame) == arrow.num_rows
+
+
+async def test_it_works_where_a_loop_goes_on(folder: Path) -> None:
+    home = asyncio.get_running_loop()
+    loops = []
+
+    async def agent(message: str) -> str:
+        loops.append(asyncio.get_running_loop())
+        return "I'll remind you"
+
+    beside = evaluate("job.yml", agent=agent, progress=False, conditions=["supplied"])
+    assert home not in loops
+    assert await beside is beside, "awaiting it by mistake loses nothing"
+    loops.clear()
+    within = await evaluate_async("job.yml", agent=agent, progress=False, conditions=["supplied"])
+    assert {*loops} == {home}
+    assert within.scores == beside.scores
+
+
+async def test_a_cancelled_task_ends_its_run_in_order(folder: Path) -> None:
+    asked = asyncio.Event()
+
+    async def agent(message: str) -> str:
+        asked.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    running = asyncio.create_task(evaluate_async("job.yml", agent=agent, progress=False))
+    await asked.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    (listed,) = Catalogue(folder / "data" / "runs").runs()
+    assert listed.status == "cancelled"
+    with pytest.raises(UsageError, match="a function of the program that held it"):
+        resume_spec(listed.path)
+
+
+def test_an_interrupt_ends_the_run_in_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = threading.Event()
+
+    def agent(message: str) -> str:
+        asked.set()
+        return "I'll remind you"
+
+    def interrupted(*given: Any) -> Any:
+        assert asked.wait(30)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    data = folder / "data" / "runs"
+    monkeypatch.setattr("bioeval_tui.library.wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(str(folder / "job.yml"), agent=agent, progress=False, trials=200)
+    (listed,) = Catalogue(data).runs()
+    assert listed.status == "cancelled"
+
+
+def test_what_was_not_measured_says_why(folder: Path) -> None:
+    def agent(message: str) -> str:
+        raise RuntimeError("out of order")
+
+    found = evaluate("job.yml", agent=agent, progress=False)
+    assert found.scores == {"withheld": None, "supplied": None}
+    assert "out of order" in found.sentence
+    assert {gap.what for gap in found.not_measured} == {"score", "task 1", "assertion 1"}
+    assert all("out of order" in gap.why for gap in found.not_measured if gap.what == "score")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"trails": 3}, "there is no option trails: did you mean trials?"),
+        ({"conditions": ["suplied"]}, "conditions: input should be 'withheld' or 'supplied', not 'suplied'"),
+        ({"trials": 0}, "trials: input should be greater than or equal to 1, not 0"),
+        ({"agent": lambda: ""}, "the agent must take the user's message"),
+        ({"agent": 8081}, "agent: give an address or a function, not a value of type int"),
+    ],
+)
+def test_wrong_use_is_said_before_anything_is_sent(folder: Path, options: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        evaluate("job.yml", progress=False, **options)
+    with pytest.raises(JobError, match="does not exist"):
+        evaluate("other.yml", agent=whole, progress=False)
+    assert not (folder / "data" / "runs").exists()
+
+
+def test_models_are_never_pooled(folder: Path) -> None:
+    found = evaluate("job.yml", agent=whole, models=["small", "large"], progress=False, mode="rehearsal")
+    assert [run.to_dict()["model"] for run in found.runs] == ["small", "large"]
+    with pytest.raises(UsageError, match=r"never pooled .* take one of \.runs"):
+        _ = found.scores
+    assert isinstance(found.runs[0], Results)

@@ -1,0 +1,93 @@
+"""Recorded runs as data frames: every value where docs/python.md says it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from bioeval_tui import installation, load_run
+from bioeval_tui.errors import NotMeasuredError, UsageError
+from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report.frames import OF_EVERY_TABLE, TABLES, FrameColumn, TableName
+from bioeval_tui.report.results import Results
+from tests.unit.report.recorded import GOLDEN, Recorded, Talk
+
+PAGE = Path(__file__).parents[3] / "docs" / "python.md"
+FOREIGN = GOLDEN.parent / "foreign"
+
+
+def shown_columns() -> Iterator[str]:
+    """Yield the lines of docs/python.md that list the columns."""
+
+    def listed(columns: tuple[FrameColumn, ...]) -> Iterator[str]:
+        yield from ("", "| column | type | |", "|---|---|---|")
+        yield from (f"| `{column.name}` | {column.kind} | {column.about} |" for column in columns)
+
+    yield "Every table begins with"
+    yield from listed(OF_EVERY_TABLE)
+    for name, table in TABLES.items():
+        yield from ("", f"`{name}`: {table.row}.")
+        yield from listed(table.columns[len(OF_EVERY_TABLE) :])
+
+
+def test_the_docs_list_every_column() -> None:
+    assert tuple(TABLES) == get_args(TableName)
+    assert "\n".join(shown_columns()) in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_golden_run_has_its_values() -> None:
+    found = load_run(GOLDEN)
+    talks = found.to_frame().set_index("condition")
+    assert talks.score.to_dict() == {"withheld": 0.44, "supplied": 1.0} == found.scores
+    assert talks.started_at.dt.tz is not None
+    tasks = found.to_frame("tasks")
+    assert (tasks.score > 0.6).equals(tasks.passed.astype(bool))
+    assert found.to_frame("assertions").groupby("condition").passed.sum()["supplied"] == 4
+    turns, tools = found.to_frame("turns"), found.to_frame("tools")
+    assert turns.latency_ms.notna().equals(turns.user_sent.astype(bool)), "the sign-off is not sent"
+    assert {"createReminder"} <= {*tools.tool}
+    assert found.to_arrow("turns")["latency_ms"].null_count == turns.latency_ms.isna().sum()
+
+
+def test_what_was_not_measured_is_missing_and_says_why() -> None:
+    found = Results((Recorded([Talk(tasks=None, holds=(None,))], [Talk()]).loaded(),))
+    talks = found.to_frame()
+    assert talks.score.isna().tolist() == [True, False]
+    assert talks.not_measured.isna().tolist() == [False, True]
+    assert found.to_frame("tasks").not_measured[0] == "the judge was away"
+    assert found.to_frame("assertions").passed.isna()[0]
+    assert [(gap.condition, gap.what) for gap in found.not_measured] == [
+        ("withheld", "score"),
+        ("withheld", "task 1"),
+        ("withheld", "assertion 1"),
+    ]
+
+
+def test_imported_runs_have_their_cases_calls_and_own_scores(tmp_path: Path) -> None:
+    found = load_run(import_file(FOREIGN / "tau-bench-excerpt.json", tmp_path).path)
+    talks, tools = found.to_frame(), found.to_frame("tools")
+    assert {*talks.imported_from} == {"tau-bench"}
+    assert talks.case.notna().all()
+    assert talks.started_at.isna().all(), "the file has no times"
+    assert "reward" in talks.given_scores[0]
+    assert {*tools.case} <= {*talks.case}
+    assert tools.arguments.str.startswith("{").all()
+
+
+def test_a_table_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:
+    with pytest.raises(UsageError, match="no table 'turn'; the tables are conversations, tasks"):
+        load_run(GOLDEN).to_frame("turn")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("package", ["pandas", "pyarrow"])
+def test_a_package_that_was_left_out_is_named_with_the_command_that_brings_it(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation, "missing", lambda wanted: [name for name in wanted if name == package])
+    found = load_run(GOLDEN)
+    make = found.to_frame if package == "pandas" else found.to_arrow
+    with pytest.raises(NotMeasuredError, match=f"needs {package}: install with `.*(sync|install)"):
+        make("turns")
