@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
 from bioeval_tui.report import rows
-from bioeval_tui.tui.live import heads_view
+from bioeval_tui.tui.live import heads_view, spans_view
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.shared.tab_line_widget import TabLine
 from bioeval_tui.tui.shared.tones import paint
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationKey, MessageState
     from bioeval_tui.tui.live.feed import TalkChange
     from bioeval_tui.tui.live.talk_widget import Talk
+    from bioeval_tui.tui.live.waterfall import Waterfall
     from bioeval_tui.tui.live.watched import Watched
     from bioeval_tui.tui.shared.program import Program
 
@@ -51,6 +52,7 @@ class Conversations(Vertical):
         """Whether somebody has chosen a condition; until then the one that began last is shown."""
         self.linked = True
         """Whether scrolling one conversation scrolls the other."""
+        self._waterfall: Waterfall | None = None
 
     def compose(self) -> ComposeResult:
         """Tabs where there is no room for both, then the conversations."""
@@ -121,6 +123,8 @@ class Conversations(Vertical):
                 talk.show_talk(conversation, change)
                 if now is not None and change is not None and not change.only_text:
                     talk.transcript.tick(now)
+        if self._waterfall is not None and self._waterfall.is_attached:
+            self._waterfall.show_new()
 
     def tick(self) -> None:
         """Move what moves by itself: clocks, and the timer of an awaited answer."""
@@ -211,6 +215,8 @@ class Conversations(Vertical):
                 return bool(transcripts) and followed == (action == "stay")
             case "events":
                 return self.watched.talk is not None and bool(self.watched.talk.messages)
+            case "waterfall":
+                return bool(spans_view.turns(self.watched.talk))
             case "link" | "unlink":
                 both = sum(bool(transcript.chosen_message) for transcript in transcripts) > 1
                 return self.app.size.width >= 120 and both and self.linked == (action == "unlink")
@@ -252,6 +258,18 @@ class Conversations(Vertical):
         self._program.services.keep("live.events", not shown)
         for talk in self.talks.values():
             talk.transcript.set_choices(show_events=not shown)
+
+    def action_waterfall(self) -> None:
+        """Open the waterfall of the turn that is looked at, or of the newest of which spans came."""
+        state, talk = self.watched.state, self.watched.talk
+        turns = spans_view.turns(talk)
+        if state is not None and turns:
+            # A box is loaded when it is opened, after the first paint.
+            from bioeval_tui.tui.live.waterfall import Waterfall
+
+            turn = self.message.turn if self.message and self.message.turn in turns else turns[-1]
+            self._waterfall = Waterfall(state, self.watched.trial, self.watched.condition, turn)
+            self.app.push_screen(self._waterfall)
 
     def action_density(self) -> None:
         """Leave out the empty lines between turns, or show them again."""

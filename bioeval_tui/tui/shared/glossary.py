@@ -11,6 +11,7 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("▸2 ms", "time to the first text of an answer, beside the time of the whole answer"),
     ("─ ━ │", "an answer's time: until its first text, while it came in, and the target"),
     ("◆", "a fact was given away; in Runs, a mark"),
+    ("∿", "what the agent did, as it tells by OpenTelemetry (a span), and how long it took"),
     ("ƒ ← ⚙", "the agent called a function; what it returned; preparations, and what the agent was told"),
     ("↻", "a request was sent again"),
     ("3×", "the weight of an assertion"),

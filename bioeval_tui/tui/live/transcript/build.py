@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from bioeval_tui.record import events
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.text import clean_line, plural
+from bioeval_tui.tui.live import spans_view
 from bioeval_tui.tui.live.transcript.blocks import Block, BlockKind, Fold, Item, Mark
 from bioeval_tui.tui.live.transcript.chunks import pieces
 from bioeval_tui.tui.live.transcript.generation import GenerationLine, generation_line
 from bioeval_tui.tui.shared.times import duration, latency
+
+MOST_SPANS = 12
+"""So many spans of an answer stand below it, those that came last; its waterfall has the others."""
 
 
 @dataclass(slots=True)
@@ -37,9 +43,10 @@ def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[
     blocks.extend(_failures(message))
     blocks.extend(_text(item, message))
     if choices.show_events:
-        for index, event in enumerate(message.generation):
+        for index, event in _told(message):
             fold = Fold("event", message.message, index)
             blocks.extend(_generation(generation_line(event), fold, fold in choices.opened))
+        blocks.extend(_spans(message, choices))
     blocks.extend(_violations(message, choices))
     opening = blocks[first]
     opening.speaker = clean_line(message.speaker, 60) or message.role
@@ -47,6 +54,41 @@ def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[
     for block in blocks[first:]:
         block.side = opening.role
     return blocks
+
+
+def _told(message: MessageState) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield what the agent told by its protocol, numbered; calls that spans told stand with their spans."""
+    return ((index, event) for index, event in enumerate(message.generation) if "span" not in event)
+
+
+def _shown_spans(message: MessageState) -> range:
+    return range(max(0, len(message.spans) - MOST_SPANS), len(message.spans))
+
+
+def _spans(message: MessageState, choices: Choices) -> Iterator[Block]:
+    """Yield a line for each of the last spans, in the order in which they came."""
+    shown = _shown_spans(message)
+    if shown.start:
+        yield Block(
+            "note", f"{plural(shown.start, 'span')} before these", sign=spans_view.SIGN, style="event"
+        )
+    for index in shown:
+        span = message.spans[index]
+        fold = Fold("span", message.message, index)
+        took = (Mark(latency(span.duration_ms), "note"),)
+        style = "bad" if span.status == "error" else "event"
+        title = clean_line(spans_view.title(span, message), 400)
+        yield Block(
+            "note",
+            title,
+            sign=spans_view.SIGN,
+            style=style,
+            marks=took,
+            fold=fold,
+            opened=fold in choices.opened,
+        )
+        if fold in choices.opened:
+            yield from _detail(json.dumps(spans_view.detail(span), ensure_ascii=False, indent=2), "json")
 
 
 def _parted(message: MessageState, choices: Choices) -> bool:
@@ -57,8 +99,10 @@ def _parted(message: MessageState, choices: Choices) -> bool:
 
 def folds_of(message: MessageState, choices: Choices) -> list[Fold]:
     """Return what can be opened in a message, in order, without building its blocks."""
-    count = len(message.generation) if choices.show_events else 0
-    found = [Fold("event", message.message, index) for index in range(count)]
+    found: list[Fold] = []
+    if choices.show_events:
+        found = [Fold("event", message.message, index) for index, _ in _told(message)]
+        found += [Fold("span", message.message, index) for index in _shown_spans(message)]
     return found + [Fold("violation", message.message, index) for index in range(len(message.violations))]
 
 

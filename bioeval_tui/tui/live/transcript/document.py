@@ -257,7 +257,7 @@ class Document:
         if message is None:
             return 1
         extra = len(message.failures) + len(message.violations) + (message.role == "user")
-        events = len(message.generation) if self.choices.show_events else 0
+        events = len(folds_of(message, self.choices)) - len(message.violations)
         return self.painter.estimate(message.text) + extra + events
 
     def _estimate_block(self, block: Block) -> int:

@@ -159,6 +159,7 @@ class Highlights:
         if (
             item.message is None
             or item.message.generation
+            or item.message.spans
             or item.message.failures
             or item.message.violations
         ):

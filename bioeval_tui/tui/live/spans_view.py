@@ -1,0 +1,137 @@
+"""What the live screen says of spans: a line for each below its answer, and the waterfall of a turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bioeval_tui.evaluate.tool_calls import call_text
+from bioeval_tui.record.spans import AgentSpan, absent_parents, meaning_of, ordered
+from bioeval_tui.text import compact_json, plural, shorten
+from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.times import latency
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.state import ConversationState, MessageState
+
+SIGN = "∿"
+MOST_ROWS = 500
+"""So many spans of a turn stand in a waterfall."""
+LEAST_BAR = 16
+_TIME = 9
+"""How wide the column of durations is, in cells."""
+_TONES: dict[str, Tone] = {"tool": "good", "model": "busy", "retrieval": "warn"}
+
+
+def title(span: AgentSpan, message: MessageState) -> str:
+    """Return what a span did, in a line, and what is not as it should be."""
+    meaning = meaning_of(span)
+    said = meaning.title
+    if meaning.kind == "tool":
+        said = meaning.tool if meaning.arguments is None else call_text(meaning.tool, meaning.arguments)
+    if meaning.result is not None and not meaning.error:
+        result = meaning.result if isinstance(meaning.result, str) else compact_json(meaning.result)
+        said += f" → {shorten(result, 80)}"
+    if meaning.tokens_in is not None or meaning.tokens_out is not None:
+        counts = ("–" if n is None else f"{n:,}" for n in (meaning.tokens_in, meaning.tokens_out))
+        said += f", {' → '.join(counts)} tokens"
+    if meaning.model and meaning.model not in said:
+        said += f", {meaning.model}"
+    return ", ".join(
+        [said, *([f"failed: {meaning.error}"] if meaning.error else []), *_troubles(span, message)]
+    )
+
+
+def detail(span: AgentSpan) -> dict[str, object]:
+    """Return everything that a span tells."""
+    return span.model_dump(mode="json", exclude_defaults=True)
+
+
+def _troubles(span: AgentSpan, message: MessageState) -> list[str]:
+    return [
+        *(["late"] if span.span_id in message.late_spans else []),
+        *(["came twice"] if span.span_id in message.doubled_spans else []),
+        *(["of an attempt that failed"] if not _is_of_the_answer(span, message) else []),
+    ]
+
+
+def _is_of_the_answer(span: AgentSpan, message: MessageState) -> bool:
+    return span.trace_id in (message.traceparent or "")
+
+
+def turns(talk: ConversationState | None) -> list[int]:
+    """Return the turns of whose answers spans came."""
+    return [message.turn for message in talk.messages if message.spans] if talk is not None else []
+
+
+def heading(talk: ConversationState | None, turn: int | None) -> str:
+    """Return which turn it is, how long the answer took, and how many spans came."""
+    message = _answer(talk, turn)
+    if message is None:
+        return "No spans"
+    took = f", answered in {latency(message.latency_ms)}" if message.latency_ms is not None else ""
+    return f"Turn {message.turn}{took}, {plural(len(message.spans), 'span')}"
+
+
+def waterfall(talk: ConversationState | None, turn: int | None, width: int) -> list[list[Cell]]:
+    """Return a line for each span of a turn, `width` cells wide: what it is, when it was, and how long it took.
+
+    Times are the agent's. Spans of attempts that failed follow by themselves.
+    """
+    message = _answer(talk, turn)
+    if message is None or not message.spans:
+        return [[Cell("No span of this turn has come.", "quiet")]]
+    bars = max(LEAST_BAR, (width - _TIME) // 2 - 1)
+    names = max(10, width - _TIME - bars - 1)
+    lines: list[list[Cell]] = []
+    traces: dict[str, list[AgentSpan]] = {}
+    for span in message.spans:
+        traces.setdefault(span.trace_id, []).append(span)
+    for trace_id in sorted(traces, key=lambda trace: not _is_of_the_answer(traces[trace][0], message)):
+        spans = traces[trace_id]
+        of_the_answer = _is_of_the_answer(spans[0], message)
+        root = (message.traceparent or "").split("-")[2] if of_the_answer and message.traceparent else ""
+        if not of_the_answer:
+            lines.append([Cell("an attempt that failed", "warn")])
+        lines += _rows(spans, root, message, names, bars)
+        absent = absent_parents(spans, root)
+        if absent and of_the_answer:
+            lines.append([Cell(f"? {plural(len(absent), 'span')} did not come that others name", "warn")])
+    return lines
+
+
+def _rows(
+    spans: list[AgentSpan], root: str, message: MessageState, names: int, bars: int
+) -> list[list[Cell]]:
+    first = min(span.start_ns for span in spans)
+    whole = max(1, max(span.end_ns for span in spans) - first)
+    lines = []
+    tree = ordered(spans, root)
+    for span, depth in tree[:MOST_ROWS]:
+        kind = meaning_of(span).kind
+        troubles = _troubles(span, message)
+        tone: Tone = "bad" if span.status == "error" else "warn" if troubles else "plain"
+        indent = " " * min(depth, names // 3)
+        begins = min(bars - 1, int((span.start_ns - first) / whole * bars))
+        length = max(1, min(bars - begins, round((span.end_ns - span.start_ns) / whole * bars)))
+        lines.append(
+            [
+                Cell((indent + shorten(title(span, message), names - len(indent))).ljust(names) + " ", tone),
+                Cell(" " * begins),
+                Cell("━" * length, "bad" if span.status == "error" else _TONES.get(kind, "quiet")),
+                Cell(" " * (bars - begins - length)),
+                Cell(latency(span.duration_ms).rjust(_TIME), "quiet"),
+            ]
+        )
+    if len(tree) > MOST_ROWS:
+        lines.append([Cell(f"and {plural(len(tree) - MOST_ROWS, 'span')} more", "quiet")])
+    return lines
+
+
+def _answer(talk: ConversationState | None, turn: int | None) -> MessageState | None:
+    """Return the answer of a turn; None for the turn is the newest of which spans came."""
+    if talk is None:
+        return None
+    found = [
+        m for m in talk.messages if m.role == "assistant" and (m.spans if turn is None else m.turn == turn)
+    ]
+    return found[-1] if found else None
