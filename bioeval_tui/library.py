@@ -10,14 +10,18 @@ import contextvars
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Unpack
 
+from click import ClickException
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic takes typing's own from Python 3.12 on
 
 from bioeval_tui.cli.progress import open_progress
+from bioeval_tui.cli.run import run as command
+from bioeval_tui.cli.run_options import request_of
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.engine.loop import fair_loop
 from bioeval_tui.evaluate.engine.spec import Order, RunRequest, spec_of
@@ -27,6 +31,7 @@ from bioeval_tui.evaluate.wiring.start import hosts_of, prepare_batch, run_follo
 from bioeval_tui.record.events import CONDITIONS
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.report import loading
+from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.results import Results as Results
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings
@@ -135,6 +140,21 @@ def evaluate(
     """
     request = _request(job, agent, options)
     return _in_a_thread(lambda stop: _hold(request, stop, progress=progress))
+
+
+def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[str, Any]:
+    """Do what `bioeval-tui run` does with these arguments, but with this agent; return what `--json FILE` writes.
+
+    Raises:
+        BioevalError: what is wrong, before anything is sent.
+    """
+    _require_message(agent)
+    try:
+        given = command.make_context("run", [*arguments]).params
+    except ClickException as error:
+        raise UsageError(error.format_message()) from None
+    request = replace(request_of(given["jobs"], given), agent_function=agent)
+    return json_report(_in_a_thread(lambda stop: _hold(request, stop, progress=False)).loaded)
 
 
 async def evaluate_async(

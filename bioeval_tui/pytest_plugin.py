@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import pytest
 
+from bioeval_tui.errors import BioevalError
 from bioeval_tui.isolation import program_command
 
 CONDITIONS = ("withheld", "supplied")
@@ -205,7 +206,7 @@ def _pass_k(run: dict[str, Any], condition: str, k: int) -> float | None:
 
 
 class Bioeval:
-    """Runs jobs with the installed program, in a process of its own."""
+    """Runs jobs with the installed program, in a process of its own unless the agent is in this one."""
 
     def __init__(self, folder: Path, timeout_s: float = 3600.0, not_measured: NotMeasured = "fail") -> None:
         """`folder` is where job files are looked for."""
@@ -214,12 +215,18 @@ class Bioeval:
         self.not_measured = not_measured
 
     def run(
-        self, *jobs: str | Path, models: Sequence[str] = (), options: Sequence[str] = (), **asked: Any
+        self,
+        *jobs: str | Path,
+        agent: Callable[..., Any] | None = None,
+        models: Sequence[str] = (),
+        options: Sequence[str] = (),
+        **asked: Any,
     ) -> Evaluation:
         """Hold the conversations of the jobs and return what came out.
 
-        Every option of `bioeval-tui run` is a keyword: `agent_url="…"`, `repeat=3`, `rehearsal=True`. `options` are
-        further ones as they are written there. The test fails when the program could not run.
+        `agent` is a function, or any object that can be called: it runs in this process. Every option of `bioeval-tui run`
+        is a keyword: `agent_url="…"`, `repeat=3`, `rehearsal=True`. `options` are further ones as they are written there.
+        The test fails when the program could not run.
         """
         __tracebackhide__ = True
         arguments = [str(self.folder / job) for job in jobs]
@@ -231,6 +238,8 @@ class Bioeval:
                 arguments += [part for one in value for part in (option, str(one))]
             elif value is not None:
                 arguments += [option, str(value)]
+        if agent is not None:
+            return self._held_here([*arguments, *options], agent)
         with TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
             command = program_command("run", *arguments, *options, "--headless", f"--json={report}")
@@ -246,6 +255,15 @@ class Bioeval:
                     f"bioeval-tui could not run (exit {done.returncode})\n{done.stderr}", pytrace=False
                 )
             return Evaluation(json.loads(report.read_text(encoding="utf-8")), done.stderr, self.not_measured)
+
+    def _held_here(self, arguments: Sequence[str], agent: Callable[..., Any]) -> Evaluation:
+        __tracebackhide__ = True
+        from bioeval_tui.library import report_of_run  # no other project's tests wait for it
+
+        try:
+            return Evaluation(report_of_run(arguments, agent), "", self.not_measured)
+        except BioevalError as error:
+            pytest.fail(f"bioeval-tui could not run (exit {error.exit_code:d})\n{error}", pytrace=False)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

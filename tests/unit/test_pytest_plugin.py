@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,21 +71,49 @@ def test_what_could_not_be_measured_fails_or_skips_as_the_project_says() -> None
         evaluation(Recorded([Talk(holds=(None,))]), not_measured="skip").assert_assertions()
 
 
-def test_one_run_serves_many_tests_from_a_fixture_of_any_scope(pytester: pytest.Pytester) -> None:
+def test_one_run_of_an_agent_in_this_process_serves_many_tests(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example of docs/ci.md, with the job and a function in the place of the agent of docs/python.md."""
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(pytester.path / "data"))
     pytester.makeini("[pytest]\nbioeval_not_measured = skip\nasyncio_default_fixture_loop_scope = function\n")
+    pytester.mkdir("eval").joinpath("job.yml").write_text(block("python.md", "job.yml"), encoding="utf-8")
     pytester.makepyfile(
-        """
-        import pytest
+        my_agent="""
+        def answer(message, conversation):
+            if "Sydney" not in message:
+                return "In which time zone are you?"
+            conversation.object_context = {"resources": [{"name": "warfarin"}]}
+            return "I'll remind you."
+        """,
+        test_reminders=block("ci.md", "test_reminders.py")
+        + """
 
-        @pytest.fixture(scope="session")
-        def place(bioeval_session):
-            return bioeval_session
+def test_withheld(found):
+    found.assert_score(0.9, condition="withheld")
 
-        def test_folder(place, request):
-            assert place.folder == request.config.rootpath
 
-        def test_choice(place, bioeval):
-            assert place.not_measured == bioeval.not_measured == "skip"
-        """
+def test_trials(found):
+    found.assert_pass_k(4, 0.5)
+
+
+def test_wrong(bioeval):
+    bioeval.run("eval/job.yml", agent=lambda message: "", repeat=0)
+""",
     )
-    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+    done = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-rs")
+    done.assert_outcomes(passed=3, failed=2, skipped=1)
+    done.stdout.fnmatch_lines_random(
+        [
+            "*facts withheld scored 0.14, the bar is 0.9*",
+            "*not measured: *pass^4 is not defined: too few trials*",
+            "*could not run (exit 2)*",
+            "*Invalid value for '--repeat': 0 is not in the range*",
+        ]
+    )
+    assert len(list((pytester.path / "data" / "runs").glob("*.jsonl"))) == 1
+
+
+def block(page: str, file: str) -> str:
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    return text.partition(f"<!-- file: {file} -->\n")[2].partition("\n")[2].partition("```")[0]
