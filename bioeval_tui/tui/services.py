@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # the first paint waits for no event model
     from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
+    from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
 
@@ -103,6 +104,10 @@ class Services(Protocol):
 
     async def compare(self, a: str, b: str) -> RunComparison:
         """Compare run B with run A."""
+        ...
+
+    async def recorded(self, run_id: str) -> RunState:
+        """Return a whole recorded run."""
         ...
 
     async def report(self, run_ids: Sequence[str]) -> Path:

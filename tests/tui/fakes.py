@@ -180,6 +180,11 @@ class FakeServices:
         assert self.comparison is not None
         return self.comparison
 
+    async def recorded(self, run_id: str) -> RunState:
+        """Return the run that was given."""
+        assert self.reviewed_state is not None
+        return self.reviewed_state
+
     async def report(self, run_ids: Sequence[str]) -> Path:
         """Remember what was to be reported."""
         self._fail()

@@ -20,6 +20,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from bioeval_tui import tui
+from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import Placed, placed
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
@@ -33,6 +34,7 @@ SIZE = (120, 30)
 Reach = tuple[str | None, int | None, tuple[str, ...]]
 """What is opened first, how many events the run has given away (-1: a run of trials), and the keys to get there."""
 STATES: dict[str, Reach] = {
+    "HomeScreen": ("home", None, ()),
     "JobsScreen": ("jobs", None, ()),
     "RunDialog": ("jobs", None, ("end", "enter")),
     "LiveScreen": (None, 100, ()),
@@ -46,6 +48,7 @@ STATES: dict[str, Reach] = {
     "KeysDialog": ("jobs", None, ("question_mark", "c")),
     "RunsScreen": ("runs", None, ("down", "m", "m")),
     "CompareDialog": ("runs", None, ("down", "m", "m", "equals_sign")),
+    "PassagesDialog": ("runs", None, ("down", "m", "m", "equals_sign", "enter")),
     "ReplayDialog": ("runs", None, ("down", "space")),
     "BenchmarksScreen": ("benchmarks", None, ("down", "down")),
     "BenchmarkDialog": ("benchmarks", None, ("down", "down", "enter")),
@@ -104,7 +107,7 @@ def given(hold_at: int | None) -> FakeServices:
     services = FakeServices(FakeView(script, hold_at=None if hold_at == -1 else hold_at), sample_rows())
     services.job_items, services.history = history.jobs(), history.history()
     services.tasks, services.details = history.benchmarks(), history.details()
-    services.comparison = history.compared()
+    services.comparison, services.reviewed_state = history.compared(), apply_all(RunState(), scripted_run())
     services.glances = [glances()]
     return services
 

@@ -12,8 +12,10 @@ from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.live.replay_dialog import ReplayDialog
 from bioeval_tui.tui.runs.compare import CompareDialog
+from bioeval_tui.tui.runs.passages import PassagesDialog
 from bioeval_tui.tui.runs.runs import RunsScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.work import WorkDialog
@@ -270,6 +272,23 @@ async def test_the_cursor_is_on_one_row_only_wherever_the_list_has_been_scrolled
         assert [shade != shades[-1] for shade in shades].count(True) == 1
         assert [shade != drawn[-1] for shade in drawn].count(True) == 1
         assert drawn.index(next(s for s in drawn if s != drawn[-1])) == rows.cursor - rows.scroll_offset.y
+
+
+@SIZES
+async def test_enter_on_a_compared_row_shows_both_passages_side_by_side(size: tuple[int, int]) -> None:
+    services = given(reviewed_state=apply_all(RunState(), scripted_run()))
+    async with opened(None, size, services=services, start="runs") as (app, pilot):
+        await pilot.press("down", "m", "m", "equals_sign")
+        await until(pilot, lambda: isinstance(app.screen, CompareDialog))
+        await loaded(app, pilot)
+        await pilot.press("end", "up", "up", "up", "enter")
+        await until(pilot, lambda: isinstance(app.screen, PassagesDialog))
+        await loaded(app, pilot)
+        assert "nothing was deleted" in screen_text(app).splitlines()[0]
+        for name in "AB":
+            assert f"{name} · facts supplied · trial 1" in screen_text(app)
+        await pilot.press("tab", "escape")
+        await until(pilot, lambda: isinstance(app.screen, CompareDialog))
 
 
 async def test_only_differences_are_shown_on_demand() -> None:

@@ -66,7 +66,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     """Return a row's mean by condition on a scale from 0 to 1, its uplift, and the time of its slowest tenth of answers."""
     name_width = _name_width(width)
     room = (width - name_width - 8 - 9) // 2 - 7
-    titles = "".join(f"{'facts ' + condition:<{room + 7}}" for condition in CONDITIONS)
+    titles = "".join(f"{('facts ' if room > 9 else '') + condition:<{room + 7}}" for condition in CONDITIONS)
     lines: list[Line] = [[Cell(" " * name_width + f"{titles}{'uplift':>8}{'p90':>9}", "quiet")]]
     sure = True
     for name, held in rows:

@@ -14,6 +14,7 @@ from bioeval_tui.evaluate.engine.attach import FollowedRun
 from bioeval_tui.evaluate.engine.run_view import Intent, RunView
 from bioeval_tui.record.paths import is_run_id
 from bioeval_tui.record.reviews import ReviewedScores
+from bioeval_tui.record.state import RunState
 from bioeval_tui.report.compared import RunComparison, RunPreview, RunSummary
 from bioeval_tui.tui.items import BenchmarkItem, JobItem, MedalRow
 from bioeval_tui.tui.review.review_items import ReviewItem, ReviewSource
@@ -53,6 +54,12 @@ class ReadOnlyServices:
     async def compare(self, a: str, b: str) -> RunComparison:
         """Compare run B with run A."""
         return await self._inner.compare(a, b)
+
+    async def recorded(self, run_id: str) -> RunState:
+        """Return a whole recorded run."""
+        if not is_run_id(run_id):
+            raise UsageError(REFUSED)
+        return await self._inner.recorded(run_id)
 
     reviewer = ""
     """Nobody: reviews are shown, not given."""

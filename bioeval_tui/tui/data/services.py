@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
+    from bioeval_tui.record.state import RunState
     from bioeval_tui.report.compared import RunComparison, RunPreview, RunSummary
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.batch.batch_view import Glance
@@ -230,6 +231,12 @@ class AppServices:
         from bioeval_tui.report.compare_runs import compare_runs
 
         return await asyncio.to_thread(lambda: compare_runs(self._runs.summary(a), self._runs.summary(b)))
+
+    async def recorded(self, run_id: str) -> RunState:
+        """Return a whole recorded run."""
+        from bioeval_tui.report.loading import load_run
+
+        return await asyncio.to_thread(lambda: load_run(self._runs.find(run_id)).state)
 
     async def report(self, run_ids: Sequence[str]) -> Path:
         """Write one HTML report of these runs into the current folder."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual import on
 from textual.binding import BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -14,10 +14,13 @@ from textual.widgets import Static
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import comparison_view
 from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.state import RunState
     from bioeval_tui.report.compared import RunComparison
     from bioeval_tui.tui.shared.program import Program
 
@@ -35,41 +38,69 @@ def compare(program: Program, a: str, b: str) -> None:
     program.push_screen(WorkDialog("Reading both recordings", work), compared)
 
 
+class ComparedRows(RowList):
+    """The rows of the table; the cursor goes from one that is about something to the next."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~compared-rows")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Ask the box."""
+        box = self.screen
+        if action == "choose" and isinstance(box, CompareDialog):
+            return bool(box.here.title)
+        return super().check_action(action, parameters)
+
+
 class CompareDialog(Dialog[None]):
-    """Reads a comparison that is ready."""
+    """Reads a comparison that is ready; enter shows the passages of both runs that a row is about."""
 
     NAME: ClassVar[str] = "Compare two runs"
     ABOUT: ClassVar[str] = (
         "Run B against run A, by condition. Differences are paired by trial; an interval is shown from "
-        "five pairs on, and a time difference only between runs of equal concurrency."
+        "five pairs on, and a time difference only between runs of equal concurrency. Enter shows what both runs did."
     )
     HEADING: ClassVar[str] = "B against A"
     BINDINGS: ClassVar[list[BindingType]] = bindings("compare")
     DEFAULT_CSS = """
-    CompareDialog > .dialog--box { width: 96%; max-width: 150; }
-    CompareDialog .dialog--body { scrollbar-gutter: stable; }
+    CompareDialog > .dialog--box { width: 96%; max-width: 150; height: 90%; }
+    CompareDialog .compare--words { height: auto; max-height: 40%; }
+    CompareDialog ComparedRows { height: 1fr; margin-top: 1; }
     CompareDialog.-narrow > .dialog--box { width: 100%; height: 100%; }
-    CompareDialog.-narrow .dialog--body { height: 1fr; }
     """
 
     def __init__(self, found: RunComparison) -> None:
         super().__init__()
         self._found = found
         self._only_differences = False
+        self._table: list[comparison_view.Row] = []
+        self._list = ComparedRows()
+        self._states: tuple[RunState, RunState] | None = None
+        """Both recordings, once they were asked for."""
 
     def compose_body(self) -> Iterable[Widget]:
-        """One text, scrollable."""
-        with VerticalScroll(classes="dialog--body"):
-            yield Static(id="compared", markup=False)
+        """What may be said, the table, and what makes the runs unlike."""
+        yield Static(id="head", classes="compare--words", markup=False)
+        yield self._list
+        yield Static(id="notes", classes="compare--words", markup=False)
 
     def on_mount(self) -> None:
-        """Give the keys to the text."""
-        self.query_one(VerticalScroll).focus()
-        self.call_after_refresh(self._draw)
+        """Give the keys to the table."""
+        self._list.focus()
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._draw()
+        self._list.move_to(next((at for at, row in enumerate(self._table) if row.title), 0))
 
     def on_resize(self) -> None:
         """Draw for the new width."""
         self.call_after_refresh(self._draw)
+
+    @property
+    def here(self) -> comparison_view.Row:
+        """The row under the cursor."""
+        at = self._list.cursor
+        return self._table[at] if at < len(self._table) else comparison_view.Row([])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """One key shows only differences, and everything again."""
@@ -91,8 +122,42 @@ class CompareDialog(Dialog[None]):
         self.refresh_bindings()
 
     def _draw(self) -> None:
-        body = self.query_one(VerticalScroll)
-        width = body.scrollable_content_region.width
+        width = self._list.scrollable_content_region.width
         if width > 0:
-            lines = comparison_view.lines(self._found, width, only_differences=self._only_differences)
-            self.query_one("#compared", Static).update(Content("\n").join([paint(*line) for line in lines]))
+            found = self._found
+            self._table = comparison_view.table(found, width, only_differences=self._only_differences)
+            self._list.set_rows(len(self._table), lambda at, _: paint(*self._table[at].line))
+            for name, lines in (
+                ("head", comparison_view.head(found, width)),
+                ("notes", comparison_view.notes(found)),
+            ):
+                self.query_one(f"#{name}", Static).update(
+                    Content("\n").join([paint(*line) for line in lines])
+                )
+
+    @on(RowList.Highlighted)
+    def _moved(self) -> None:
+        self.refresh_bindings()
+
+    @on(RowList.Chosen)
+    def _chosen(self) -> None:
+        if self._states is not None:
+            self._show_passages(self._states)
+            return
+        a, b, services = self._found.a.run_id, self._found.b.run_id, self.bioeval.services
+
+        async def work(tell: Tell) -> tuple[RunState, RunState]:
+            return await services.recorded(a), await services.recorded(b)
+
+        self.app.push_screen(WorkDialog("Reading both conversations", work), self._show_passages)
+
+    def _show_passages(self, states: tuple[RunState, RunState] | None) -> None:
+        if states is not None:
+            from bioeval_tui.tui.runs.passages import (
+                PassagesDialog,
+            )  # transcripts are loaded when they are opened
+
+            self._states = states
+            self.app.push_screen(
+                PassagesDialog(states, cast("ConditionName", self.here.condition), self.here.title)
+            )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, signed
@@ -9,6 +11,8 @@ from bioeval_tui.tui.shared.times import latency
 
 Line = list[Cell]
 NUMBER = 8
+SCORE = "score"
+"""What the first row of a condition is about."""
 PLOT, WIDE = 25, 105
 """How wide the plot of differences is, and from which width on there is room for it."""
 VERDICTS: dict[str, Cell] = {
@@ -28,18 +32,33 @@ CHANGES: dict[str, Cell] = {
 }
 
 
-def lines(found: RunComparison, width: int, *, only_differences: bool = False) -> list[Line]:
-    """Return the comparison for `width` cells, what changed most first; with `only_differences` nothing that is the same."""
+class Row(NamedTuple):
+    """A line of the table; `condition` and `title` say what it is about, empty where it is about nothing."""
+
+    line: Line
+    condition: str = ""
+    title: str = ""
+
+
+def head(found: RunComparison, width: int) -> list[Line]:
+    """Return which runs are compared, and a sentence for each condition."""
     shown: list[Line] = [_run_line("A", found.a, width), _run_line("B", found.b, width), []]
     if not found.conditions:
         shown.append([Cell("the runs have no condition in common", "warn")])
-    shown += [[Cell(condition.sentence)] for condition in found.conditions]
-    shown.append([])
+    return [*shown, *([Cell(condition.sentence)] for condition in found.conditions)]
+
+
+def table(found: RunComparison, width: int, *, only_differences: bool = False) -> list[Row]:
+    """Return the rows for `width` cells, what changed most first; with `only_differences` nothing that is the same."""
     reach = _reach(found)
-    for condition in found.conditions:
-        shown += _condition(condition, width, reach, only_differences)
-    shown += [[Cell(f"! {note}", "warn")] for note in found.notes]
-    return shown
+    return [
+        row for condition in found.conditions for row in _condition(condition, width, reach, only_differences)
+    ]
+
+
+def notes(found: RunComparison) -> list[Line]:
+    """Return what makes the runs unlike."""
+    return [[Cell(f"! {note}", "warn")] for note in found.notes]
 
 
 def _reach(found: RunComparison) -> float:
@@ -80,28 +99,34 @@ def _run_line(name: str, run: RunSummary, width: int) -> Line:
     return [Cell(f"{name} ", "strong"), Cell(shorten(rest, max(8, width - 2)))]
 
 
-def _condition(found: ComparedCondition, width: int, reach: float, only_differences: bool) -> list[Line]:
+def _condition(found: ComparedCondition, width: int, reach: float, only_differences: bool) -> list[Row]:
     plot = PLOT if width >= WIDE else 0
     label = max(16, min(56, width - 3 * NUMBER - 28 - plot))
-    head = f"{'A':>{NUMBER}}{'B':>{NUMBER}}{'B − A':>{NUMBER + 1}}"
+    heading = f"{'A':>{NUMBER}}{'B':>{NUMBER}}{'B − A':>{NUMBER + 1}}"
     half = (plot - 2) // 2
     scale = f"  {'A better':<{half}}0{'B better':>{half}}" if plot else ""
-    shown: list[Line] = [
-        [Cell(f"{'facts ' + found.condition:<{label}}".upper(), "strong"), Cell(head + scale, "quiet")],
-        _value(found.score, label, reach, plot, "strong"),
-    ]
+    name = f"{'facts ' + found.condition:<{label}}".upper()
+
+    def row(title: str, line: Line) -> Row:
+        return Row(line, found.condition, title)
+
     tasks = sorted(found.tasks, key=lambda task: -abs(task.change or 0.0))
-    checks = sorted(found.assertions, key=lambda check: check.change == "same")
-    same = sum(not task.change for task in tasks) + sum(check.change == "same" for check in checks)
-    shown += [_value(task, label, reach, plot) for task in tasks if task.change or not only_differences]
-    shown += [
-        _check(check, label, plot) for check in checks if check.change != "same" or not only_differences
+    rows = [(bool(task.change), row(task.name, _value(task, label, reach, plot))) for task in tasks]
+    rows += [
+        (check.change != "same", row(check.title, _check(check, label, plot))) for check in found.assertions
     ]
+    rows.sort(key=lambda changed: not changed[0])
+    shown = [one for changed, one in rows if changed or not only_differences]
     if found.latency is not None:
-        shown.append(_time(found.latency, label, plot))
-    if only_differences and same:
-        shown.append([Cell(f"{plural(same, 'row')} without a difference", "quiet")])
-    return [*shown, []]
+        shown.append(row(found.latency.name, _time(found.latency, label, plot)))
+    if same := len(rows) - sum(changed for changed, _ in rows) if only_differences else 0:
+        shown.append(Row([Cell(f"{plural(same, 'row')} without a difference", "quiet")]))
+    return [
+        Row([Cell(name, "strong"), Cell(heading + scale, "quiet")]),
+        row(SCORE, _value(found.score, label, reach, plot, "strong")),
+        *shown,
+        Row([]),
+    ]
 
 
 def _value(value: Compared, label: int, reach: float, plot: int, tone: Tone = "plain") -> Line:

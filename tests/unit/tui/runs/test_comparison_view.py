@@ -1,10 +1,12 @@
 """Two runs beside each other: what changed most stands first, and differences are drawn around zero."""
 
+from dataclasses import replace
+
 import history
 import pytest
 
 from bioeval_tui.report.compared import Compared
-from bioeval_tui.tui.runs.comparison_view import forest, lines
+from bioeval_tui.tui.runs.comparison_view import forest, table
 from bioeval_tui.tui.shared.cells_view import Cell
 
 
@@ -28,10 +30,12 @@ def test_a_difference_stands_at_its_place_with_its_interval(value: Compared, dra
 
 def test_what_changed_most_stands_first_and_what_is_the_same_can_be_left_out() -> None:
     found = history.compared()
-    whole = [plain(line) for line in lines(found, 120)]
-    changes = [abs(task.change or 0.0) for task in found.conditions[0].tasks]
-    first = max(zip(changes, found.conditions[0].tasks, strict=True), key=lambda pair: pair[0])[1]
-    assert whole[
-        whole.index(next(line for line in whole if line.startswith("FACTS WITHHELD"))) + 2
-    ].startswith(first.name[:20])
-    assert len(lines(found, 120, only_differences=True)) <= len(whole)
+    rows = [row for row in table(found, 120) if row.condition == "withheld"]
+    assert [row.title for row in rows[:2]] == ["score", "Set a reminder to take warfarin tomorrow at 9"]
+    task, check = found.conditions[0].tasks[0], found.conditions[0].assertions[1]
+    condition = replace(found.conditions[0], tasks=(replace(task, b=task.a),), assertions=(check,))
+    found = replace(found, conditions=(condition,))
+    assert [row.title for row in table(found, 120)][1:4] == ["score", check.title, task.name]
+    fewer = table(found, 120, only_differences=True)
+    assert [row.title for row in fewer if row.title] == ["score", check.title, "average answer"]
+    assert any("1 row without a difference" in plain(row.line) for row in fewer)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import history
 from rich.cells import cell_len
 
+from bioeval_tui.report.compared import RunComparison
 from bioeval_tui.tui.runs import comparison_view, runs_view
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -15,6 +16,11 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 def text(lines: list[runs_view.Line]) -> str:
     return "\n".join("".join(cell.text for cell in line) for line in lines)
+
+
+def whole(found: RunComparison, width: int) -> str:
+    rows = [row.line for row in comparison_view.table(found, width)]
+    return text([*comparison_view.head(found, width), *rows, *comparison_view.notes(found)])
 
 
 def test_the_newest_run_stands_on_top_and_live_ones_are_marked() -> None:
@@ -100,7 +106,7 @@ def test_rows_that_are_the_same_objects_are_not_looked_at_again() -> None:
 
 
 def test_a_comparison_says_the_sentence_first_and_every_row_with_its_sign() -> None:
-    said = text(comparison_view.lines(history.compared(), 110))
+    said = whole(history.compared(), 110)
     assert said.index("B is better on 1 of 2 tasks") < said.index("FACTS WITHHELD")
     for words in ("▲ better", "▼ worse", "▲ fixed", "▼ broken", "50%", "−0.4 s", "! the judges differ"):
         assert words in said
@@ -110,10 +116,10 @@ def test_a_comparison_fits_its_width_or_wraps_only_sentences() -> None:
     found = history.compared()
     sentences = {condition.sentence for condition in found.conditions}
     for width in (70, 110):
-        for line in text(comparison_view.lines(found, width)).splitlines():
+        for line in whole(found, width).splitlines():
             assert cell_len(line) <= width + 1 or line in sentences
 
 
 def test_runs_without_a_common_condition_say_so() -> None:
     found = replace(history.compared(), conditions=())
-    assert "no condition in common" in text(comparison_view.lines(found, 80))
+    assert "no condition in common" in whole(found, 80)

@@ -1,0 +1,138 @@
+"""The passages of two runs that a row of their comparison is about, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.live import score_card_view
+from bioeval_tui.tui.live.talk_widget import LiveTranscript
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.tones import paint
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.state import RunState
+
+
+class Passage(Vertical):
+    """One run: what is said of the row, and its conversation at the place that it is about."""
+
+    DEFAULT_CSS = """
+    Passage {
+        width: 1fr; height: 1fr; border: round $line; border-title-color: $foreground;
+        &:focus-within { border: round $primary; }
+        & > Static { height: auto; max-height: 40%; padding: 0 1; border-bottom: solid $line; }
+        & > Transcript { height: 1fr; }
+    }
+    """
+
+    def __init__(self, name: str, state: RunState) -> None:
+        super().__init__()
+        self._called = name
+        self._state = state
+        self.transcript = LiveTranscript()
+
+    def compose(self) -> Iterable[Widget]:
+        """Words above the conversation."""
+        yield Static(markup=False)
+        yield self.transcript
+
+    def show(self, condition: ConditionName, trial: int, title: str) -> None:
+        """Show what a row says of a conversation, and go to the message that it is about."""
+        state, talk = self._state, self._state.conversation(condition, trial)
+        started = state.started
+        run = started.run_id if started else ""
+        self.border_title = Content(f"{self._called} · facts {condition} · trial {trial} · run {run}")
+        row = _row(state, trial, title)
+        said = [score_card_view.conclusion(state)] if row is None else row.details.get(condition, [])
+        value = row.cells.get(condition, Cell("–", "quiet")) if row else Cell("")
+        lines = [paint(value, "  " if value.text else "", *said[:1]), *(paint(cell) for cell in said[1:4])]
+        self.query_one(Static).update(Content("\n").join(lines))
+        self.transcript.show(talk)
+        evidence = row.evidence.get(condition) if row else None
+        if evidence is not None:
+            self.call_after_refresh(self.transcript.jump_to, evidence.message, evidence.quote)
+
+
+def _row(state: RunState, trial: int, title: str) -> score_card_view.Row | None:
+    return next((row for row in score_card_view.rows(state, trial) if _is_about(row.label.text, title)), None)
+
+
+def _is_about(label: str, title: str) -> bool:
+    """Say whether a row of the score card is the one of this title: `1 TITLE`, `3× TITLE`, `TITLE`."""
+    label = label.strip()
+    return title in (label, label.partition(" ")[2])
+
+
+class PassagesDialog(Dialog[None]):
+    """Both conversations, each at what a row of the comparison is about."""
+
+    NAME: ClassVar[str] = "Passages"
+    ABOUT: ClassVar[str] = (
+        "What both runs did where they differ: what the judge said with the passage that it quotes, the turn in which an "
+        "assertion became what it was at the end, the slowest answer."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings("passages")
+    DEFAULT_CSS = """
+    PassagesDialog > .dialog--box { width: 100%; max-width: 100%; height: 100%; max-height: 100%; padding: 0 1; }
+    PassagesDialog #passages { height: 1fr; }
+    PassagesDialog.-narrow #passages { layout: vertical; }
+    """
+
+    def __init__(self, states: tuple[RunState, RunState], condition: ConditionName, title: str) -> None:
+        super().__init__()
+        self._condition = condition
+        self._title = title
+        self._passages = [Passage(name, state) for name, state in zip("AB", states, strict=True)]
+        held = [{key.trial for key in state.conversations if key.condition == condition} for state in states]
+        self._trials = sorted(held[0] & held[1]) or [1]
+
+        def cells(trial: int) -> list[Cell | None]:
+            rows = [_row(state, trial, title) for state in states]
+            return [row.cells.get(condition) if row else None for row in rows]
+
+        differing = (at for at, trial in enumerate(self._trials) if len(set(cells(trial))) > 1)
+        self._at = next(differing, 0)
+
+    @property
+    def heading(self) -> str:
+        """What it is about."""
+        return self._title
+
+    def compose_body(self) -> Iterable[Widget]:
+        """A beside B, or above where there is no room."""
+        with Horizontal(id="passages"):
+            yield from self._passages
+
+    def on_mount(self) -> None:
+        """Show the first trial in which they differ."""
+        self._passages[0].transcript.focus()
+        self._show()
+
+    def _show(self) -> None:
+        for passage in self._passages:
+            passage.show(self._condition, self._trials[self._at], self._title)
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """One trial has none beside it."""
+        return action != "other_trial" or len(self._trials) > 1
+
+    def action_other_trial(self, by: int) -> None:
+        """Look at another trial that both runs held."""
+        self._at = max(0, min(len(self._trials) - 1, self._at + by))
+        self._show()
+
+    def action_other(self) -> None:
+        """Go to the other run."""
+        here = self._passages[0].transcript.has_focus
+        self._passages[1 if here else 0].transcript.focus()
