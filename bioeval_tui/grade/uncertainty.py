@@ -38,8 +38,14 @@ class Uncertainty:
     @property
     def medal_words(self) -> str:
         """Such as `gold 70 %, silver 27 %, bronze 2 %`; empty where there is no interval."""
-        named = (("gold", self.gold), ("silver", self.silver), ("bronze", self.bronze))
-        return ", ".join(f"{name} {_percent(share)}" for name, share in named if share is not None)
+        return ", ".join(f"{name} {percent(share)}" for name, share in self.medals[:-1])
+
+    @property
+    def medals(self) -> tuple[tuple[str, float], ...]:
+        """The share of resampled scores for each medal, and for none; empty where there is no interval."""
+        shares = {"gold": self.gold, "silver": self.silver, "bronze": self.bronze}
+        known = [(name, share) for name, share in shares.items() if share is not None]
+        return (*known, ("no medal", max(0.0, 1 - sum(share for _, share in known)))) if known else ()
 
     @property
     def place_words(self) -> str:
@@ -74,7 +80,8 @@ class Uncertainty:
         return cls(**values)
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Return a share such as `70 %`; one that only rounds to all or nothing as `> 99 %` or `< 1 %`."""
     if 0 < share < 0.005:
         return "< 1 %"
     return "> 99 %" if 0.995 < share < 1 else f"{share:.0%}".replace("%", " %")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bioeval_tui.grade.uncertainty import percent
 from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.tui.medals import medal_scale_view
 from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number, standing
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
 Line = list[Cell]
 AROUND = 2
-EIGHTHS = " ▁▂▃▄▅▆▇█"
+EIGHTHS, EIGHTHS_ACROSS = " ▁▂▃▄▅▆▇█", " ▏▎▍▌▋▊▉"
+CHANCE = 24
+"""How wide the bar of a chance of 1 is."""
+_CHANCES: dict[str, Tone] = {"gold": "gold", "silver": "silver", "bronze": "bronze"}
 FEWEST_FOR_COLUMNS = 8
 LOW, TALL, WIDE = 4, 9, 80
 """How high the columns are: beside the table, and from this width on."""
@@ -89,8 +93,22 @@ def _sure_lines(report: TaskReport) -> list[Line]:
     return [
         [Cell(f"95 % interval {found.interval_words}")],
         [Cell(f"  {places}", "quiet")],
-        [Cell("  on other rows like these: ", "quiet")],
-        [Cell(f"  {found.medal_words}")],
+        [],
+        [Cell("chance of each medal, on other such rows", "quiet")],
+        *(_chance_line(name, share) for name, share in found.medals),
+        [],
+    ]
+
+
+def _chance_line(name: str, share: float) -> Line:
+    """Return a medal's chance as a bar of its colour and in figures."""
+    tone = _CHANCES.get(name, "quiet")
+    eighths = round(share * CHANCE * 8)
+    bar = "█" * (eighths // 8) + EIGHTHS_ACROSS[eighths % 8]
+    return [
+        Cell(f"{name:<9}", tone),
+        Cell(f"{bar.rstrip():<{CHANCE}}", tone),
+        Cell(f"{percent(share):>7}", "plain" if share else "quiet"),
     ]
 
 

@@ -21,6 +21,7 @@ from textual.widgets import Static
 from bioeval_tui.errors import BioevalError, StorageError
 from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.report.agents import Standing, standings
+from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import MedalRow
@@ -96,11 +97,15 @@ class MedalsScreen(BaseScreen):
         & #groups { display: none; }
         & MedalCard { width: 50; border-left: solid $line; display: none; }
         & #totals { height: 2; padding: 0 2; display: none; }
+        & #medal-line { height: auto; max-height: 2; padding: 0 2; text-style: bold; display: none; }
         & #trouble { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
         &.-filled #body, &.-filled #totals { display: block; }
         &.-filled #notice { display: none; }
         &.-wide MedalCard { display: block; }
-        &.-grouped #medals, &.-grouped MedalCard { display: none; }
+        &.-narrow.-normal.-filled #medal-line { display: block; }
+        &.-narrow.-tall #body { layout: vertical; }
+        &.-narrow.-tall MedalCard { display: block; width: 100%; height: 50%; border-left: none; border-top: solid $line; }
+        &.-grouped #medals, &.-grouped MedalCard, &.-grouped #medal-line { display: none; }
         &.-grouped #groups { display: block; }
         &.-short #totals { display: none; }
     }
@@ -146,6 +151,7 @@ class MedalsScreen(BaseScreen):
                 yield self._listing
                 yield self._grouping
             yield MedalCard()
+        yield Static(id="medal-line", markup=False)
         totals = DrawnPanel()
         totals.id = "totals"
         yield totals
@@ -321,6 +327,8 @@ class MedalsScreen(BaseScreen):
         """Show the card of the row that is looked at."""
         row = self.looked_at.row if self.looked_at else None
         self.query_one(MedalCard).show(row, self.marks.get(id(row)) if row else None)
+        said = conclude_grading(row.report).sentence if row and row.report else ""
+        self.query_one("#medal-line", Static).update(Content(said))
 
     def _show_words(self) -> None:
         count = len(self.table.entries)
