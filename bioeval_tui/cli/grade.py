@@ -188,8 +188,8 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
         raise UsageError("say where the reports go: --output-dir DIR")
 
     registry = registry_of(given)
-    listed = read_submissions(submissions).submissions
-    ready_shipped(registry, (item.task_id for item in listed))
+    listed = read_submissions(submissions)
+    ready_shipped(registry, (item.task_id for item in listed.submissions))
     backend: Any
     if given["scheduler"] is not None:
         from bioeval_tui.grade.batch.cluster import ClusterBackend  # distributed, which is optional
@@ -203,7 +203,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
         try:
             with batch_progress() as on_progress:
                 resume = given["resume"]
-                result = run_batch(submissions, output_dir, backend, resume=resume, on_progress=on_progress)
+                result = run_batch(listed, output_dir, backend, resume=resume, on_progress=on_progress)
         except KeyboardInterrupt:
             talk("interrupted; the reports so far are kept, go on with --resume")
             return ExitCode.INTERRUPTED

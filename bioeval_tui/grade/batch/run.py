@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.batch.feeding import BatchItem, Result
 from bioeval_tui.grade.batch.output import BatchOutput, BatchResult
-from bioeval_tui.grade.batch.submissions import read_submissions
+from bioeval_tui.grade.batch.submissions import SubmissionList, read_submissions
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, to_text
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.grade.tasks.registry import registry as DEFAULT_REGISTRY
@@ -39,14 +39,14 @@ class Backend(Protocol):
 
 
 def run_batch(
-    submissions: Path,
+    submissions: Path | SubmissionList,
     output_dir: Path,
     backend: Backend,
     *,
     resume: bool = False,
     on_progress: Callable[[GradingProgress], None] = lambda progress: None,
 ) -> BatchResult:
-    """Grade a submissions JSONL and write its reports to `output_dir`.
+    """Grade a submissions JSONL, or what was read of one, and write its reports to `output_dir`.
 
     Every finished report survives an interruption; `resume` goes on from there.
 
@@ -55,7 +55,7 @@ def run_batch(
         UsageError: `resume`, but the list has changed.
         NotMeasuredError: no grading worker can be started.
     """
-    listed = read_submissions(submissions)
+    listed = read_submissions(submissions) if isinstance(submissions, Path) else submissions
     with BatchOutput(output_dir, listed, resume=resume) as output:
         done = output.finished
         progress = GradingProgress(len(listed.submissions), done, done)
