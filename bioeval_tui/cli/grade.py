@@ -72,12 +72,14 @@ _look = options(
     click.option(
         "--by",
         metavar="COLUMN",
-        help="With --explain: the score of each group of a column of the answers or public data.",
+        help="With --explain: the score of each group of a column of the task's public data; with --show-answers of the "
+        "answers as well.",
     ),
     click.option(
         "--show-answers",
         is_flag=True,
-        help="With --explain: show single rows' true values although the task keeps them private; the ledger notes it.",
+        help="With --explain: show single rows and exact counts although the task keeps its answers private; the ledger "
+        "notes it.",
     ),
 )
 _GRADED = options(WHERE, BOARD, _limits, _look, JSON)

@@ -25,7 +25,7 @@ class Section:
 
     def lines(self) -> list[str]:
         """Return the view as lines of text, columns aligned, numbers to the right."""
-        cells = [self.columns, *self.rows]
+        cells = [self.columns, *self.rows] if self.columns else []
         widths = [max(len(row[place]) for row in cells) for place in range(len(self.columns))]
         numbers = [all(_is_number(row[place]) for row in self.rows) for place in range(len(self.columns))]
         shown = []

@@ -18,7 +18,7 @@ import pyarrow.csv
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.batch.wire import WORKER_PYTHON
 from bioeval_tui.grade.biomlbench.standins import install
-from bioeval_tui.grade.explain import attempts, explain
+from bioeval_tui.grade.explain.explain import attempts, explain
 from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.grade import TaskGrading, agent_of, explained, failure
 from bioeval_tui.grade.intervals import uncertainty_of

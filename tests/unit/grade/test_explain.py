@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.explain import FEWEST_IN_GROUP, attempts, explain
+from bioeval_tui.grade.explain.disclosure import FEWEST, STEP
+from bioeval_tui.grade.explain.explain import attempts, explain
 from bioeval_tui.grade.explanation import Section, bar_text, table
 from bioeval_tui.grade.grade import TaskGrading
 
@@ -54,21 +55,37 @@ def test_residuals_show_a_bias_and_with_answers_the_worst_row(tasks: Any) -> Non
     )
 
 
-def test_private_answers_stay_private(tasks: Any) -> None:
-    """Neither a truth nor an error of a single row is in any view, nor their order."""
-    path, true, guess = numbers(tasks)
-    found = views(tasks, path)
-    assert "worst rows" not in found
-    ids = [row[0] for row in found["worst rows, by id"].rows]
-    assert ids == sorted(ids)
-    assert "r7" in ids
-    assert "--show-answers" in found["worst rows, by id"].note
-    cells = {cell for section in found.values() for row in section.rows for cell in row}
-    secret = {f"{float(value):.5g}" for value in [*true, *(guess - true)]} - {
-        f"{float(v):.5g}" for v in guess
-    }
-    singles = cells & secret
-    assert all(len(text.lstrip("-")) < 4 for text in singles), singles
+def test_private_answers_name_no_row_and_show_no_value_of_a_single_one(tasks: Any) -> None:
+    """Predictions that are made up so that each error tells which row it is of."""
+    true = np.random.default_rng(4).normal(size=ROWS).round(3)
+    guess = true * 0 + np.arange(ROWS) * 1000
+    found = views(tasks, given(tasks, {"metric": "mean_absolute_error"}, true, guess))
+    texts = [cell for section in found.values() for row in section.rows for cell in row]
+    assert not {text for text in texts if text.startswith("r")}
+    assert not {f"{value:.5g}" for value in guess - true} & set(texts)
+    assert "--show-answers" in found["what is not shown"].note
+
+
+def test_private_classes_are_counted_in_steps_and_few_predictions_of_one_tell_nothing(tasks: Any) -> None:
+    """Three rows are called a class that nothing else is called: what they are must not be told."""
+    true = ["odd"] * 3 + ["benign"] * 46 + ["odd"] * 28 + ["rare"] * 3
+    guess = ["odd"] * 3 + ["benign"] * 77
+    found = views(tasks, given(tasks, {"metric": "f1_macro"}, true, guess))
+    rows = found["classes of y"].rows
+    assert [row[0] for row in rows] == ["benign", "odd"]
+    assert rows[1][2:] == ("–", "–", "–")
+    confusion = found["confusion: true by row, predicted by column"]
+    assert confusion.columns == ("", "benign")
+    counts = [int(cell) for row in (*rows, *confusion.rows) for cell in row[1:2]]
+    assert not any(count % STEP for count in counts)
+
+
+def test_thresholds_that_single_out_a_few_rows_are_left_out(tasks: Any) -> None:
+    true = [1] * 40 + [0] * 40
+    guess = [0.9] * (FEWEST - 1) + [0.2] * (ROWS - FEWEST + 1)
+    found = views(tasks, given(tasks, {"metric": "roc_auc"}, true, guess))
+    assert "confusion at 0.5" not in found
+    assert [row[0] for row in found["calibration of y"].rows] == [str(ROWS - FEWEST + 1)]
 
 
 def test_probabilities_have_thresholds_confusion_and_calibration(tasks: Any) -> None:
@@ -78,7 +95,7 @@ def test_probabilities_have_thresholds_confusion_and_calibration(tasks: Any) -> 
     found = views(tasks, given(tasks, {"metric": "roc_auc"}, true, guess))
     rows = found["confusion at 0.5"].rows
     assert [row[0] for row in rows] == ["true 0", "true 1"]
-    assert sum(int(cell) for row in rows for cell in row[1:]) == ROWS
+    assert sum(int(cell) for row in rows for cell in row[1:]) == pytest.approx(ROWS, abs=2 * STEP)
     assert sum(int(row[0]) for row in found["calibration of y"].rows) == ROWS
     assert "sensitivity + specificity is greatest at" in found["thresholds of y"].note
 
@@ -103,17 +120,22 @@ def test_survival_says_what_happened_to_those_predicted_to_live_shortest(tasks: 
     assert dict(found["ranks of y"].rows)["concordance index"] == "1"
 
 
-def test_groups_of_a_column_have_scores_and_small_ones_only_with_answers(tasks: Any) -> None:
+def test_groups_of_a_public_column_have_scores_and_small_ones_only_with_answers(tasks: Any) -> None:
     sites = ["north"] * 40 + ["south"] * (ROWS - 40 - 2) + ["tiny"] * 2
-    path, *_ = numbers(tasks, site=sites)
+    path, *_ = numbers(tasks, secret=sites)
+    public = tasks.registry.get_task("lab/numbers").public_dir
+    lines = [f"r{n},{site}" for n, site in enumerate(sites)]
+    (public / "test.csv").write_text("\n".join(["id,site", *lines]) + "\n")
+    (public / "sample_submission.csv").unlink()
     closed = views(tasks, path, by="site")["score of y by site"]
     assert [row[:2] for row in closed.rows] == [("north", "40"), ("south", "38")]
-    assert closed.note == f"1 group of fewer than {FEWEST_IN_GROUP} rows not shown"
+    assert closed.note == f"1 group of fewer than {FEWEST} rows not shown"
     assert len(views(tasks, path, by="site", show_answers=True)["score of y by site"].rows) == 3
     with pytest.raises(
-        InputError, match="no table of lab/numbers has a column `place` for these rows; there are y, site"
+        InputError, match=r"no public table .* has a column `secret` for these rows; there are site"
     ):
-        views(tasks, path, by="place")
+        views(tasks, path, by="secret")
+    assert views(tasks, path, by="secret", show_answers=True)["score of y by secret"].rows
 
 
 def test_a_grader_with_code_is_explained_by_the_columns_that_both_tables_have(tasks: Any) -> None:

@@ -1,0 +1,61 @@
+"""What error views may say of answers that a task keeps private: what statistics offices say of people.
+
+One look must not tell the answer of a row, whatever predictions were made up to find it out: rows are not named, no figure is
+of fewer than `FEWEST` rows, counts are in steps of `STEP`, other figures have three digits, and none is the value of
+a single row (a quantile, a median, an extreme). Many looks tell more, as the score itself does: the ledger counts them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+FEWEST, STEP = 10, 5
+NOTE = (
+    f"counts are to the nearest {STEP}, and no row and no figure of fewer than {FEWEST} rows is shown: the task keeps its "
+    "answers private; --show-answers shows them, and the ledger notes it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """How much may be shown: all, if answers are `open`."""
+
+    open: bool
+
+    def enough(self, rows: Any) -> bool:
+        """Whether a figure of so many rows may be shown; of each of several numbers of rows."""
+        return self.open or bool(np.min(rows) >= FEWEST)
+
+    def groups(self, rows: int, most: int) -> int:
+        """Return into how many groups of nearly equal size to put so many rows, for each to be large enough."""
+        return most if self.open else max(1, min(most, rows // (FEWEST + 2)))
+
+    def count(self, rows: Any) -> int:
+        """Return a number of rows that tells of answers."""
+        return int(rows) if self.open else STEP * round(int(rows) / STEP)
+
+    def figure(self, value: Any) -> float:
+        """Return a mean or the like of rows."""
+        return float(value) if self.open else float(f"{value:.3g}")
+
+    def share(self, part: Any, whole: Any, *, known: bool = False) -> float:
+        """Return `part` of `whole` rows, both counted from either end; NaN for none.
+
+        Args:
+            part: tells of answers.
+            whole: does as well, unless it is `known`, such as how many rows are predicted to be of a class.
+        """
+        if not whole:
+            return float("nan")
+        if self.open or whole - part > STEP / 2:
+            return min(1.0, self.count(part) / (whole if known else max(STEP, self.count(whole))))
+        return 1.0
+
+    def score(self, value: Any, rows: int, *, of_classes: bool) -> float:
+        """Return the score of so many rows: in steps of `STEP` rows where whole classes are right or wrong."""
+        if self.open or not of_classes or not np.isfinite(value):
+            return self.figure(value)
+        return float(np.clip(STEP / rows * round(value * rows / STEP), -1, 1))

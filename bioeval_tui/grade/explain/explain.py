@@ -1,0 +1,89 @@
+"""Error views of one submission: where it is right and wrong, and for whom.
+
+Regression: residuals and the worst rows. Classification: confusion, each class, thresholds, calibration. Survival: what
+happened to those predicted to live longest. Every kind: scores for groups of rows. ProteinGym: each split and fold.
+h5ad: cell types or gene groups. `disclosure` says what is shown where a task keeps its answers private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bioeval_tui.grade.explain.disclosure import NOTE, Disclosure
+from bioeval_tui.grade.explain.groups import MOST_GROUPS, by_fold, by_group, groups_of
+from bioeval_tui.grade.explain.rows import declared_rows, rows_of_code
+from bioeval_tui.grade.explain.views import VIEWS
+from bioeval_tui.grade.explanation import Section, table
+from bioeval_tui.grade.scorers import H5AD, CodeScorer, CsvScorer
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.grade import TaskGrading
+
+
+def explain(
+    ready: TaskGrading, path: Path, *, by: str | None = None, show_answers: bool = False
+) -> list[Section]:
+    """Return the error views of a valid submission.
+
+    Args:
+        ready: the task, ready to grade.
+        path: the submission.
+        by: a column of a public table of the task, or of answers that are open: each of its groups has a score.
+        show_answers: show everything, answers that the task keeps private too.
+
+    Raises:
+        InputError: there is no column `by`.
+        InvalidSubmissionError: the file is not valid.
+    """
+    told = Disclosure(show_answers or ready.task.answers.is_relative_to(ready.task.public_dir))
+    sections = _views(ready, path, by, told)
+    if not told.open:
+        sections.append(Section("what is not shown", (), (), note=NOTE))
+    return sections
+
+
+def _views(ready: TaskGrading, path: Path, by: str | None, told: Disclosure) -> list[Section]:
+    scorer: Any = ready.scorer
+    if path.suffix.lower() == H5AD:
+        if isinstance(scorer, CodeScorer):
+            return [_nothing("its grader is code that reads h5ad files itself")]
+        from bioeval_tui.grade.explain.h5ad import of_h5ad  # anndata: for single-cell tasks alone
+
+        return of_h5ad(scorer, path, by, told)
+    targets = declared_rows(scorer, path) if isinstance(scorer, CsvScorer) else rows_of_code(scorer, path)
+    if not targets:
+        return [
+            _nothing("its grader is code, and no column of the submission stands beside one of the answers")
+        ]
+    sections: list[Section] = []
+    for rows in targets:
+        sections += VIEWS[rows.kind](rows, told)
+    if (ready.task.data_source or {}).get("type") == "proteingym-dms":
+        sections += by_fold(ready, targets, told)
+    if by is not None:
+        groups = groups_of(ready, targets[0].ids, by, told)
+        sections += [by_group(rows, groups, by, told) for rows in targets]
+    return sections
+
+
+def _nothing(reason: str) -> Section:
+    return Section("no error view", (), (), note=reason)
+
+
+def attempts(
+    scores: Sequence[float], lower_is_better: bool, marks: Sequence[tuple[str, float]], agent: str | None
+) -> Section:
+    """Return an agent's scores for one task in the order of its attempts, the best so far, and where medals begin."""
+    best, rows = None, []
+    for number, score in enumerate(scores, start=1):
+        if best is None or (score < best if lower_is_better else score > best):
+            best = score
+        rows.append((number, float(score), float(best)))
+    note = ", ".join(f"{name} begins at {mark:.5g}" for name, mark in marks)
+    whose = f" of {clean_line(agent, 60)}" if agent else ""
+    return table(
+        f"score by attempt{whose}", ("attempt", "score", "best so far"), rows[-MOST_GROUPS:], bar=1, note=note
+    )

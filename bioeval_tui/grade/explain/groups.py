@@ -1,0 +1,110 @@
+"""Scores of groups of rows: of a column, of ProteinGym's folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval_tui.errors import InputError, InvalidSubmissionError
+from bioeval_tui.grade.explain.disclosure import FEWEST, Disclosure
+from bioeval_tui.grade.explain.rows import ExplainedRows
+from bioeval_tui.grade.explanation import Section, table
+from bioeval_tui.grade.files.tables import read_frame
+from bioeval_tui.grade.metrics import spearman
+from bioeval_tui.text import clean_line, plural, shorten
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bioeval_tui.grade.grade import TaskGrading
+
+MOST_GROUPS = 30
+
+
+def quantile_groups(values: Any, count: int) -> list[Any]:
+    """Return the positions of the rows in up to `count` groups of nearly equal size, by value, equal values together."""
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, count + 1)[1:-1]))
+    place = np.searchsorted(edges, values, side="left")
+    return [np.flatnonzero(place == number) for number in np.unique(place)]
+
+
+def groups_of(ready: TaskGrading, ids: Any, by: str, told: Disclosure) -> Any:
+    """Return the group of each row as text, from a column of a public CSV of the task; of the answers if they are open.
+
+    Raises:
+        InputError: there is no such column.
+    """
+    public = sorted(ready.task.public_dir.glob("*.csv")) if ready.task.public_dir.is_dir() else []
+    tables = [ready.task.answers, *public] if told.open and ready.task.answers.suffix == ".csv" else public
+    known: list[str] = []
+    for path in tables:
+        try:
+            frame = read_frame(path)
+        except (InvalidSubmissionError, OSError):
+            continue
+        named = [
+            name
+            for name in frame.columns
+            if frame[name].is_unique and set(map(str, ids)) <= set(map(str, frame[name]))
+        ]
+        if not named:
+            continue
+        known += [str(name) for name in frame.columns if name != named[0]]
+        if by in frame.columns:
+            column = frame.set_index(frame[named[0]].astype(str))[by].loc[[str(one) for one in ids]]
+            return group_names(column)
+    listed = ", ".join(clean_line(name, 40) for name in dict.fromkeys(known)) or "none"
+    tables_of = f"no table of {ready.task.id}" if told.open else f"no public table of {ready.task.id}"
+    raise InputError(f"{tables_of} has a column `{clean_line(by, 60)}` for these rows; there are {listed}")
+
+
+def group_names(column: pd.Series) -> Any:
+    """Return a column's values as groups: numbers of many values in quarters."""
+    if column.dtype.kind == "f" or (column.dtype.kind in "iu" and column.nunique() > MOST_GROUPS):
+        values = column.to_numpy(np.float64)
+        names = np.full(len(values), "no value", dtype=object)
+        known = np.flatnonzero(np.isfinite(values))
+        for at in quantile_groups(values[known], 4):
+            part = known[at]
+            names[part] = f"{values[part].min():.4g} to {values[part].max():.4g}"
+        return names
+    return column.astype(str).to_numpy(object)
+
+
+def by_group(rows: ExplainedRows, groups: Any, by: str, told: Disclosure) -> Section:
+    """Return the score of each group of rows."""
+    assert rows.score is not None
+    of_classes = rows.kind in ("label", "probability")
+    listed, small = [], 0
+    for name in dict.fromkeys(sorted(groups)):
+        at = np.flatnonzero(groups == name)
+        if not told.enough(len(at)):
+            small += 1
+            continue
+        try:
+            score = rows.score(at)
+        except (ValueError, ZeroDivisionError, FloatingPointError):
+            score = float("nan")
+        listed.append(
+            (shorten(clean_line(str(name)), 40), len(at), told.score(score, len(at), of_classes=of_classes))
+        )
+    notes = [f"{plural(small, 'group')} of fewer than {FEWEST} rows not shown"] if small else []
+    if len(listed) > MOST_GROUPS:
+        notes.append(f"{len(listed) - MOST_GROUPS:,} more groups")
+    title = f"score of {rows.name} by {clean_line(by, 40)}"
+    return table(title, ("group", "rows", "score"), listed[:MOST_GROUPS], bar=2, note="; ".join(notes))
+
+
+def by_fold(ready: TaskGrading, targets: Sequence[ExplainedRows], told: Disclosure) -> list[Section]:
+    """Return Spearman's rho of ProteinGym's splits and of the folds of each, where the public data says which they are."""
+    splits = [(rows.name, len(rows.true), told.figure(spearman(rows.true, rows.guess))) for rows in targets]
+    sections = [table("Spearman's rho of each split", ("split", "rows", "score"), splits, bar=2)]
+    for rows in targets:
+        try:
+            folds = groups_of(ready, rows.ids, rows.name, told)
+        except InputError:
+            continue
+        sections.append(by_group(rows, folds, f"fold of {rows.name}", told))
+    return sections
