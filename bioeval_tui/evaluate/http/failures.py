@@ -61,7 +61,9 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             message = f"{host} is not an address that can be called: {detail}"
             return PeerError(peer, message, unreachable=True)
         case _:
-            return PeerError(peer, f"{host} does not speak HTTP as expected: {detail}")
+            # aiohttp says on further lines what it read, and calls it status 400, which the peer never sent.
+            said = clean_line(str(getattr(cause, "message", "")).partition("\n")[0].rstrip(":"), 200)
+            return PeerError(peer, f"{host} does not speak HTTP as expected: {said or detail}")
     return PeerError(peer, message, retryable=True, unreachable=True)
 
 

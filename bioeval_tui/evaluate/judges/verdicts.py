@@ -17,6 +17,8 @@ from bioeval_tui.text import clean, clean_line, shorten
 
 MAX_EVIDENCE = 10
 MAX_REASON = 2000
+WHOLE_WORDS = 12
+"""Characters. Quotations shorter than this must be whole words."""
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
 _THINKING = re.compile(r"^\s*<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…|\[\s*(?:\.{3}|…)\s*\])\s*")
@@ -118,14 +120,22 @@ def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence
 
 
 def _stands_in(parts: Sequence[str], text: str) -> bool:
-    """Say whether the parts stand in `text` in their order."""
+    """Say whether the parts stand in `text` in their order, short ones as whole words: any text holds an `a`."""
     at = 0
     for part in parts:
         found = text.find(part, at)
+        while found >= 0 and len(part) < WHOLE_WORDS and _cuts_word(text, found, found + len(part)):
+            found = text.find(part, found + 1)
         if found < 0:
             return False
         at = found + len(part)
     return True
+
+
+def _cuts_word(text: str, start: int, end: int) -> bool:
+    """Say whether a slice of `text` begins or ends inside a word of ASCII letters; not every script divides words."""
+    edges = (text[max(0, at - 1) : at + 1] for at in (start, end))
+    return any(len(edge) == 2 and edge.isascii() and edge.isalnum() for edge in edges)
 
 
 def _plain(text: str) -> str:

@@ -322,7 +322,7 @@ async def test_a_compressed_answer_is_refused() -> None:
 
 async def test_what_is_no_http_is_said_so() -> None:
     error = await failure_of(answering(b"SSH-2.0-OpenSSH_9.2\r\n"))
-    assert "does not speak HTTP" in str(error)
+    assert str(error).endswith("does not speak HTTP as expected: Bad status line")
     assert not error.retryable
 
 

@@ -112,6 +112,10 @@ def test_json_is_found_within_other_words():
         ("**I've set** the reminder", 2),
         ("«it costs 3 euros»", 2),
         ("I have booked a flight to Mars", None),
+        ("e", None),
+        ("all", 2),
+        ("in a", None),
+        ("3", 2),
     ],
 )
 def test_quotations_are_located(quote, message):

@@ -75,6 +75,7 @@ async def test_it_is_rendered_as_in_this_process() -> None:
     elsewhere = await rendered(Prompt("mine", packaged.text, "job"), evaluator_context(view), templates)
     await templates.aclose()
     assert elsewhere == evaluator_prompt(packaged, view)
+    assert await templates.render("p", "{{ '<b>a</b> b' | striptags }}", {}) == "a b", "its module is there"
     with pytest.raises(UsageError, match="'nope' is undefined"):
         await templates.render("p", "{{ nope }}", {})
     await templates.aclose()
