@@ -21,7 +21,7 @@ from bioeval_tui.report.view import TARGET, TrialView
 
 _ESCAPED = str.maketrans(
     {character: f"\\{character}" for character in "\\`*_{}[]|~$#!"}
-    | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+    | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "<span>@</span>"}
 )
 _STARTS = re.compile(r"^([-+=](?!\d)|\d+(?=[.)](?:\s|$)))")
 _SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
@@ -30,11 +30,12 @@ _SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 def escape(text: object) -> str:
     """Return `text` on one line with everything that Markdown or HTML would act on made literal.
 
-    Addresses stay text too: a dot after `www` and the colon of `://` are written as entities.
+    Addresses stay text too: a slash of `//` and the dot after `www` are written as entities. An `@` is an element:
+    GitHub links addresses, and notifies people, in the text that entities and backslashes have become.
     """
     line = " ".join(str(text).split())
     line = _STARTS.sub(_start, line.translate(_ESCAPED))
-    return line.replace("://", "&#58;//").replace("www.", "www&#46;")
+    return line.replace("//", "&#47;/").replace("www.", "www&#46;")
 
 
 def _start(match: re.Match[str]) -> str:

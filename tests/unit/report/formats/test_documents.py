@@ -100,7 +100,9 @@ def test_both_conditions_come_before_their_mean(demo: LoadedRun) -> None:
 
 def test_the_page_needs_no_network_no_script_and_no_inline_style(demo: LoadedRun, hostile: LoadedRun) -> None:
     for run in (demo, hostile):
-        for tag, attributes in Elements(html_report([run])).elements:
+        document = html_report([run])
+        assert "telephone=no, email=no" in document, "no browser makes links of what was said"
+        for tag, attributes in Elements(document).elements:
             assert tag not in {"script", "img", "link", "iframe", "object", "embed", "form", "base", "video"}
             for name, value in attributes.items():
                 assert not name.startswith("on")
@@ -225,10 +227,25 @@ def test_markdown_cannot_be_made_into_markup(hostile: LoadedRun) -> None:
     for text in (escape(HOSTILE), markdown_report([hostile])):
         tokens = MarkdownIt("commonmark").enable("table").parse(text)
         flat = [child for token in tokens for child in [token, *(token.children or [])]]
-        assert not {"html_block", "html_inline", "image", "link_open", "code_inline"} & {t.type for t in flat}
+        assert not {"html_block", "image", "link_open", "code_inline"} & {t.type for t in flat}
+        assert {t.content for t in flat if t.type == "html_inline"} <= {"<span>", "</span>"}, (
+            "only around an @"
+        )
         assert "javascript" not in " ".join(str(token.attrs) for token in flat)
         assert "://leak" not in text
     assert MarkdownIt().renderInline(escape(HOSTILE)).count("<strong>") == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["write to a.b@example.com", "mailto:a@example.com", "xmpp:a@example.com", "ping @someone"]
+)
+def test_no_text_of_the_document_holds_an_address_that_github_would_link(text: str) -> None:
+    (block,) = (token for token in MarkdownIt("commonmark").parse(escape(text)) if token.type == "inline")
+    texts = [child.content if child.type == "text" else "\0" for child in block.children or []]
+    assert not re.search(r"[\w:]@|@\w", "".join(texts)), (
+        "its parser looks where entities are characters already"
+    )
+    assert "".join(texts).replace("\0", "") == text
 
 
 @pytest.mark.parametrize("text", ["- item", "1. one", "+ x", "# h", "> q", "=== x", "| a |", "    code"])
