@@ -23,10 +23,10 @@ from tests.integration.program import environment, sample_agent
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
-EXAMPLES: list[dict[str, Any]] = [
+EXAMPLES: list[Any] = [
     yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", DOCUMENT, re.DOTALL)
 ]
-GITHUB, GITLAB = EXAMPLES
+GITHUB, (ACTION,), GITLAB = EXAMPLES
 
 
 def free_port() -> int:
@@ -91,6 +91,21 @@ def test_the_github_example(checkout: Path) -> None:
     artifact = next(step for step in job["steps"] if "upload-artifact" in str(step.get("uses")))
     for path in artifact["with"]["path"].split():
         assert (checkout / path).exists(), path
+
+
+def test_the_script_of_the_action(checkout: Path) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    steps = {step["name"]: step["run"] for step in action["runs"]["steps"] if "run" in step}
+    start = next(
+        step["run"] for step in GITHUB["jobs"]["evaluate"]["steps"] if "agent" in step.get("name", "")
+    )
+    assert set(ACTION["with"]) <= set(action["inputs"])
+    given = {name.replace("-", "_").upper(): value for name, value in ACTION["with"].items()}
+    exported = "\n".join(f"export {name}='{value}'" for name, value in given.items())
+    done = run_script("\n".join((start, exported, steps["Evaluate"], steps["Summary"])), checkout, ".")
+    assert done.returncode == 0, done.stdout
+    check_files(checkout)
+    assert "## Passed" in (checkout / "step_summary.md").read_text(encoding="utf-8")
 
 
 def test_the_gitlab_example(checkout: Path) -> None:

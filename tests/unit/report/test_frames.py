@@ -26,7 +26,7 @@ def shown_columns() -> Iterator[str]:
         yield from ("", "| column | type | |", "|---|---|---|")
         yield from (f"| `{column.name}` | {column.kind} | {column.about} |" for column in columns)
 
-    yield "Every table begins with"
+    yield "Every table begins with these columns:"
     yield from listed(OF_EVERY_TABLE)
     for name, table in TABLES.items():
         yield from ("", f"`{name}`: {table.row}.")
