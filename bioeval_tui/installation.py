@@ -25,6 +25,7 @@ Kind = Literal["clone", "uv tool", "pipx", "conda", "uv", "pip"]
 _MODULES = {
     "levenshtein": "Levenshtein",
     "markdown-it-py": "markdown_it",
+    "opentelemetry-proto": "opentelemetry.proto",
     "python-dotenv": "dotenv",
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",
@@ -54,11 +55,14 @@ def clone() -> Path | None:
 
 def missing(packages: Sequence[str]) -> list[str]:
     """Return those of the packages that cannot be imported here."""
-    return [
-        name
-        for name in packages
-        if importlib.util.find_spec(_MODULES.get(name, name.replace("-", "_"))) is None
-    ]
+    return [name for name in packages if not _is_here(_MODULES.get(name, name.replace("-", "_")))]
+
+
+def _is_here(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # the package around it
+        return False
 
 
 def required() -> list[str]:
@@ -70,7 +74,8 @@ def required() -> list[str]:
 def package_of(module: str) -> str | None:
     """Return which of this program's requirements brings a module; None for a module of anybody else."""
     top = module.partition(".")[0]
-    name = next((package for package, found in _MODULES.items() if found == top), top.replace("_", "-"))
+    known = (package for package, found in _MODULES.items() if found.partition(".")[0] == top)
+    name = next(known, top.replace("_", "-"))
     return name if name in _requirements() else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -117,8 +118,6 @@ def process_start(pid: int) -> str:
 
 
 def _listens(port: int) -> bool:
-    import socket  # where it is needed: listing runs has no use for it
-
     try:
         with socket.create_connection(("127.0.0.1", port), 0.2):
             return True

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.batch.grid import GridScreen
     from bioeval_tui.tui.jobs.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
+    from bioeval_tui.tui.review.review_items import ReviewSource
     from bioeval_tui.tui.runs.runs import RunsScreen
     from bioeval_tui.tui.services import Opener, Services
     from bioeval_tui.tui.shared.cells_view import Cell
@@ -246,6 +247,12 @@ class BioevalApp(App[None]):
             self.open_conversation(glance, batch_id)
 
         return GridScreen(partial(self.services.batch, batch_id), opened, batch_id=batch_id)
+
+    def review(self, source: ReviewSource) -> None:
+        """Open what is to be reviewed."""
+        from bioeval_tui.tui.review.review import ReviewScreen  # a screen is loaded when it is opened
+
+        self.push_screen(ReviewScreen(source))
 
     def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
         """Show a conversation of a batch on the live screen; from there, `esc` goes back to the grid."""

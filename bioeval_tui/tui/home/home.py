@@ -20,9 +20,10 @@ from bioeval_tui.evaluate.engine.spec import RunRequest
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
 from bioeval_tui.text import plural
 from bioeval_tui.tui.home import home_view
-from bioeval_tui.tui.home.home_view import Entry
+from bioeval_tui.tui.home.home_view import HomeEntry
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.panel_widget import DrawnPanel
+from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.runs.compare import compare
 from bioeval_tui.tui.shared.at_rest import AtRest
@@ -67,13 +68,13 @@ class HomeList(Vertical):
         super().__init__(id=id)
         self.border_title = title
         self.rows = HomeRows()
-        self.entries: Sequence[Entry] = ()
+        self.entries: Sequence[HomeEntry] = ()
 
     def compose(self) -> ComposeResult:
         """The rows."""
         yield self.rows
 
-    def show(self, entries: Sequence[Entry], empty: str) -> None:
+    def show(self, entries: Sequence[HomeEntry], empty: str) -> None:
         """Show these entries, or say why there are none."""
         self.entries = entries
         self.rows.can_focus = bool(entries)
@@ -200,7 +201,7 @@ class HomeScreen(RefreshedScreen):
         return next((one for one in self.lists if one.rows.has_focus), self.lists[0])
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> HomeEntry | None:
         """The entry under the cursor."""
         found = self.here
         return found.entries[found.rows.cursor] if found.rows.cursor < len(found.entries) else None
@@ -287,10 +288,7 @@ class HomeScreen(RefreshedScreen):
             case "compare":
                 compare(program, *entry.on)
             case "review":
-                from bioeval_tui.tui.review.review import ReviewScreen  # a screen is loaded when it is opened
-                from bioeval_tui.tui.review.review_items import ReviewSource
-
-                program.push_screen(ReviewScreen(ReviewSource(entry.on)))
+                program.review(ReviewSource(entry.on))
             case "run" | "job":
                 await program.show_job(entry.on[0], run=entry.does == "run")
             case "go":

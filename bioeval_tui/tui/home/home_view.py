@@ -26,10 +26,10 @@ COLUMN, TALL = 3, 3
 """A run's column in the plot of scores: its width with the gap after it, and its height."""
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 Does = Literal["", "sample", "open", "compare", "review", "run", "job", "go"]
-"""What enter does; `Entry.on` says with what."""
+"""What enter does; `HomeEntry.on` says with what."""
 
 
-class Entry(NamedTuple):
+class HomeEntry(NamedTuple):
     """A row, what is shown of it beside the lists, and what enter does."""
 
     row: tuple[Cell, ...]
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
         return "\n".join("".join(cell.text for cell in line).strip() for line in lines).strip()
 
 
-def first_steps() -> list[Entry]:
+def first_steps() -> list[HomeEntry]:
     """Return the three things that somebody can do who has held no run yet."""
     return [
         _next(
@@ -103,19 +103,19 @@ def _next(
     on: tuple[str, ...] = (),
     run: RunSummary | None = None,
     text: str = "",
-) -> Entry:
+) -> HomeEntry:
     lines: list[Line] = [[Cell(what, "strong")], []]
     for paragraph in about:
         lines += [[Cell(paragraph)], []]
     if command:
         lines += [[Cell("in a shell: ", "quiet"), Cell(command, "busy")], []]
     lines += [[Cell(line, "quiet")] for line in text.splitlines()[:LINES]]
-    return Entry(
+    return HomeEntry(
         (Cell("▸ ", "busy"), Cell(what, "strong"), Cell(f"  {more}", "quiet")), tuple(lines), does, on, run
     )
 
 
-def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[Entry]:
+def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[HomeEntry]:
     """Return what is worth doing now, by rules from what there is, most urgent first."""
     if not runs:
         return first_steps()
@@ -182,7 +182,7 @@ def _mean(run: RunSummary) -> str:
     return number(run.scores[only] if only else run.score)
 
 
-def recent(runs: Sequence[RunSummary], sentences: Mapping[str, str], now: datetime) -> list[Entry]:
+def recent(runs: Sequence[RunSummary], sentences: Mapping[str, str], now: datetime) -> list[HomeEntry]:
     """Return the newest runs; `sentences` are what they found, by id, as far as that is known."""
     shown = runs[:RECENT]
     width = max((len(run.job) for run in shown), default=0)
@@ -197,7 +197,7 @@ def recent(runs: Sequence[RunSummary], sentences: Mapping[str, str], now: dateti
             Cell(f"{ago(run.started_at, now):<11}", "quiet"),
             Cell(said, state.tone if run.run_id not in sentences else "plain"),
         )
-        found.append(Entry(row, does="open", on=(run.run_id,), run=run))
+        found.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
     return found
 
 
@@ -233,7 +233,7 @@ def _piece(value: float | None, level: int) -> tuple[str, Tone]:
 
 def problems(
     findings: Iterable[Finding], jobs: Iterable[JobItem], runs: Sequence[RunSummary], now: datetime
-) -> list[Entry]:
+) -> list[HomeEntry]:
     """Return what does not work: parts of the program, jobs that cannot run, runs that were cut off."""
     found = []
     for finding in findings:
@@ -243,7 +243,7 @@ def problems(
             about += [[Cell(finding.to_do, "busy")]] if finding.to_do else []
             about += [[], [Cell("bioeval-tui doctor examines every part.", "quiet")]]
             sign = Cell("✗ ", "bad") if broken else Cell("– ", "quiet")
-            found.append(Entry((sign, Cell(f"{finding.part}: {finding.said}")), tuple(about)))
+            found.append(HomeEntry((sign, Cell(f"{finding.part}: {finding.said}")), tuple(about)))
     for job in jobs:
         if job.checked and job.errors:
             about = [[Cell(home_relative(job.path), "strong")], []]
@@ -256,7 +256,7 @@ def problems(
                 for error in job.errors
             ]
             row = (Cell("✗ ", "bad"), Cell(f"{job.name} cannot run: {plural(len(job.errors), 'error')}"))
-            found.append(Entry(row, tuple(about), "job", (str(job.path),)))
+            found.append(HomeEntry(row, tuple(about), "job", (str(job.path),)))
     for run in runs[:RECENT]:
         if run.status == "interrupted":
             about = [
@@ -265,5 +265,5 @@ def problems(
                 [Cell("in a shell: ", "quiet"), Cell(f"bioeval-tui runs resume {run.run_id}", "busy")],
             ]  # fmt: skip
             row = (Cell("◐ ", "warn"), Cell(f"{run.job} was interrupted {ago(run.started_at, now)}"))
-            found.append(Entry(row, tuple(about), "open", (run.run_id,)))
+            found.append(HomeEntry(row, tuple(about), "open", (run.run_id,)))
     return found[:PROBLEMS]

@@ -15,6 +15,7 @@ from textual.message import Message
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live import heads_view, spans_view
 from bioeval_tui.tui.live.transcript import Transcript
+from bioeval_tui.tui.live.waterfall import Waterfall
 from bioeval_tui.tui.shared.tab_line_widget import TabLine
 from bioeval_tui.tui.shared.tones import paint
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationKey, MessageState
     from bioeval_tui.tui.live.feed import TalkChange
     from bioeval_tui.tui.live.talk_widget import Talk
-    from bioeval_tui.tui.live.waterfall import Waterfall
     from bioeval_tui.tui.live.watched import Watched
     from bioeval_tui.tui.shared.program import Program
 
@@ -264,9 +264,6 @@ class Conversations(Vertical):
         state, talk = self.watched.state, self.watched.talk
         turns = spans_view.turns(talk)
         if state is not None and turns:
-            # A box is loaded when it is opened, after the first paint.
-            from bioeval_tui.tui.live.waterfall import Waterfall
-
             turn = self.message.turn if self.message and self.message.turn in turns else turns[-1]
             self._waterfall = Waterfall(state, self.watched.trial, self.watched.condition, turn)
             self.app.push_screen(self._waterfall)

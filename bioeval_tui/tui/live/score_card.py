@@ -291,9 +291,7 @@ class ScoreCard(Dialog[CardEvidence]):
     def action_review(self) -> None:
         """Review the run; the card is still here afterwards."""
         if self._state.started is not None:
-            from bioeval_tui.tui.review.review import ReviewScreen  # a screen is loaded when it is opened
-
-            self.app.push_screen(ReviewScreen(ReviewSource((self._state.started.run_id,))))
+            self.bioeval.review(ReviewSource((self._state.started.run_id,)))
 
     def on_screen_resume(self) -> None:
         """Say what the reviews made of the scores, now and whenever the card is come back to."""

@@ -579,12 +579,10 @@ class MedalsScreen(BaseScreen):
 
     def action_review(self) -> None:
         """Review the rows that are shown, from the one under the cursor on."""
-        from bioeval_tui.tui.review.review import ReviewScreen  # a screen is loaded when it is opened
-
         at = self.table.place_of(self.looked_at)
         entries = [*self.table.visible[at:], *self.table.visible[:at]][:MOST_REVIEWED]
         rows = tuple(entry.row for entry in entries if entry.row.folder is not None)
-        self.app.push_screen(ReviewScreen(ReviewSource(rows=rows)))
+        self.bioeval.review(ReviewSource(rows=rows))
 
     def action_validate(self) -> None:
         """Say everything that is wrong with the file of this row."""

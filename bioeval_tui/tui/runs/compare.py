@@ -72,7 +72,7 @@ class CompareDialog(Dialog[None]):
         super().__init__()
         self._found = found
         self._only_differences = False
-        self._table: list[comparison_view.Row] = []
+        self._table: list[comparison_view.ComparisonRow] = []
         self._list = ComparedRows()
         self._states: tuple[RunState, RunState] | None = None
         """Both recordings, once they were asked for."""
@@ -97,10 +97,10 @@ class CompareDialog(Dialog[None]):
         self.call_after_refresh(self._draw)
 
     @property
-    def here(self) -> comparison_view.Row:
+    def here(self) -> comparison_view.ComparisonRow:
         """The row under the cursor."""
         at = self._list.cursor
-        return self._table[at] if at < len(self._table) else comparison_view.Row([])
+        return self._table[at] if at < len(self._table) else comparison_view.ComparisonRow([])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """One key shows only differences, and everything again."""
@@ -153,6 +153,7 @@ class CompareDialog(Dialog[None]):
 
     def _show_passages(self, states: tuple[RunState, RunState] | None) -> None:
         if states is not None:
+            # Transcripts: whoever only reads the table does not wait for them.
             from bioeval_tui.tui.runs.passages import (
                 PassagesDialog,
             )  # transcripts are loaded when they are opened

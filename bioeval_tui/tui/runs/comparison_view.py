@@ -32,7 +32,7 @@ CHANGES: dict[str, Cell] = {
 }
 
 
-class Row(NamedTuple):
+class ComparisonRow(NamedTuple):
     """A line of the table; `condition` and `title` say what it is about, empty where it is about nothing."""
 
     line: Line
@@ -48,7 +48,7 @@ def head(found: RunComparison, width: int) -> list[Line]:
     return [*shown, *([Cell(condition.sentence)] for condition in found.conditions)]
 
 
-def table(found: RunComparison, width: int, *, only_differences: bool = False) -> list[Row]:
+def table(found: RunComparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
     """Return the rows for `width` cells, what changed most first; with `only_differences` nothing that is the same."""
     reach = _reach(found)
     return [
@@ -99,7 +99,9 @@ def _run_line(name: str, run: RunSummary, width: int) -> Line:
     return [Cell(f"{name} ", "strong"), Cell(shorten(rest, max(8, width - 2)))]
 
 
-def _condition(found: ComparedCondition, width: int, reach: float, only_differences: bool) -> list[Row]:
+def _condition(
+    found: ComparedCondition, width: int, reach: float, only_differences: bool
+) -> list[ComparisonRow]:
     plot = PLOT if width >= WIDE else 0
     label = max(16, min(56, width - 3 * NUMBER - 28 - plot))
     heading = f"{'A':>{NUMBER}}{'B':>{NUMBER}}{'B − A':>{NUMBER + 1}}"
@@ -107,8 +109,8 @@ def _condition(found: ComparedCondition, width: int, reach: float, only_differen
     scale = f"  {'A better':<{half}}0{'B better':>{half}}" if plot else ""
     name = f"{'facts ' + found.condition:<{label}}".upper()
 
-    def row(title: str, line: Line) -> Row:
-        return Row(line, found.condition, title)
+    def row(title: str, line: Line) -> ComparisonRow:
+        return ComparisonRow(line, found.condition, title)
 
     tasks = sorted(found.tasks, key=lambda task: -abs(task.change or 0.0))
     rows = [(bool(task.change), row(task.name, _value(task, label, reach, plot))) for task in tasks]
@@ -120,12 +122,12 @@ def _condition(found: ComparedCondition, width: int, reach: float, only_differen
     if found.latency is not None:
         shown.append(row(found.latency.name, _time(found.latency, label, plot)))
     if same := len(rows) - sum(changed for changed, _ in rows) if only_differences else 0:
-        shown.append(Row([Cell(f"{plural(same, 'row')} without a difference", "quiet")]))
+        shown.append(ComparisonRow([Cell(f"{plural(same, 'row')} without a difference", "quiet")]))
     return [
-        Row([Cell(name, "strong"), Cell(heading + scale, "quiet")]),
+        ComparisonRow([Cell(name, "strong"), Cell(heading + scale, "quiet")]),
         row(SCORE, _value(found.score, label, reach, plot, "strong")),
         *shown,
-        Row([]),
+        ComparisonRow([]),
     ]
 
 

@@ -211,9 +211,7 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def action_review(self) -> None:
         """Review the marked runs, or this one."""
-        from bioeval_tui.tui.review.review import ReviewScreen  # a screen is loaded when it is opened
-
-        self.app.push_screen(ReviewScreen(ReviewSource(tuple(self._chosen_ids()))))
+        self.bioeval.review(ReviewSource(tuple(self._chosen_ids())))
 
     def action_report(self) -> None:
         """Write the report in the background; a toast names the file."""

@@ -11,6 +11,7 @@ from textual.screen import Screen
 if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
+    from bioeval_tui.tui.review.review_items import ReviewSource
     from bioeval_tui.tui.services import Opener, Services
     from bioeval_tui.tui.shared.cells_view import Cell
 
@@ -97,6 +98,10 @@ class Program(Protocol):
 
     def push_screen(self, screen: Any, callback: Any = None) -> Any:
         """Show a screen over this one."""
+        ...
+
+    def review(self, source: ReviewSource) -> None:
+        """Open what is to be reviewed."""
         ...
 
     async def show_job(self, path: str, *, run: bool) -> None:
