@@ -87,6 +87,7 @@ ELSEWHERE = {
     "batch": "test_grid",
     "follow": "test_live_reading",
     "link": "test_live_reading",
+    "waterfall": "test_live_spans",
     "undo": "test_runs_screen",
     "answer": "test_app",
     "validate": "test_medals_screen",

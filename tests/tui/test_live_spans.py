@@ -103,5 +103,13 @@ async def test_w_opens_the_waterfall_of_the_turn() -> None:
         assert lines[1].index("lookUp") > lines[0].index("invoke_agent")
         assert first < second < third
         assert "did not come" not in screen_text(app)
+        view.give_event(received(2, span(9, "", "earlier", 0, 1)))
+        await until(pilot, lambda: app.screen.check_action("turn", (-1,)) is True)
+        await pilot.press("left")
+        await until(pilot, lambda: "earlier" in screen_text(app))
+        await pilot.press("right")
+        await until(pilot, lambda: "invoke_agent helper" in screen_text(app))
+        await pilot.press("tab")
+        await until(pilot, lambda: "No span of this turn has come." in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, Waterfall))
