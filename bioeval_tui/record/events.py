@@ -226,7 +226,7 @@ class MessageStarted(EventBase):
     turn: Place
     role: RoleName
     speaker: str
-    traceparent: str | None = None
+    traceparent: Annotated[str, Field(pattern=r"^00-[0-9a-f]{32}-[0-9a-f]{16}-01$")] | None = None
 
 
 class MessageDelta(EventBase):

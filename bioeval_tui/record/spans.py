@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from bioeval_tui.text import clean_line
 
 SpanKind = Literal["tool", "model", "agent", "retrieval", "other"]
+TraceId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+SpanId = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+Nanoseconds = Annotated[int, Field(ge=0, lt=2**64)]
 
 
 class AgentSpan(BaseModel):
@@ -26,15 +29,15 @@ class AgentSpan(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    trace_id: str
-    span_id: str
-    parent_id: str = ""
+    trace_id: TraceId
+    span_id: SpanId
+    parent_id: SpanId | Literal[""] = ""
     name: str
     kind: str = ""
     service: str = ""
     scope: str = ""
-    start_ns: int
-    end_ns: int
+    start_ns: Nanoseconds
+    end_ns: Nanoseconds
     status: Literal["unset", "ok", "error"] = "unset"
     status_message: str = ""
     attributes: dict[str, Any] = {}

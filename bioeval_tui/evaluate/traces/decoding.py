@@ -70,7 +70,7 @@ def _span(span: trace_pb2.Span, service: str, scope: str) -> AgentSpan:
     return AgentSpan.model_construct(
         trace_id=span.trace_id.hex(),
         span_id=span.span_id.hex(),
-        parent_id=span.parent_span_id.hex(),
+        parent_id=span.parent_span_id.hex() if len(span.parent_span_id) == 8 else "",
         name=clean_line(span.name, 500),
         kind=_KINDS.get(span.kind, ""),
         service=service,

@@ -76,6 +76,8 @@ FORMATS = (
            {"runs": "junit:write_runs", "gate": "junit:write_gate"}),
     Format("atif", (".atif.jsonl",), "one ATIF trajectory per line; a single conversation is one document",
            {"runs": "atif:write_runs"}),
+    Format("otlp", (".otlp.jsonl",), "OpenTelemetry traces, one per conversation, as OTLP JSON",
+           {"runs": "otlp:write_runs"}),
     Format("openai-jsonl", (".jsonl",), "one conversation per line, in OpenAI's chat format",
            {"runs": "tables:openai_lines"}),
     Format("inspect", (".eval",), "an Inspect log, for `inspect view` and `read_eval_log`",

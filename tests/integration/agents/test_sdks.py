@@ -1,7 +1,8 @@
-"""The agents of docs/agents.md, on the published packages: LangGraph, the OpenAI Agents SDK, pydantic-ai."""
+"""The agents of docs/agents.md and docs/traces.md, on the published packages: LangGraph, the OpenAI Agents SDK, pydantic-ai."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -12,14 +13,20 @@ import pytest
 import yaml
 
 from bioeval_tui.evaluate.tool_calls import paired
+from bioeval_tui.evaluate.traces.receiver import receive_spans
+from bioeval_tui.evaluate.traces.registry import Traces
 from tests.integration.agents.test_same_conversation import JOB
 from tests.servers.one_conversation import answer
 from tests.servers.openai_server import OpenAIServer, call_tool, say
 from tests.servers.whole_runs import hold
 
-DOCS = Path(__file__).parents[3] / "docs" / "agents.md"
+DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLES = dict(
-    re.findall(r"<!-- file: (\S+)\.py -->\n```python\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+    re.findall(
+        r"<!-- file: (\S+)\.py -->\n```python\n(.*?)```",
+        (DOCS / "agents.md").read_text("utf-8") + (DOCS / "traces.md").read_text("utf-8"),
+        re.DOTALL,
+    )
 )
 
 GRAPH = """
@@ -168,3 +175,24 @@ def test_each_example_is_some_ten_lines() -> None:
     assert len(EXAMPLES) == 3
     for text in EXAMPLES.values():
         assert len([line for line in text.splitlines() if line.strip()]) <= 12
+
+
+async def test_an_agent_that_tells_nothing_itself_is_known_by_its_spans(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = folder / "code"
+    code.mkdir()
+    (code / "traced_agent.py").write_text(EXAMPLES["traced_agent"], encoding="utf-8")
+    (code / "my_agent.py").write_text(PYDANTIC, encoding="utf-8")
+    target = {**JOB["target"], "protocol": "python", "function": "traced_agent:answer"}
+    traces = Traces()
+    async with receive_spans(0, traces) as address:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
+        monkeypatch.setenv("OTEL_SERVICE_NAME", "my-agent")
+        monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
+        job = yaml.safe_dump({**JOB, "target": target})
+        run = await hold(job, folder, graph="none", code=(str(code),), otlp=0, traces=traces)
+        await asyncio.to_thread(sys.modules["traced_agent"].provider.shutdown)
+    supplied = next(talk for key, talk in run.state.conversations.items() if key.condition == "supplied")
+    assert [check.status for check in supplied.final_checks.values()] == ["passed"] * 3, supplied.final_checks
+    assert {span.service for message in supplied.messages for span in message.spans} == {"my-agent"}
