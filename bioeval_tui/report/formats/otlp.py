@@ -18,7 +18,7 @@ from bioeval_tui.evaluate.tool_calls import paired
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
 from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.formats.tables import conversations
+from bioeval_tui.report.frames import conversations
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.text import compact_json
 

@@ -72,6 +72,8 @@ FORMATS = (
             "comparison": "json_report:write_comparison", "medals": "medal_pages:medals_json"}),
     Format("csv", (".csv",), "one row per turn, or per graded submission",
            {"runs": "tables:turns_csv", "medals": "medal_pages:medals_csv", "table": "tables:table_csv"}),
+    Format("parquet", (".parquet",), "one row per turn, in typed columns",
+           {"runs": "parquet:write_runs"}),
     Format("junit", (".xml",), "JUnit XML, for CI",
            {"runs": "junit:write_runs", "gate": "junit:write_gate"}),
     Format("atif", (".atif.jsonl",), "one ATIF trajectory per line; a single conversation is one document",

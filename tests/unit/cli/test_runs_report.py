@@ -68,7 +68,7 @@ def test_a_damaged_line_is_noted_and_the_rest_is_shown(data_dir: Path) -> None:
         (["report", "aaaa", "--output", "missing/r.html"], "cannot be written"),
         (
             ["report", "aaaa", "--output", "r.pdf"],
-            "unknown extension; use .html, .md, .json, .csv, .xml, .atif.jsonl, .jsonl or .eval",
+            "unknown extension; use .html, .md, .json, .csv, .parquet, .xml, .atif.jsonl, .otlp.jsonl, .jsonl or .eval",
         ),
         (["export", "aaaa", "bbbb", "--to", "inspect"], "the format inspect holds one run"),
         (["explain", "aaaa", "--weights", "speed=1"], "no part"),

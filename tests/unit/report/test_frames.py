@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from click.testing import CliRunner
+from pyarrow import parquet
 
 from bioeval_tui import installation, load_run
+from bioeval_tui.cli.runs_report import export
 from bioeval_tui.errors import NotMeasuredError, UsageError
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.frames import OF_EVERY_TABLE, TABLES, FrameColumn, TableName
@@ -75,6 +78,14 @@ def test_imported_runs_have_their_cases_calls_and_own_scores(tmp_path: Path) -> 
     assert "reward" in talks.given_scores[0]
     assert {*tools.case} <= {*talks.case}
     assert tools.arguments.str.startswith("{").all()
+
+
+def test_parquet_holds_the_turns(tmp_path: Path) -> None:
+    file = tmp_path / "turns.parquet"
+    CliRunner().invoke(
+        export, [str(GOLDEN), "--output", str(file)], catch_exceptions=False, standalone_mode=False
+    )
+    assert parquet.read_table(file).equals(load_run(GOLDEN).to_arrow("turns"), check_metadata=True)
 
 
 def test_a_table_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:

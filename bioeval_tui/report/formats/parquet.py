@@ -1,0 +1,19 @@
+"""Turns as a Parquet file: the columns of `to_frame("turns")`, typed, each with what it says."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import pyarrow.parquet
+
+from bioeval_tui.report.formats.registry import Asked
+from bioeval_tui.report.frames import to_arrow
+from bioeval_tui.report.loading import LoadedRun
+
+
+def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> bytes:
+    """Return the file."""
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(to_arrow(runs, "turns"), file)
+    return file.getvalue()
