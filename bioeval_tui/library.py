@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, Unpack
+from typing import Annotated, Any, TypeVar, Unpack
 
 from click import ClickException
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
@@ -55,8 +55,8 @@ def _in_order(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
     return tuple(name for name in CONDITIONS if name in conditions)
 
 
-def _absolute(folders: Sequence[Path]) -> tuple[str, ...]:
-    return tuple(str(folder.absolute()) for folder in folders)
+def _absolute(folders: Sequence[str | Path]) -> tuple[str, ...]:
+    return tuple(str(Path(folder).absolute()) for folder in folders)
 
 
 Number = Annotated[int, Field(ge=1)]
@@ -77,8 +77,8 @@ class EvaluateOptions(TypedDict, total=False):
         Sequence[Condition], BeforeValidator(_several), Field(min_length=1), AfterValidator(_in_order)
     ]
     """`withheld`, `supplied`, or both."""
-    mode: Literal["job", "rehearsal", "llm"]
-    """Who plays the user and judges: what the job says, script and rules (`rehearsal`), or models (`llm`)."""
+    rehearsal: bool
+    """Scripted evaluator and rules judge instead of models."""
     evaluator_model: str
     """Who plays the user."""
     judge_model: Names
@@ -142,21 +142,6 @@ def evaluate(
     return _in_a_thread(lambda stop: _hold(request, stop, progress=progress))
 
 
-def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[str, Any]:
-    """Do what `bioeval-tui run` does with these arguments, but with this agent; return what `--json FILE` writes.
-
-    Raises:
-        BioevalError: what is wrong, before anything is sent.
-    """
-    _require_message(agent)
-    try:
-        given = command.make_context("run", [*arguments]).params
-    except ClickException as error:
-        raise UsageError(error.format_message()) from None
-    request = replace(request_of(given["jobs"], given), agent_function=agent)
-    return json_report(_in_a_thread(lambda stop: _hold(request, stop, progress=False)).loaded)
-
-
 async def evaluate_async(
     job: Job | Sequence[Job],
     *,
@@ -187,6 +172,21 @@ def load_run(run: str | Path, *, as_recorded: bool = False) -> Results:
     settings = Settings.from_environment()
     path = loading.find_recording(str(run), settings.runs_dir)
     return _loaded([path], settings, as_recorded=as_recorded)
+
+
+def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[str, Any]:
+    """Do what `bioeval-tui run` does with these arguments, but with this agent; return what `--json FILE` writes.
+
+    Raises:
+        BioevalError: what is wrong, before anything is sent.
+    """
+    _require_message(agent)
+    try:
+        given = command.make_context("run", [*arguments]).params
+    except ClickException as error:
+        raise UsageError(error.format_message()) from None
+    request = replace(request_of(given["jobs"], given), agent_function=agent)
+    return json_report(_in_a_thread(lambda stop: _hold(request, stop, progress=False)).loaded)
 
 
 def _loaded(paths: Sequence[Path], settings: Settings, *, as_recorded: bool = False) -> Results:
@@ -233,11 +233,14 @@ def _request(job: Job | Sequence[Job], agent: Agent | None, options: EvaluateOpt
     """
     jobs = [job] if isinstance(job, str | Path) else list(job)
     try:
-        given: dict[str, Any] = {
-            **OPTIONS.validate_python({name: value for name, value in options.items() if value is not None})
-        }
+        checked = OPTIONS.validate_python(
+            {name: value for name, value in options.items() if value is not None}
+        )
     except ValidationError as error:
         raise UsageError(_what_is_wrong(error)) from None
+    given: dict[str, Any] = {**checked}
+    if given.pop("rehearsal", False):
+        given["mode"] = "rehearsal"
     if callable(agent):
         _require_message(agent)
         given["agent_function"] = agent

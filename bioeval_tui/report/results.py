@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +126,7 @@ class Results:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        cells = [[summary.label, *self._score_cells(summary)] for summary in summarise_runs(self.loaded)]
+        cells = [[summary.label, *self._score_cells(summary)] for summary in self._summaries]
         heading = ("agent", "withheld", "supplied", "uplift")
         lines = [
             f"<p><b>{escape(self.sentence)}</b></p>",
@@ -147,12 +148,15 @@ class Results:
             raise UsageError(f"there are {len(self.loaded)} runs; take one of them, such as .runs[0]")
         return self.loaded[0]
 
+    @cached_property
+    def _summaries(self) -> list[Summary]:
+        return summarise_runs(self.loaded)
+
     def _summary(self) -> Summary:
-        found = summarise_runs(self.loaded)
-        if len(found) != 1:
-            labels = ", ".join(summary.label for summary in found)
+        if len(self._summaries) != 1:
+            labels = ", ".join(summary.label for summary in self._summaries)
             raise UsageError(f"agents and models are never pooled ({labels}); take one of .runs")
-        return found[0]
+        return self._summaries[0]
 
     def _missing(self) -> Iterator[NotMeasured]:
         for run in self.loaded:

@@ -199,7 +199,9 @@ def test_wrong_use_is_said_before_anything_is_sent(folder: Path, options: Any, s
 
 
 def test_models_are_never_pooled(folder: Path) -> None:
-    found = evaluate("job.yml", agent=whole, models=["small", "large"], progress=False, mode="rehearsal")
+    found = evaluate(
+        "job.yml", agent=whole, models=["small", "large"], rehearsal=True, code=str(folder), progress=False
+    )
     assert [run.to_dict()["model"] for run in found.runs] == ["small", "large"]
     with pytest.raises(UsageError, match=r"never pooled .* take one of \.runs"):
         _ = found.scores
