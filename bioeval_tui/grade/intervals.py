@@ -120,26 +120,32 @@ def _draws(ready: TaskGrading, path: Path, call_code: bool, time_limit_s: float)
 
 
 def _of_proteingym(scorer: CodeScorer, path: Path) -> Draws | None:
-    """Draw for the mean of Spearman's correlations in three columns; None if that is not what the grader gives."""
+    """Draw for Spearman's correlation, or its mean over three splits; None if that is not what the grader gives."""
     submission, answers = scorer.frames(path)
     if "id" not in submission.columns or "id" not in answers.columns or len(answers.columns) != 2:
         return None
-    merged = submission[submission.iloc[:, 0] != "WT"].merge(answers, on="id", how="inner")
-    columns = [merged.iloc[:, place].to_numpy(np.float64) for place in range(1, _PROTEINGYM_SPLITS + 1)]
+    target = next(str(name) for name in answers.columns if name != "id")
+    # Insertions and deletions have one column, of the target's name; substitutions one for each split.
+    splits = 1 if target in submission.columns else _PROTEINGYM_SPLITS
+    if len(submission.columns) <= splits:
+        return None
+    merged = submission[submission.iloc[:, 0] != "WT"].merge(answers, on="id", suffixes=("", " of answers"))
+    columns = [merged[target]] if splits == 1 else [merged.iloc[:, place + 1] for place in range(splits)]
     true = merged.iloc[:, -1].to_numpy(np.float64)
-    pairs = [(true, column) for column in columns]
+    pairs = [(true, column.to_numpy(np.float64)) for column in columns]
     spearman = METRICS["spearman"]
     score = float(np.mean([spearman.function(*pair) for pair in pairs]))
     if not np.isfinite(score) or to_score(score) != to_score(scorer.score(path)):
         return None
     if len(true) < FEWEST_ROWS:
         raise CannotResampleError(f"{len(true)} test rows are too few, {FEWEST_ROWS} are needed")
-    influence = np.mean([spearman_influence(*pair)[0] for pair in pairs], axis=0)
+    of_splits = f" on the mean over {splits} splits" * (splits > 1)
     if len(true) > RESAMPLES:
-        method = "bootstrap of the rows' influence on the mean over three splits (saddlepoint)"
+        influence = np.mean([spearman_influence(*pair)[0] for pair in pairs], axis=0)
+        method = f"bootstrap of the rows' influence{of_splits} (saddlepoint)"
         return Draws(mean_percentiles([influence]) + score, method, len(true))
     found = draws(spearman, pairs)
-    return Draws(found.scores, f"{found.method}, for three splits at once", found.rows)
+    return Draws(found.scores, found.method + f", for {splits} splits at once" * (splits > 1), found.rows)
 
 
 def _of_code(scorer: CodeScorer, path: Path, time_limit_s: float) -> Draws:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.grade import TaskGrading
 
 MOST_GROUPS = 30
+_FOLDS = ("fold_random_5", "fold_modulo_5", "fold_contiguous_5")
 
 
 def quantile_groups(values: Any, count: int) -> list[Any]:
@@ -102,9 +104,9 @@ def by_fold(ready: TaskGrading, targets: Sequence[ExplainedRows], told: Disclosu
     splits = [(rows.name, len(rows.true), told.figure(spearman(rows.true, rows.guess))) for rows in targets]
     sections = [table("Spearman's rho of each split", ("split", "rows", "score"), splits, bar=2)]
     for rows in targets:
-        try:
-            folds = groups_of(ready, rows.ids, rows.name, told)
-        except InputError:
-            continue
-        sections.append(by_group(rows, folds, f"fold of {rows.name}", told))
+        for column in _FOLDS:
+            if len(targets) > 1 and not rows.name.endswith(column):
+                continue  # predictions of another split
+            with contextlib.suppress(InputError):
+                sections.append(by_group(rows, groups_of(ready, rows.ids, column, told), column, told))
     return sections

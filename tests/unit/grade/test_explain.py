@@ -146,6 +146,24 @@ def test_a_grader_with_code_is_explained_by_the_columns_that_both_tables_have(ta
     assert dict(views(tasks, path)["residuals of y, predicted − true"].rows)["mean (bias)"] == "1"
 
 
+def test_proteingym_has_a_score_for_each_split_and_for_each_of_its_folds(tasks: Any) -> None:
+    """As it is prepared: `data.csv` names the folds `fold_…`, submissions their predictions `fitness_score_fold_…`."""
+    splits = ("fold_random_5", "fold_modulo_5")
+    folds = "".join(f"{n},{n % 5},{n % 4}\n" for n in range(ROWS))
+    code = "def grade(submission, answers):\n    return 0.5\n"
+    answers = "id,fitness_score\n" + "".join(f"{n},{n}\n" for n in range(ROWS))
+    tasks.add(code=code, answers=answers, config={"data_source": {"type": "proteingym-dms"}})
+    public = tasks.registry.get_task("lab/numbers").public_dir
+    (public / "data.csv").write_text(f"id,{','.join(splits)}\nWT,-1,-1\n{folds}")
+    names = ",".join(f"fitness_score_{split}" for split in splits)
+    found = views(tasks, tasks.submit(f"id,{names}\n" + "".join(f"{n},{n},{-n}\n" for n in range(ROWS))))
+    assert [row[2] for row in found["Spearman's rho of each split"].rows] == ["1", "-1"]
+    assert [row[0] for row in found["score of fitness_score_fold_random_5 by fold_random_5"].rows] == list(
+        "01234"
+    )
+    assert len(found["score of fitness_score_fold_modulo_5 by fold_modulo_5"].rows) == 4
+
+
 def test_attempts_show_the_best_so_far_and_where_medals_begin() -> None:
     found = attempts([0.5, 0.4, 0.7], False, [("gold", 0.9)], "ada")
     assert found.title == "score by attempt of ada"

@@ -163,6 +163,28 @@ def test_proteingym_is_resampled_by_its_three_splits_at_once(tasks: Any) -> None
     )
     path = tasks.submit("id,a,b,c\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
     found, report = sure(tasks, path)
-    assert "for three splits at once" in found.method
+    assert "for 3 splits at once" in found.method
     assert found.low is not None
     assert found.low < (report.score or 0) < (found.high or 0)
+
+
+def test_proteingym_with_insertions_has_one_column_and_an_interval(tasks: Any) -> None:
+    """Its graders take a column of the answers' name, which merging gives an ending."""
+    random = np.random.default_rng(2)
+    true = random.normal(size=80).round(4)
+    code = (
+        "from scipy.stats import spearmanr\n"
+        "def grade(submission, answers):\n"
+        "    both = submission.merge(answers, on='id', suffixes=('_pred', '_true'))\n"
+        "    return spearmanr(both['fitness_score_pred'], both['fitness_score_true'])[0]\n"
+    )
+
+    def table(values: Any) -> str:
+        return "id,fitness_score\n" + "".join(f"{n},{y}\n" for n, y in enumerate(values))
+
+    config = {"data_source": {"type": "proteingym-dms", "benchmark_id": "X_indels"}}
+    tasks.add(code=code, answers=table(true), config=config)
+    found, report = sure(tasks, tasks.submit(table((true + random.normal(size=80)).round(4))))
+    assert found.low is not None, found.why_not
+    assert found.low < (report.score or 0) < (found.high or 0)
+    assert "splits" not in found.method
