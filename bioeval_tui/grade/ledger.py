@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -190,29 +190,31 @@ def verify(path: Path) -> Verified:
     except OSError as error:
         raise InputError(f"{shown} cannot be read: {clean_line(str(error), 160)}") from None
     problems: list[str] = []
-    hashes = [FIRST]
+    hashes = {0: FIRST}  # by the number of the entry
+    last = 0
     for place, line in enumerate(lines, start=1):
+        expected = last + 1
         try:
             entry = json.loads(line)
-            number, previous = entry["number"], entry["previous"]
+            number, previous = int(entry["number"]), entry["previous"]
         except (ValueError, KeyError, TypeError, RecursionError):
             problems.append(f"line {place:,} is no entry of a ledger")
-        else:
-            if number != place:
-                problems.append(
-                    f"line {place:,} has the number {clean_line(str(number), 20)}: lines are missing or were moved"
-                )
-            if previous != hashes[-1]:
-                problems.append(
-                    f"line {place - 1:,} was changed or taken away after line {place:,} was written"
-                )
-        hashes.append(_hash(line))
-    problems += _head_problems(path.parent / HEAD, hashes)
+            hashes[expected] = _hash(line)
+            last = expected
+            continue
+        if number != expected:
+            problems.append(
+                f"line {place:,} has the number {number:,} where {expected:,} is expected: lines are missing or were moved"
+            )
+        if hashes.get(number - 1, previous) != previous:
+            problems.append(f"entry {number - 1:,} was changed after entry {number:,} was written")
+        hashes[number] = _hash(line)
+        last = max(last, number)
+    problems += _head_problems(path.parent / HEAD, hashes, last)
     return Verified(len(lines), tuple(problems))
 
 
-def _head_problems(head: Path, hashes: Sequence[str]) -> Iterator[str]:
-    last = len(hashes) - 1
+def _head_problems(head: Path, hashes: Mapping[int, str], last: int) -> Iterator[str]:
     try:
         number, digest = head.read_text(encoding="ascii").split()
         count = int(number)
@@ -220,9 +222,9 @@ def _head_problems(head: Path, hashes: Sequence[str]) -> Iterator[str]:
         yield f"{HEAD} is missing or damaged: whether the last lines are all there cannot be told"
         return
     if count > last:
-        yield f"the last {count - last:,} of {count:,} lines are missing"
-    elif hashes[count] != digest:
-        yield f"line {count:,} was changed"
+        yield f"the last {count - last:,} of {count:,} entries are missing"
+    elif hashes.get(count) != digest:
+        yield f"entry {count:,} was changed"
 
 
 def _line(entry: dict[str, Any]) -> bytes:

@@ -63,13 +63,22 @@ def edited(lines: list[str]) -> list[str]:
     return [line.replace('"score":0.02', '"score":0.92') for line in lines]
 
 
-CHANGES: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
-    "edited": (edited, "line 2 was changed or taken away"),
-    "missing": (lambda lines: lines[:1] + lines[2:], "lines are missing or were moved"),
-    "moved": (lambda lines: [lines[0], lines[2], lines[1], lines[3]], "lines are missing or were moved"),
-    "cut": (lambda lines: lines[:-2], "the last 2 of 4 lines are missing"),
-    "last edited": (lambda lines: [*lines[:-1], lines[-1].replace("0.04", "0.94")], "line 4 was changed"),
-    "no entry": (lambda lines: [*lines, "good\n"], "line 5 is no entry of a ledger"),
+CHANGES: dict[str, tuple[Callable[[list[str]], list[str]], list[str]]] = {
+    "edited": (edited, ["entry 2 was changed after entry 3 was written"]),
+    "missing": (
+        lambda lines: lines[:1] + lines[2:],
+        ["line 2 has the number 3 where 2 is expected: lines are missing or were moved"],
+    ),
+    "moved": (
+        lambda lines: [lines[0], lines[2], lines[1], lines[3]],
+        [
+            "line 2 has the number 3 where 2 is expected: lines are missing or were moved",
+            "line 3 has the number 2 where 4 is expected: lines are missing or were moved",
+        ],
+    ),
+    "cut": (lambda lines: lines[:-2], ["the last 2 of 4 entries are missing"]),
+    "last edited": (lambda lines: [*lines[:-1], lines[-1].replace("0.04", "0.94")], ["entry 4 was changed"]),
+    "no entry": (lambda lines: [*lines, "good\n"], ["line 5 is no entry of a ledger"]),
 }
 
 
@@ -81,7 +90,7 @@ def test_verify_finds_what_was_done_to_a_ledger(tmp_path: Path, name: str) -> No
     change, expected = CHANGES[name]
     lines = ledger.path.read_text().splitlines(keepends=True)
     ledger.path.write_text("".join(change(lines)))
-    assert expected in " ".join(verify(ledger.path).problems)
+    assert list(verify(ledger.path).problems) == expected, "what was done, and no other line is accused"
 
 
 def test_a_ledger_without_its_head_cannot_say_that_it_is_whole(tmp_path: Path) -> None:
