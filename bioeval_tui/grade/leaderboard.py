@@ -20,7 +20,7 @@ from bioeval_tui.text import clean_line, plural
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SMALL_BOARD = 10
+SMALL_BOARD = 50
 """A board with fewer entries is warned about: a single entry moves its thresholds."""
 
 
@@ -175,7 +175,8 @@ def build_leaderboard(
     elif is_lower_better is not None and (falls if lower else rises):
         warnings.append("the leaderboard was worst first and has been turned round")
     if len(known) < SMALL_BOARD:
-        warnings.append(f"the leaderboard has only {plural(len(known), 'entry', 'entries')}")
+        entries = plural(len(known), "entry", "entries")
+        warnings.append(f"the leaderboard has only {entries}: one more can change the medals")
     places = medal_places(len(known))
     if places.gold == places.bronze:
         warnings.append("gold, silver and bronze are all first place on a leaderboard this small")

@@ -13,7 +13,7 @@ from bioeval_tui.errors import InputError
 from bioeval_tui.grade import medal_places, rank
 from bioeval_tui.grade.leaderboard import build_leaderboard, load_leaderboard
 
-RISING = [n / 10 for n in range(12)]
+RISING = [n / 10 for n in range(60)]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ RISING = [n / 10 for n in range(12)]
             RISING[:3],
             {},
             (
-                "the leaderboard has only 3 entries",
+                "the leaderboard has only 3 entries: one more can change the medals",
                 "gold, silver and bronze are all first place on a leaderboard this small",
             ),
         ),
@@ -32,7 +32,7 @@ RISING = [n / 10 for n in range(12)]
             RISING[:5],
             {},
             (
-                "the leaderboard has only 5 entries",
+                "the leaderboard has only 5 entries: one more can change the medals",
                 "gold and silver are both first place on a leaderboard this small",
             ),
         ),
