@@ -73,7 +73,8 @@ def _gene_losses(scorer: Any, values: Any) -> Any:
     difference = scorer.true.values - values
     if scorer.spec.metric.name == "mean_absolute_error":
         return np.asarray(abs(difference).mean(axis=0)).reshape(-1)
-    squares = difference.multiply(difference) if hasattr(difference, "multiply") else difference**2
+    # A dense matrix less a sparse one is an np.matrix, whose ** is no square of elements.
+    squares = difference.multiply(difference) if hasattr(difference, "multiply") else np.square(difference)
     return np.asarray(squares.mean(axis=0)).reshape(-1)
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anndata
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.explain.disclosure import FEWEST, STEP
@@ -162,6 +165,29 @@ def test_proteingym_has_a_score_for_each_split_and_for_each_of_its_folds(tasks: 
         "01234"
     )
     assert len(found["score of fitness_score_fold_modulo_5 by fold_modulo_5"].rows) == 4
+
+
+def test_a_sparse_truth_has_errors_by_groups_of_cells_and_genes_of_a_dense_prediction(
+    tasks: Any, tmp_path: Path
+) -> None:
+    truth = np.zeros((24, 12))
+    answers = {"answers": "lab/cells/prepared/private/answers.h5ad", "sample_submission": "none"}
+    grader = {"name": "rmse", "metric": "rmse", "h5ad": {"layers": "prediction"}}
+    tasks.add("lab/cells", grader=grader, config={"dataset": answers})
+    for path, values in (
+        (tasks.data / answers["answers"], sparse.csr_matrix(truth)),
+        (tmp_path / "guess.h5ad", np.ones((24, 12))),
+    ):
+        file = anndata.AnnData(
+            obs=pd.DataFrame({"type": ["B", "T"] * 12}, index=[f"c{n}" for n in range(24)]),
+            var=pd.DataFrame({"panel": ["few"] * 2 + ["many"] * 10}, index=[f"g{n}" for n in range(12)]),
+            layers={"prediction": values},
+        )
+        file.write_h5ad(path)
+    ready = TaskGrading(tasks.registry.get_task("lab/cells"))
+    found = {section.title: section.rows for section in explain(ready, tmp_path / "guess.h5ad")}
+    assert found["mean squared error by type"] == (("B", "10", "1"), ("T", "10", "1"))
+    assert found["mean squared error by panel"] == (("many", "10", "1"),)
 
 
 def test_attempts_show_the_best_so_far_and_where_medals_begin() -> None:
