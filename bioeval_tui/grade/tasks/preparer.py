@@ -7,9 +7,11 @@ its arguments are REQUEST.json and OUTCOME.json.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import inspect
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,13 +21,16 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError
 from bioeval_tui.files import write_whole
-from bioeval_tui.grade.batch.containment import enter_domain, hide_process
+from bioeval_tui.grade.batch.containment import LINUX, enter_domain, hide_process, supervise
 from bioeval_tui.isolation import find_installed, module_command
 from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.tasks.task import Task
+
+
+END_WITHIN_S = 10.0
 
 
 class PrepareError(NotMeasuredError):
@@ -81,11 +86,18 @@ def run_in_child(task: Task, draft: Path) -> None:
     hide_process()
     command = module_command("bioeval_tui.grade.tasks.preparer", str(request), str(outcome))
     # stdout is for data: what a preparer prints goes to stderr.
-    done = subprocess.run(  # noqa: S603 (our own interpreter)
-        command, stdin=subprocess.DEVNULL, stdout=2, check=False, env=plain_environment()
-    )
+    with subprocess.Popen(  # noqa: S603 (our own interpreter)
+        command, stdin=subprocess.DEVNULL, stdout=2, env=plain_environment(), start_new_session=True
+    ) as child:
+        try:
+            code = child.wait()
+        except BaseException:  # Ctrl+C is for this program, which tells the child
+            child.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(END_WITHIN_S)
+            child.kill()
+            raise
     if not outcome.is_file():
-        code = done.returncode
         how = f"was killed by signal {-code}" if code < 0 else f"left early with exit code {code}"
         raise PrepareError(f"the preparer of {task.id} {how}")
     said = json.loads(outcome.read_text(encoding="utf-8"))
@@ -132,6 +144,8 @@ def main() -> None:
     from bioeval_tui.grade.biomlbench.standins import install  # in the process that was started for it
     from bioeval_tui.grade.tasks.task_code import load_function
 
+    if LINUX:
+        supervise(os.getppid())  # what the preparer starts ends with it
     enter_domain()
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     root = Path(request["root"])

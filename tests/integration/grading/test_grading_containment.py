@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.grade import GraderPool, NotGraded, TaskReport
+from bioeval_tui.grade.tasks.prepare import prepare_task
+from bioeval_tui.grade.tasks.preparer import PrepareError
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these means are Linux's")
 
@@ -174,6 +176,20 @@ print(before, can_read())
 
 def test_another_process_of_the_same_user_can_read_it_only_until_it_hides() -> None:
     assert as_a_user(HIDDEN, OPENAI_API_KEY="MARKED-key") == "1 0"
+
+
+def test_no_process_survives_a_preparer(tasks, tmp_path: Path) -> None:
+    task = tasks.add()
+    place = tmp_path / "place"
+    place.mkdir()
+    code = (
+        CODE + f"\ndef prepare(raw, public, private):\n    spread(3, {str(place)!r})\n    time.sleep(0.3)\n"
+    )
+    (tasks.root / task / "prepare.py").write_text(code)
+    with pytest.raises(PrepareError):  # it makes no files
+        prepare_task(tasks.registry.get_task(task), force=True)
+    assert len(list(place.iterdir())) >= 3
+    assert alive(place) == []
 
 
 PREPARER = """
