@@ -9,6 +9,7 @@ of its message that has no result yet.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,21 +80,31 @@ def paired(
 ) -> Iterator[tuple[Mapping[str, Any] | None, tuple[Any, bool] | None]]:
     """Yield each call of one message with its result, and results to which no call belongs; in the order of the calls."""
     found: list[list[Any]] = []
+    waiting: dict[int, None] = {}
+    # The calls without a result, by their place in `found`.
+    by_id: dict[str, deque[int]] = {}
     for event in events:
         request, result = request_of(event), result_of(event)
         if request is not None:
+            waiting[len(found)] = None
+            by_id.setdefault(repr(request.get("id")), deque()).append(len(found))
             found.append([request, None])
         if result is None:
             continue
         call_id = event.get("id")
-        waiting = [pair for pair in found if pair[0] is not None and pair[1] is None]
-        mine = [pair for pair in waiting if call_id is not None and pair[0].get("id") == call_id]
-        anonymous = [pair for pair in waiting if call_id is None or pair[0].get("id") is None]
-        chosen = next(iter(mine or anonymous), None)
+        chosen = None
+        if call_id is None:
+            chosen = next(iter(waiting), None)
+        else:
+            for places in (by_id.get(repr(call_id)), by_id.get(repr(None))):
+                while places and chosen is None:
+                    place = places.popleft()
+                    chosen = place if place in waiting else None
         if chosen is None:
             found.append([None, result])
         else:
-            chosen[1] = result
+            found[chosen][1] = result
+            del waiting[chosen]
     for request, result in found:
         yield request, result
 

@@ -30,8 +30,8 @@ class TalkChange:
 
     @property
     def only_text(self) -> bool:
-        """Whether nothing but streamed text came in."""
-        return self.kinds <= {"message_delta"}
+        """Whether nothing but streamed text and spans came in."""
+        return self.kinds <= {"message_delta", "spans_received"}
 
 
 @dataclass(slots=True)

@@ -78,7 +78,7 @@ class Talk(Vertical):
             if change.kinds & WHOLE:
                 self.transcript.update(None)
             elif change.messages:
-                self.transcript.update(set(change.messages))
+                self.transcript.update(set(change.messages), can_wait=change.kinds == {"spans_received"})
 
 
 def framed_head(head: Head, active: bool, width: int) -> Content:

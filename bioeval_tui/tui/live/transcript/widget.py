@@ -105,15 +105,15 @@ class Transcript(PageView, can_focus=True):
             self.following = self.may_follow
         self._lay_out(again=True)
 
-    def update(self, numbers: set[int] | None) -> None:
+    def update(self, numbers: set[int] | None, *, can_wait: bool = False) -> None:
         """Read again the messages of these numbers (None: everything), and take in those that are new.
 
-        Text that streams in is painted at most every 0.1 s; its first words, and its end, at once.
+        Text that streams in, and whatever `can_wait`, is painted at most every 0.1 s; its first words, and its end, at once.
         """
         if numbers is None:
             self.show(self._page.conversation)
             return
-        now = {number for number in numbers if not self._can_wait(number)}
+        now = set() if can_wait else {number for number in numbers if not self._can_wait(number)}
         self._waiting |= numbers - now
         here = monotonic()
         ticks = here - self._ticked_at < 2 * STREAM_INTERVAL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from collections.abc import AsyncIterator
 
@@ -156,6 +157,21 @@ async def test_what_cannot_be_read_is_refused_with_a_sentence(
     assert found == status
     assert words in answer
     assert await world.post(b"") == (200, PROTOBUF, b""), "the next request is served"
+
+
+async def test_half_requests_keep_nobody_out(world: World) -> None:
+    port = int(world.url.split(":")[2].split("/")[0])
+    half = (
+        b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+    )
+    held = []
+    for number in range(3 * receiver.MOST_CONNECTIONS):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(half if number % 2 else b"POST /v1")
+        held.append(writer)
+    assert (await world.post(EXAMPLE.encode(), JSON))[0] == 200
+    for writer in held:
+        writer.close()
 
 
 async def test_a_port_that_is_taken_is_said() -> None:
