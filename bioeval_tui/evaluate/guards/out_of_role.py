@@ -17,7 +17,7 @@ from bioeval_tui.evaluate.seams import EvaluatorView
 
 # Sources that only a prompt has, and "the case", which people speak of, too.
 _WHOSE = r"\b(?:the|this|my|your|our)\s+(?:(?:medical|clinical|patient(?:'s)?|provided|given|brief|above|current)\s+){0,2}"
-_CASE = r"(?:(?:provided|given|clinical|above)\s+)?case(?!\s+(?:manager|worker|report|number|file|of)\b)"
+_CASE = r"(?:(?:provided|given|clinical|above)\s+)?case(?!\s+(?:manager|worker|report|number|file|notes?|records?|of)\b)"
 _PROMPT = (
     r"(?:case\s+(?:study|vignette|description|details|information|summary|presentation|scenario|prompt|history)"
     r"|vignette|scenario|prompt|persona|character\s+(?:sheet|description|profile))"
@@ -38,7 +38,7 @@ _SAY = (
 )
 _MENTIONED = (
     r"(?:mention(?:ed|s)?|provid(?:ed|es)|specifi(?:ed|cs)|stated|described|indicated|included|contained|detail(?:ed|s)"
-    r"|disclosed|documented|information)"
+    r"|disclosed|documented|reported|recorded|available|information)"
 )
 _SAID = rf"(?:{_MENTIONED}|listed|told|said|given|noted|revealed|addressed|discussed|covered|absent|missing|details?|anything|nothing|part)"
 _NOT = r"(?:(?:do|does|did|is|are|was|were|has|have|had|can|could|would)(?:n't|\s+not|\s+never)|cannot|never)"
@@ -97,7 +97,7 @@ _AS_MACHINE = re.compile(
 _INSTRUCTED = re.compile(
     r"\bsystem\s+prompt\b|\bacceptance\s+criteri(?:a|on)\b|\bsign-?\s?off\s+(?:phrase|text|words?)\b"
     rf"|\bmy\s+(?:instructions?|guidelines)\s+(?:{_SOMEHOW}(?:{_SAYS}|say\b|tell\b|state\b|forbid\b|{_NOT}\s+(?:{_SAY}|allow\b|let\b|permit\b)))"
-    r"|\b(?:as|as\s+per|per|according\s+to)\s+(?:your|the|my)\s+instructions?\b[^.!?\n]{0,40}?\b(?:can't|cannot|can\s+not|not\s+(?:able|allowed)|n't)\s+(?:mention|say|provide|give|answer|reveal|share|disclose|tell)\b"
+    r"|\b(?:as|as\s+per|per|according\s+to)\s+(?:your|the|my)\s+instructions?\b[^.!?\n]{0,40}?\b(?:can't|cannot|(?:can|must|may|should)\s+not|not\s+(?:able|allowed)|n't)\s+(?:mention|say|provide|give|answer|reveal|share|disclose|tell)\b"
     r"|\b(?:instructed|told|asked)\s+(?:not\s+to|to\s+(?:not|never|only))\s+(?:reveal|volunteer|disclose|make\s+(?:up|things)|invent|answer\s+(?:with|based|from|using))\b"
     r"|\b(?:instructed|told|asked|prompted|supposed)\s+to\s+(?:(?:play|act|respond|answer)\s+(?:as|the\s+(?:role|part))\b|pretend\b|role-?\s?play\b|stay\s+in\s+(?:role|character)\b)"
     r"|\bprompted\s+to\s+(?:be|act|play|answer|respond)\b",
