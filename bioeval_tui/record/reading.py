@@ -45,6 +45,11 @@ class LineReader:
             self._rest = b""
         return [event for line in lines if (event := self._read(line)) is not None]
 
+    def forget_unfinished(self) -> int:
+        """Forget the last line if it has no end yet, and return its length, to be read again."""
+        length, self._rest = len(self._rest), b""
+        return length
+
     def finish(self) -> None:
         """Report what is left: a line without its end was torn when the writer died."""
         if self._rest.strip():
@@ -165,8 +170,11 @@ async def _follow(
     quiet = 0
     ended = False
     while True:
-        data = _read_from(path, offset)
-        offset += len(data)
+        # Who resumes a run cuts off a torn last line, and writes others in its place.
+        again = reader.forget_unfinished()
+        data = _read_from(path, offset - again, CHUNK + again)
+        new = len(data) - again
+        offset += new
         found = reader.feed(data) if data else []
         for event in found:
             if isinstance(event, RunEnded):
@@ -179,21 +187,21 @@ async def _follow(
             yield events
         if ended and not _read_from(path, offset):
             return
-        if len(data) == CHUNK:
+        if new == CHUNK:
             await asyncio.sleep(0)  # catching up: let the screen paint between slices
             continue
-        quiet = 0 if data else quiet + 1
+        quiet = 0 if new else quiet + 1
         # Ask only now and then: it looks up a process.
         if quiet and quiet % 15 == 0 and not still_written() and not _read_from(path, offset):
             return
         await asyncio.sleep(frame_s)
 
 
-def _read_from(path: Path, offset: int) -> bytes:
+def _read_from(path: Path, offset: int, size: int = CHUNK) -> bytes:
     try:
         with path.open("rb") as file:
             file.seek(offset)
-            return file.read(CHUNK)
+            return file.read(size)
     except FileNotFoundError:
         return b""
     except OSError as error:

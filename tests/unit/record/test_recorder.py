@@ -134,14 +134,17 @@ async def test_following_ends_when_nobody_writes_any_more_and_can_start_later(tm
     assert seen == [4, 5]
 
 
-async def test_following_a_resumed_run_passes_over_its_earlier_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize("torn", [b"", b'{"kind":"warn', b"x" * 3_000_000])
+async def test_following_a_resumed_run_passes_over_its_earlier_end_and_a_torn_line(
+    tmp_path: Path, torn: bytes
+) -> None:
     path = tmp_path / "run.jsonl"
-    path.write_bytes(b"".join(map(events.write_event, [note(1), end(2)])))
+    path.write_bytes(b"".join(map(events.write_event, [note(1), end(2)])) + torn)
     seen: list[int] = []
-    began = asyncio.Event()
+    began, written = asyncio.Event(), asyncio.Event()
 
     async def watch() -> None:
-        async for batch in follow(path, ends=1, frame_s=0):
+        async for batch in follow(path, ends=1, frame_s=0, still_written=lambda: not written.is_set()):
             seen.extend(event.seq for event in batch)
             began.set()
 
@@ -150,8 +153,9 @@ async def test_following_a_resumed_run_passes_over_its_earlier_end(tmp_path: Pat
     recorder = Recorder(path, resume=True)
     for event in (resumed(3), note(4), end(5)):
         recorder.append(event)
-    await watching
     await recorder.aclose()
+    written.set()
+    await watching
     assert seen == [1, 2, 3, 4, 5]
 
 
