@@ -24,6 +24,7 @@ from bioeval_tui.text import home_relative
 from bioeval_tui.tui import screens
 from bioeval_tui.tui.keys import bindings, places
 from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.keymap import resolve, use_keys
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
 from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIABLES, THEMES
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.runs.runs import RunsScreen
     from bioeval_tui.tui.services import Opener, Services
     from bioeval_tui.tui.shared.cells_view import Cell
+    from bioeval_tui.tui.shared.share import Copied, Picture
 
 MOST_TOLD = 3
 """So many wrong entries are told at once."""
@@ -319,6 +321,41 @@ class BioevalApp(App[None]):
             self.notify(f"No picture was saved: {error}", severity="error", markup=False)
             return
         self.notify(f"Saved {home_relative(path)}", markup=False)
+
+    def action_share(self) -> None:
+        """Offer what can be copied from this screen, and a picture of it with its caption."""
+        from bioeval_tui.tui.shared.share import Copied, Picture, ShareDialog, screen_text, tables
+
+        screen = self.screen
+        if isinstance(screen, ShareDialog):
+            return
+        selected = screen.get_selected_text()
+        copies = [Copied("what is selected", lambda: selected or "")] if selected else []
+        known = screen if isinstance(screen, BaseScreen | Dialog) else None
+        copies += [*(known.copies() if known else ()), *tables(screen)]
+        copies.append(Copied("this screen, as text", lambda: screen_text(self)))
+        name = f"bioeval-tui-{self.current_mode}-{datetime.now():%Y-%m-%d-%H%M%S}.svg"
+        caption = (known.caption() or known.NAME) if known else ""
+        picture = None if self.READ_ONLY else Picture(self.folder / name, caption)
+        self.push_screen(ShareDialog(copies, picture), self._shared)
+
+    def _shared(self, chosen: Copied | Picture | None) -> None:
+        """Copy what was chosen, or write the picture: the box is gone from the screen by now."""
+        from bioeval_tui.tui.shared import pictures
+        from bioeval_tui.tui.shared.share import Copied
+
+        if chosen is None:
+            return
+        if isinstance(chosen, Copied):
+            self.copy_text(chosen.text(), chosen.what)
+            return
+        caption = current().text(chosen.caption) if masking() else chosen.caption
+        try:
+            path = pictures.share(self.export_screenshot(title=caption), chosen.path, caption)
+        except StorageError as error:
+            self.notify(f"No picture was written: {error}", severity="error", markup=False)
+            return
+        self.notify(f"Wrote {home_relative(path)}, and its caption beside it", markup=False)
 
     @property
     def folder(self) -> Path:

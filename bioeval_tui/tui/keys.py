@@ -37,6 +37,7 @@ FORMS = "run-a-job review-form"
 TABLE: tuple[Key, ...] = (
     # Everywhere
     Key("app", "s", "picture", "screenshot", "Save this screen as an SVG picture", HIDDEN),
+    Key("app", "y", "share", "copy", "Copy what is looked at, a table or the screen; or write a picture with its caption"),
     Key("app", "comma", "settings", "settings", "Themes, with a preview, and reading habits", HIDDEN),
     Key("app", "question_mark", "help", "help", "What this screen shows, its keys"),
     Key("app", "ctrl+p", "command_palette", "palette", "Every action by name"),
@@ -89,7 +90,6 @@ TABLE: tuple[Key, ...] = (
     Key("live/conversations", "w", "waterfall", "waterfall", "When the agent did what in this turn: its spans, along the time"),
     Key("live/conversations", "L", "link", "link", "Scrolling one conversation shows the same turn in the other"),
     Key("live/conversations", "L", "unlink", "unlink", "Each conversation scrolls by itself"),
-    Key("live", "y", "copy", "copy", "Copy what is selected, the row of a panel, or the message looked at"),
     Key("live/conversations", "d", "density", "density", "With or without empty lines between turns", HIDDEN),
     Key("live/operator", "X", "cancel", "cancel", "End this conversation"),
     Key("live/operator", "C", "cancel_all", "cancel all", "End the whole run"),
@@ -120,7 +120,6 @@ TABLE: tuple[Key, ...] = (
     Key(LISTS, "right,l", "sort(1)", "sort by the next column", "Sort by the next column", pair="sort"),
     Key("medals", "left", "sort(-1)", "sort by the column before", "Sort by the column before", pair="sort"),
     Key("medals", "right", "sort(1)", "sort by the next column", "Sort by the next column", pair="sort"),
-    Key(LISTS, "y", "copy", "copy", "Copy the name of this row", HIDDEN),
     Key("runs benchmarks medals", "R", "reverse", "reverse", "Sort the other way round"),
     Key("medals", "tab", "group", "by agent", "Totals and medals by agent and domain"),
     Key("medals", "tab", "ungroup", "every row", "Every submission again"),
@@ -128,14 +127,12 @@ TABLE: tuple[Key, ...] = (
     Key("medals", "V", "validate", "validate", "Say everything that is wrong with this file"),
     Key("medals", "c", "columns", "columns", "Choose the columns that are shown"),
     Key("medals", "x", "export", "export", "Write the rows that are shown"),
-    Key("medals", "y", "copy", "copy", "Copy this row"),
     Key(f"{LISTS} medals grid", "escape", "back", "back", "Clear the filter, then go back"),
     Key("jobs runs", "w", "exact", "exact times", "When, instead of how long ago"),
     Key("jobs", "R", "reverse", "reverse", "Sort the other way round", HIDDEN),
     # Grid
     Key("grid", "slash", "filter", "filter", "Show cells with these words only"),
     Key("grid", "C", "stop", "stop all", "End every conversation of the batch; none begins any more"),
-    Key("grid", "y", "copy", "copy", "Copy what is known of this conversation", HIDDEN),
     # Review
     Key("review", "a", "accept", "accept", "The judge's score, or the grading, is right"),
     Key("review", "S", "override", "override", "Give another score, and say why"),
@@ -149,7 +146,6 @@ TABLE: tuple[Key, ...] = (
     Key("review", "O", "to_do", "to do only", "Show only what you have not reviewed"),
     Key("review", "O", "everything", "all", "Show what you have reviewed, too"),
     Key("review", "tab", "pane", "read", "Between the queue and the transcript, or the card"),
-    Key("review", "y", "copy", "copy", "Copy what is selected, else what is said of this item", HIDDEN),
     Key("review", "escape", "back", "back", "From the transcript to the queue, then back"),
     # Boxes
     Key("assertion", "left,h", "turn(-1)", "turn before", "The check one turn earlier"),
@@ -162,6 +158,7 @@ TABLE: tuple[Key, ...] = (
     Key("error-view", "escape", "close", "close", "Back to the card"),
     Key("compare", "O", "differences", "only differences", "Leave out what is the same in both runs"),
     Key("compare", "O", "every_row", "all rows", "Show what is the same, too"),
+    Key("share", "y", "first", "copy", "Copy the first of these"),
     Key("passages", "tab", "other", "other run", "Go to the other run"),
     Key("passages", "left_curly_bracket", "other_trial(-1)", "trial before", "To the trial before", pair="trial"),
     Key("passages", "right_curly_bracket", "other_trial(1)", "next trial", "To the next trial", pair="trial"),
@@ -186,7 +183,7 @@ TABLE: tuple[Key, ...] = (
     Key("score-card", "v", "review", "review", "Accept the judge's scores, or give others"),
     Key("score-card", "5", "medals", "medals", "The medal table", name="app.medals"),
     Key("score-card", "r", "again", "run again", "Start the same once more"),
-    Key("score-card", "y", "copy", "copy", "Copy the card as text"),
+    Key("score-card", "y", "app.share", "copy", "Copy the card, or a picture of the screen with its caption"),
     Key("try-your-own", "enter", "own_jobs", "jobs", "Go to the job files, the samples among them", name="jobs"),
     Key("try-your-own", "r", "watch_again", "watch again", "Show the demo once more", name="again"),
     Key("work", "escape", "close", "stop", "Stop, and go back to the screen below"),
@@ -196,6 +193,7 @@ TABLE: tuple[Key, ...] = (
     Key("dialog", "escape", "close", "close", "Back to the screen below"),
     Key("dialog", "question_mark", "app.help", "help", "What this box shows, its keys", HIDDEN),
     Key("dialog", "s", "app.picture", "screenshot", "Save this screen as an SVG picture", HIDDEN),
+    Key("dialog", "y", "app.share", "copy", "Copy the text of this box, or write a picture of the screen", HIDDEN),
     Key("dialog", "ctrl+p", "app.command_palette", "palette", "Every action by name", HIDDEN),
     Key("dialog", "q", "app.leave_app", "quit", "Leave the program", HIDDEN),
     Key("dialog", "ctrl+q", "app.leave_app", "quit", "Leave the program", HIDDEN),
@@ -216,6 +214,8 @@ TABLE: tuple[Key, ...] = (
     Key("~queue-rows", "enter", "choose", "evidence", "Go to the next passage that the judge quotes"),
     Key("~evidence-rows", "enter", "choose", "evidence", "Go to the message that it is about; esc comes back here"),
     Key("~compared-rows", "enter", "choose", "passages", "What both runs did there, side by side"),
+    Key("~share-rows", "enter", "choose", "copy", "Copy this"),
+    Key("~share-field", "enter", "submit", "write", "Write the picture, and its caption beside it"),
     Key("~speed-rows", "enter", "choose", "play", "Play the run at this speed"),
     Key("~place-rows", "enter", "choose", "go", "Go to this screen"),
     Key("~key-rows", "enter", "choose", "change", "Give this another key"),
@@ -293,7 +293,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "w": ("when, exactly", "exact waterfall"),
     "x": ("export to a file", "report export"),
     "X": ("cancel this one", "cancel answer"),
-    "y": ("copy", "copy"),
+    "y": ("copy, or a picture with its caption", "share first"),
 }
 """What each letter means, on every screen, and the actions that say so."""
 ANSWERS = frozenset({("quit", "l"), ("export", "c"), ("export", "m")})

@@ -26,7 +26,7 @@ __all__ = ["recorded", "unmasked"]
 
 WALKS = {
     "2": ("escape", "home", "i", "enter", "e", "slash", "Z", "enter", "escape", "question_mark"),
-    "1": ("home", "y", "ctrl+e"),
+    "1": ("home", "y", "y", "ctrl+e"),
     "3": ("m", "m", "equals_sign", "escape", "space"),
     "5": ("enter", "escape", "tab"),
     "4": ("enter",),

@@ -14,7 +14,7 @@ from medal_rows import sample_rows
 from rich.segment import Segment
 from run_script import scripted_run
 from textual.color import Color
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from bioeval_tui.evaluate.engine.run_view import Intent
 from bioeval_tui.tui.app import BioevalApp
@@ -97,6 +97,28 @@ async def test_a_picture_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
     async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path / "missing") as (app, pilot):
         await pilot.press("s")
         await until(pilot, lambda: "No picture was saved" in screen_text(app))
+
+
+async def test_y_copies_the_table_or_writes_a_picture_with_its_caption_where_it_is_wanted(
+    tmp_path: Path,
+) -> None:
+    services = FakeServices(rows=sample_rows())
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        await pilot.press("y", "down", "enter")
+        await until(pilot, lambda: app.clipboard.startswith("task\tdomain\tagent"))
+        assert app.clipboard.count("\n") == len(sample_rows())
+        await pilot.press("y", "tab")
+        field = app.screen.query_one("#path", Input)
+        field.value = str(tmp_path / "missing" / "board.svg")
+        await pilot.press("enter")
+        assert "there is no folder" in screen_text(app)
+        field.value = str(tmp_path / "board.svg")
+        await pilot.press("enter")
+        await until(pilot, lambda: "its caption beside it" in screen_text(app))
+    svg, caption = (tmp_path / "board.svg").read_text("utf-8"), (tmp_path / "board.txt").read_text("utf-8")
+    assert "oncology/breast-cancer" in svg
+    assert "to the clipboard" not in svg
+    assert caption.startswith("Gold on oncology/breast-cancer")
 
 
 @pytest.mark.parametrize("theme", [theme.name for theme in THEMES])

@@ -211,7 +211,7 @@ async def test_tab_goes_to_the_description_and_y_copies_the_id() -> None:
     async with opened(None, services=given(), start="benchmarks") as (app, pilot):
         await pilot.press("tab")
         assert isinstance(app.screen.focused, BenchmarkCard)
-        await pilot.press("tab", "y")
+        await pilot.press("tab", "y", "y")
         assert app.clipboard == "epidemiology/nhefs-mortality"
 
 
@@ -219,7 +219,7 @@ async def test_tab_goes_to_the_description_and_y_copies_the_id() -> None:
 async def test_no_tasks_says_where_they_come_from(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(tasks=[]), start="benchmarks") as (app, pilot):
         assert "BIOEVAL_TASKS_DIR" in screen_text(app)
-        await pilot.press("enter", "P", "V", "g", "y", "tab", "R")
+        await pilot.press("enter", "P", "V", "g", "y", "escape", "tab", "R")
         assert isinstance(app.screen, BenchmarksScreen)
 
 

@@ -139,7 +139,7 @@ async def test_the_grid_moves_filters_copies_follows_and_stops() -> None:
         await pilot.press("pagedown", "pageup", "j", "h")
         await pilot.press("slash", *"interaction", "enter")
         assert {glance.job for glance in grid.shown} == {"drug_interaction"}
-        await pilot.press("y")
+        await pilot.press("y", "y")
         assert "drug_interaction" in app.clipboard
         await pilot.press("escape")
         assert len(grid.shown) == 24

@@ -221,7 +221,7 @@ async def test_tab_goes_to_the_text_and_back_and_y_copies_the_path() -> None:
         assert isinstance(app.screen.focused, SourceView)
         await pilot.press("j", "k", "G", "tab")
         assert isinstance(app.screen.focused, RowList)
-        await pilot.press("y")
+        await pilot.press("y", "y")
         assert app.clipboard == "/home/ada/jobs/cohort_question.yml"
 
 
@@ -258,7 +258,7 @@ async def test_an_empty_screen_says_what_to_do_first(size: tuple[int, int]) -> N
         assert "No job files here" in screen_text(app)
         assert "bioeval-tui app FOLDER" in screen_text(app)
         assert "edit" not in screen_text(app).splitlines()[-1]
-        await pilot.press("enter", "r", "ctrl+e", "A", "slash", "right", "y", "tab")
+        await pilot.press("enter", "r", "ctrl+e", "A", "slash", "right", "y", "escape", "tab")
         assert isinstance(app.screen, JobsScreen)
 
 
@@ -284,7 +284,7 @@ async def test_hostile_files_are_literal() -> None:
         assert "[/x] [@click=app.quit]t" in screen_text(app)
         await pilot.click(SourceView, offset=(8, 0))
         await pilot.click(RowList, offset=(3, 0), times=2)
-        await pilot.press("ctrl+e", "y")
+        await pilot.press("ctrl+e", "y", "y")
         await loaded(app, pilot)
         assert app.is_running
 

@@ -49,17 +49,17 @@ async def test_unlinked_they_scroll_by_themselves_and_that_is_kept() -> None:
 
 async def test_y_copies_the_message_looked_at_or_the_row_of_a_panel() -> None:
     async with opened(FakeView(scripted_run(), hold_at=175), WIDE) as (app, pilot):
-        await pilot.press("y")
+        await pilot.press("y", "y")
         await until(pilot, lambda: app.clipboard != "")
         talk = app.live.state.conversation(app.live.watched.condition)
         assert app.clipboard == talk.messages[-1].text
-        await pilot.press("i", "y")
+        await pilot.press("i", "y", "y")
         await until(pilot, lambda: "Set a reminder" in app.clipboard)
 
 
 async def test_y_copies_the_score_card() -> None:
     async with opened(FakeView(scripted_run())) as (app, pilot):
-        await pilot.press("y")
+        await pilot.press("y", "y")
         await until(pilot, lambda: "mean (published formula)\t0.62" in app.clipboard)
         assert "1 Set a reminder" in app.clipboard
 

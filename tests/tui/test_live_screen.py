@@ -82,7 +82,7 @@ async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
         assert "uplift by facts           needs both conditions" in text
         assert not_held not in text
         assert "other" not in text.splitlines()[-1]
-        await pilot.press("y")
+        await pilot.press("y", "y")
         assert app.clipboard.splitlines()[-1].startswith("faults")
         assert "\tuplift" not in app.clipboard
 

@@ -194,8 +194,8 @@ async def test_x_says_when_it_cannot_write(tmp_path: Path) -> None:
 
 async def test_y_copies_the_row() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
-        await pilot.press("y")
-        await until(pilot, lambda: "Copied this row" in screen_text(app))
+        await pilot.press("y", "y")
+        await until(pilot, lambda: "Copied this submission" in screen_text(app))
         assert app.clipboard.split("\t")[:4] == ["oncology/breast-cancer", "", "aide", "gold"]
 
 

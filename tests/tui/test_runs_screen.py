@@ -225,7 +225,7 @@ async def test_an_empty_history_says_what_to_do_first(size: tuple[int, int]) -> 
     async with opened(None, size, services=services, start="runs") as (app, pilot):
         assert "No run has been held yet" in screen_text(app)
         assert "f6  goes to the jobs" in screen_text(app)
-        await pilot.press("enter", "m", "equals_sign", "space", "x", "D", "u", "y", "R")
+        await pilot.press("enter", "m", "equals_sign", "space", "x", "D", "u", "y", "escape", "R")
         await loaded(app, pilot)
         assert isinstance(app.screen, RunsScreen)
 
@@ -246,7 +246,7 @@ async def test_hostile_names_are_literal() -> None:
     async with opened(None, services=given(history=[nasty]), start="runs") as (app, pilot):
         assert "[/x] [@click=app.qui" in screen_text(app)
         await pilot.click(RowList, offset=(3, 0))
-        await pilot.press("x", "y", "space")
+        await pilot.press("x", "y", "escape", "space")
         await loaded(app, pilot)
         assert app.is_running
 

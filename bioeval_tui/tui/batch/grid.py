@@ -21,6 +21,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.share import Copied
 from bioeval_tui.tui.shared.tones import paint
 
 LOOK_S = 0.25
@@ -209,7 +210,7 @@ class GridScreen(BaseScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Nothing can be filtered where nothing is; only a batch that goes on can be stopped."""
-        if action in ("filter", "copy"):
+        if action == "filter":
             return bool(self.glances)
         if action == "stop":
             return self.batch_id is not None and batch_view.goes_on(self.glances)
@@ -236,10 +237,22 @@ class GridScreen(BaseScreen):
                 bad=bool(refused),
             )
 
-    def action_copy(self) -> None:
-        """Copy the cell."""
-        if self.shown:
-            self.bioeval.copy_text(batch_view.outcome(self.shown[self.grid.cursor]), "this conversation")
+    def copies(self) -> Sequence[Copied]:
+        """The cell looked at, and every cell."""
+        shown, at = self.shown, self.grid.cursor
+        if not shown:
+            return ()
+        return (
+            Copied("this conversation, separated by tabs", lambda: batch_view.outcome(shown[at])),
+            Copied(
+                f"every conversation shown ({len(shown):,})",
+                lambda: "\n".join(map(batch_view.outcome, shown)),
+            ),
+        )
+
+    def caption(self) -> str:
+        """Which model did best, once that is known."""
+        return str(self.query_one("#verdict", Static).content)
 
     def action_filter(self) -> None:
         """Open the line for the filter."""

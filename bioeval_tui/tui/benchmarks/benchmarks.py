@@ -153,10 +153,9 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         card = self.query_one(BenchmarkCard)
         (self.table.rows if card.has_focus else card).focus()
 
-    def action_copy(self) -> None:
-        """Copy the task's id."""
-        if (item := self.looked_at) is not None:
-            self.copied(item.task_id)
+    def name_of(self, item: BenchmarkItem) -> tuple[str, str]:
+        """A task's id."""
+        return "the task's id", item.task_id
 
     def action_prepare(self) -> None:
         """Prepare the task, telling what goes on."""

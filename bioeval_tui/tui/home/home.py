@@ -30,6 +30,7 @@ from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.base import RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.share import Copied
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
@@ -261,6 +262,19 @@ class HomeScreen(RefreshedScreen):
     def on_resize(self) -> None:
         """Draw for the new width."""
         self.call_after_refresh(self._look)
+
+    def copies(self) -> Sequence[Copied]:
+        """The row looked at, with what is known of it."""
+        entry = self.entry
+        return (
+            (Copied("this row, with what is known of it", lambda: entry.text),) if entry is not None else ()
+        )
+
+    def caption(self) -> str:
+        """What the run looked at found."""
+        run = self.entry.run if self.entry is not None else None
+        found = self._previews.get(run.run_id) if run is not None else None
+        return found.sentence if found else ""
 
     # Keys
 

@@ -127,10 +127,9 @@ class JobsScreen(ListScreen[JobItem]):
         source = self.query_one(SourceView)
         (self.table.rows if source.has_focus or not source.display else source).focus()
 
-    def action_copy(self) -> None:
-        """Copy the path."""
-        if (job := self.looked_at) is not None:
-            self.copied(str(job.path))
+    def name_of(self, item: JobItem) -> tuple[str, str]:
+        """A job's path."""
+        return "the path", str(item.path)
 
     def show_job(self, path: Path, *, run: bool) -> None:
         """Put the cursor on a job; with `run`, ask how it is to be run once it is there."""

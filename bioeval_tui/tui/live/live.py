@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import control_view, heads_view, notices_view
 from bioeval_tui.tui.live.conversations_widget import Conversations
@@ -25,6 +26,7 @@ from bioeval_tui.tui.live.stage_widget import STAGE_CSS, Stage
 from bioeval_tui.tui.live.watched import Watched
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.share import Copied
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
@@ -343,7 +345,7 @@ class LiveScreen(BaseScreen):
         """Hide what does not apply now."""
         state, watched = self.state, self.watched
         match action:
-            case "score_card" | "again" | "copy" | "grid" if watched.waits_for_presentation(action):
+            case "score_card" | "again" | "grid" if watched.waits_for_presentation(action):
                 return False
             case "again" if state is None:
                 return self.link.status == "failed"
@@ -351,8 +353,6 @@ class LiveScreen(BaseScreen):
                 return state is not None and control_view.applies(
                     action, state, self.link.status, watched.condition, watched.trial
                 )
-            case "copy":
-                return state is not None and bool(self.conversations.talks)
             case "grid":
                 several = state is not None and state.started is not None and state.started.trials > 1
                 return several or (state is not None and self.known_batch is not None)
@@ -370,21 +370,29 @@ class LiveScreen(BaseScreen):
             self.stage.action_stop_presenting()
         self.conversations.focus_talk()
 
-    def action_copy(self) -> None:
-        """Copy what is selected; else the row of the panel that has the focus; else the message looked at."""
-        selected, row, message = (
-            self.get_selected_text(),
-            self.panels.focused_row(),
-            self.conversations.message,
+    def copies(self) -> Sequence[Copied]:
+        """The row of the panel that has the focus, the message looked at, and its conversation."""
+        message, talk = self.conversations.message, self.watched.talk
+        if message is None or talk is None or self.panels.has_focus_within:
+            return ()
+        return (
+            Copied(f"message {message.message}, {message.speaker}", lambda: message.text),
+            Copied(
+                f"this conversation, {plural(len(talk.messages), 'message')}",
+                lambda: "\n\n".join(f"{one.speaker}: {one.text}" for one in talk.messages),
+            ),
         )
-        if selected:
-            self.bioeval.copy_text(selected, "what is selected")
-        elif row:
-            self.bioeval.copy_text(row, "this row")
-        elif message is None:
-            self.tell("There is no message to copy yet.")
-        else:
-            self.bioeval.copy_text(message.text, f"message {message.message}, {message.speaker}")
+
+    def caption(self) -> str:
+        """What the run found, or what it is."""
+        state = self.state
+        if state is None or state.started is None:
+            return ""
+        return (
+            self.bioeval.conclude(state)
+            if state.ended
+            else f"{state.started.job_name}, run {state.started.run_id}"
+        )
 
     def action_again(self) -> None:
         """Start the same run, or replay, once more."""

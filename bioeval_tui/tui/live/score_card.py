@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on
@@ -24,6 +24,7 @@ from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.share import Copied
 from bioeval_tui.tui.shared.steps_view import Steps, step_plot
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
 
@@ -282,11 +283,13 @@ class ScoreCard(Dialog[CardEvidence]):
         self._condition = both[(at + 1) % len(both)]
         self._show_condition()
 
-    def action_copy(self) -> None:
-        """Copy what is selected, else the whole card."""
-        selected = self.get_selected_text()
-        text = selected or score_card_view.as_text(self._state, self._trial)
-        self.bioeval.copy_text(text, "what is selected" if selected else "the score card")
+    def copies(self) -> Sequence[Copied]:
+        """The whole card."""
+        return (Copied("the score card", lambda: score_card_view.as_text(self._state, self._trial)),)
+
+    def caption(self) -> str:
+        """What the run found."""
+        return score_card_view.conclusion(self._state).text
 
     def action_review(self) -> None:
         """Review the run; the card is still here afterwards."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
@@ -46,6 +46,7 @@ from bioeval_tui.tui.shared.export import ExportDialog
 from bioeval_tui.tui.shared.list_table_widget import ListTable, TableHead
 from bioeval_tui.tui.shared.listing_view import Sorting
 from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.share import Copied, tabbed
 from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
@@ -65,7 +66,7 @@ INTERVALS_S = 0.5
 """How often what is known of intervals is drawn while more are computed."""
 MOST_REVIEWED = 1000
 """So many rows go into one queue of reviews."""
-NEEDS_ROWS = frozenset({"filter", "export", "copy"})
+NEEDS_ROWS = frozenset({"filter", "export"})
 FLAT_ONLY = frozenset({"sort", "reverse", "columns", "group"})
 
 
@@ -547,17 +548,22 @@ class MedalsScreen(BaseScreen):
 
     # Taking away
 
-    def action_copy(self) -> None:
-        """Copy the row under the cursor, values separated by tabs."""
-        values: list[object]
-        if self.grouped:
-            group = self.groups[self.group_rows.cursor]
-            values = [group.agent, group.domain or "", *group.totals.by.values(), group.totals.average]
-        elif self.looked_at is not None:
-            values = list(medals_view.exported(self.looked_at.row))
-        else:
-            return
-        self.bioeval.copy_text("\t".join("" if value is None else str(value) for value in values), "this row")
+    def copies(self) -> Sequence[Copied]:
+        """The row under the cursor and all rows that are shown, numbers unrounded; by agent, as they are shown."""
+        entry, shown = self.looked_at, self.table.visible
+        if self.grouped or entry is None:
+            return ()
+        return (
+            Copied("this submission, separated by tabs", lambda: tabbed([medals_view.exported(entry.row)])),
+            Copied(
+                f"the submissions that are shown ({len(shown):,}), separated by tabs",
+                lambda: tabbed([medals_view.EXPORTED, *(medals_view.exported(one.row) for one in shown)]),
+            ),
+        )
+
+    def caption(self) -> str:
+        """What grading the submission looked at found."""
+        return str(self.query_one("#medal-line", Static).content)
 
     def action_export(self) -> None:
         """Ask for the format, then write the rows that are shown."""

@@ -25,6 +25,7 @@ from bioeval_tui.tui.shared.base import RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.labelled_widget import Labelled
 from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.share import Copied
 from bioeval_tui.tui.shared.tones import left, paint, right
 
 OTHERS_S = 2.0
@@ -283,7 +284,7 @@ class ReviewScreen(RefreshedScreen):
                 return judged and self.blind == (action == "seeing")
             case "to_do" | "everything":
                 return bool(self.items) and self.only_to_do == (action == "everything")
-            case "accept" | "override" | "score" | "mark" | "fault" | "note" | "pane" | "copy":
+            case "accept" | "override" | "score" | "mark" | "fault" | "note" | "pane":
                 return item is not None and self._applies(action, item)
             case "undo":
                 return bool(self._given) or self._own_last() is not None
@@ -436,15 +437,13 @@ class ReviewScreen(RefreshedScreen):
         beside = self.query_one(Transcript if item is None or item.row is None else MedalCard)
         (self.rows if beside.has_focus else beside).focus()
 
-    def action_copy(self) -> None:
-        """Copy what is selected, else what is said of the item."""
-        selected = self.get_selected_text()
+    def copies(self) -> Sequence[Copied]:
+        """What is said of the item."""
         item = self.looked_at
-        if selected:
-            self.bioeval.copy_text(selected, "what is selected")
-        elif item is not None:
-            lines = [review_view.heading(item), *self.lines_of(item)]
-            self.bioeval.copy_text("\n".join("".join(c.text for c in line) for line in lines), "this item")
+        if item is None:
+            return ()
+        lines = [review_view.heading(item), *self.lines_of(item)]
+        return (Copied("this item", lambda: "\n".join("".join(c.text for c in line) for line in lines)),)
 
     def action_back(self) -> None:
         """From what stands beside the queue to the queue; from there back to where the review was opened."""

@@ -257,7 +257,11 @@ class RunsScreen(ListScreen[RunSummary]):
         self.refresh_items()
         self.refresh_bindings()
 
-    def action_copy(self) -> None:
-        """Copy the run's id."""
-        if (run := self.looked_at) is not None:
-            self.copied(run.run_id)
+    def name_of(self, item: RunSummary) -> tuple[str, str]:
+        """A run's id."""
+        return "the run's id", item.run_id
+
+    def caption(self) -> str:
+        """What the run looked at found."""
+        found = self._previews.get(self.looked_at.run_id) if self.looked_at is not None else None
+        return found.sentence if found else ""

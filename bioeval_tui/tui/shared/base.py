@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -18,6 +18,7 @@ from bioeval_tui.tui.shared.title_bar_widget import TitleBar
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.shared.program import Program
+    from bioeval_tui.tui.shared.share import Copied
 
 
 class BaseScreen(Screen[None]):
@@ -73,6 +74,14 @@ class BaseScreen(Screen[None]):
     def title_bar(self) -> TitleBar:
         """The first line."""
         return self.query_one(TitleBar)
+
+    def copies(self) -> Sequence[Copied]:
+        """Return what can be copied from here, what is looked at first."""
+        return ()
+
+    def caption(self) -> str:
+        """Return what stands under a picture of this screen; empty where its title says enough."""
+        return ""
 
     def compose(self) -> ComposeResult:
         """Lay out title, body and footer."""

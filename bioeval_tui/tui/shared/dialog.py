@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from textual.app import ComposeResult
@@ -19,6 +19,7 @@ from bioeval_tui.tui.shared.keys_footer_widget import KeysFooter
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.shared.program import Program
+    from bioeval_tui.tui.shared.share import Copied
 
 Result = TypeVar("Result")
 
@@ -68,6 +69,14 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     def bioeval(self) -> Program:
         """The application, with its services."""
         return cast("Program", self.app)
+
+    def copies(self) -> Sequence[Copied]:
+        """Return what can be copied from here, what is looked at first."""
+        return ()
+
+    def caption(self) -> str:
+        """Return what stands under a picture of this screen; empty where its title says enough."""
+        return ""
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""

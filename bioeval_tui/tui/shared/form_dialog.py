@@ -52,7 +52,11 @@ class FormDialog(Dialog[Form]):
     def on_mount(self) -> None:
         """Begin at the first question."""
         self.tell()
-        self.query("Choice, Input").first().focus()
+        self.first_field().focus()
+
+    def first_field(self) -> Widget:
+        """Return what has the focus at first."""
+        return self.query("Choice, Input").first()
 
     @abstractmethod
     def told(self, *, trying: bool) -> Cell:

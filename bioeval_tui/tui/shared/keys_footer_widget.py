@@ -33,7 +33,7 @@ _NAMES = {
 }
 
 _CHARACTERS = {"space": " ", "slash": "/", "question_mark": "?"}
-_FIRST_TO_GO = ("command_palette", "leave_app")
+_FIRST_TO_GO = ("share", "command_palette", "leave_app")
 """What a narrow line leaves out; `? help` names the rest."""
 _CHOOSE_SCREEN = "screens"
 """What a click on all screens at once does."""

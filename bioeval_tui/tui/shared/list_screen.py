@@ -20,6 +20,7 @@ from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.list_table_widget import ListTable, TableHead
 from bioeval_tui.tui.shared.listing_view import Listing, Sorting
 from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.share import Copied, tabbed
 from bioeval_tui.tui.shared.tones import paint
 
 Item = TypeVar("Item")
@@ -34,7 +35,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     REFRESH_S: ClassVar[float] = 1.0
     """How often the items are asked for again while the screen is seen; 0 for never."""
-    NEEDS_ROWS: ClassVar[frozenset[str]] = frozenset({"filter", "sort", "reverse", "copy"})
+    NEEDS_ROWS: ClassVar[frozenset[str]] = frozenset({"filter", "sort", "reverse"})
     LEAST: ClassVar[int] = 16
     AUTO_FOCUS = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (150, "-wide")]  # noqa: RUF012
@@ -293,10 +294,34 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         """Keep a setting of this screen for the next time."""
         self.bioeval.services.keep(f"{self.NAME.lower()}.{name}", value)
 
-    def copied(self, text: str) -> None:
-        """Copy a text, and say so."""
-        self.app.copy_to_clipboard(text)
-        self.tell(f"Copied {text}")
+    def name_of(self, item: Item) -> tuple[str, str]:
+        """Return what an item is called elsewhere, for copying: what that is, and the name."""
+        raise NotImplementedError
+
+    def copies(self) -> Sequence[Copied]:
+        """The name of the row looked at, and the rows that are shown."""
+        item, rows = self.looked_at, list(self._drawn)
+        if item is None:
+            return ()
+        what, name = self.name_of(item)
+        every = f"the rows that are shown ({len(rows):,}), separated by tabs"
+        return (
+            Copied(f"{what} {name}", lambda: name),
+            Copied("this row, separated by tabs", lambda: self._tabbed([item])),
+            Copied(every, lambda: self._tabbed(rows)),
+        )
+
+    def _tabbed(self, items: Sequence[Item]) -> str:
+        names = [column.name for column in self.listing.columns if column.name]
+
+        def values(item: Item) -> list[str]:
+            cells = self.cells(item)
+            return [
+                cell.text if isinstance(cell, Cell) else cell.plain
+                for cell in (cells[name] for name in names)
+            ]
+
+        return tabbed([names, *map(values, items)])
 
     async def action_back(self) -> None:
         """Clear the filter; without one, go back."""

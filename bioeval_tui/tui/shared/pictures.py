@@ -26,3 +26,15 @@ def save(svg: str, folder: Path, name: str, at: datetime) -> Path:
         StorageError: the disk is full, or the folder cannot be written.
     """
     return write_beside(folder, f"bioeval-tui-{name}-{at:%Y-%m-%d-%H%M%S}", ".svg", without_hosts(svg))
+
+
+def share(svg: str, path: Path, caption: str) -> Path:
+    """Write a picture under a name that is free, and its caption as text beside it; return the picture's path.
+
+    Raises:
+        StorageError: the disk is full, or the folder cannot be written.
+    """
+    written = write_beside(path.parent, path.stem, path.suffix, without_hosts(svg))
+    if caption:
+        write_beside(written.parent, written.stem, ".txt", f"{caption}\n")
+    return written

@@ -78,6 +78,11 @@ class RowList(ScrollView, can_focus=True):
             return ""
         return self._painter(self.cursor, width).plain.rstrip()
 
+    def table_text(self, width: int = 160) -> str:
+        """Return every row as it would be drawn in `width` cells, for copying."""
+        rows = range(self._row_count) if self._painter else ()
+        return "\n".join(self._painter(at, width).plain.rstrip() for at in rows if self._painter)
+
     def show_blurred_cursor(self) -> None:
         """Mark the cursor's row without the focus too: where a card beside the list follows it."""
         self._blurred_cursor = True

@@ -1,0 +1,138 @@
+"""What can be taken away from a screen: text for the clipboard, or a picture with its caption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from textual import on
+from textual.app import App
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from bioeval_tui.text import home_relative, plural
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.tones import paint
+
+
+class Copied(NamedTuple):
+    """Something to copy: what it is, in words, and how its text is made once it is wanted."""
+
+    what: str
+    text: Callable[[], str]
+
+
+class Picture(NamedTuple):
+    """Where a picture of the screen is to go, and what stands under it."""
+
+    path: Path
+    caption: str
+
+
+class ShareRows(RowList):
+    """What can be copied; enter copies it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~share-rows")
+
+
+class ShareField(FormField):
+    """A line to type in; enter writes the picture."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~share-field")
+
+
+class ShareDialog(FormDialog[Copied | Picture]):
+    """The result is what to copy, or where the picture goes; None when it was closed."""
+
+    NAME: ClassVar[str] = "Copy or share"
+    HEADING: ClassVar[str] = "Copy to the clipboard"
+    ABOUT: ClassVar[str] = (
+        "Enter copies the row under the cursor; y once more copies the first. Below: write a picture of the screen, "
+        "with its caption in a text file beside it."
+    )
+    LABEL_WIDTH: ClassVar[int] = 10
+    BINDINGS: ClassVar[list[BindingType]] = bindings("share")
+    DEFAULT_CSS = """
+    ShareDialog > .dialog--box { width: 84; }
+    ShareDialog RowList { height: auto; max-height: 8; margin-bottom: 1; }
+    """
+
+    def __init__(self, copies: Sequence[Copied], picture: Picture | None) -> None:
+        """Offer `copies`, and to write `picture`, where one may be written."""
+        super().__init__()
+        self._copies = copies
+        self._picture = picture
+        self._rows = ShareRows()
+
+    def compose_body(self) -> Iterable[Widget]:
+        """What can be copied, then file and caption of the picture."""
+        yield self._rows
+        if self._picture is not None:
+            yield self.row("picture", ShareField(home_relative(self._picture.path), id="path", compact=True))
+            yield self.row("caption", ShareField(self._picture.caption, id="caption", compact=True))
+        yield Static(id="told", markup=False)
+
+    def first_field(self) -> Widget:
+        """Begin at what can be copied."""
+        self._rows.set_rows(len(self._copies), lambda at, _: paint(Cell(self._copies[at].what)))
+        return self._rows
+
+    def told(self, *, trying: bool) -> Cell:
+        """Say where the caption goes, or what is wrong with the name of the file."""
+        if self._picture is None:
+            return Cell("")
+        path = Path(self.query_one("#path", Input).value).expanduser()
+        if path.suffix.lower() != ".svg":
+            return Cell(
+                "picture: give a file that ends in .svg; a browser shows it", "bad" if trying else "warn"
+            )
+        if not path.absolute().parent.is_dir():
+            return Cell(
+                f"picture: there is no folder {home_relative(path.absolute().parent)}",
+                "bad" if trying else "warn",
+            )
+        return Cell(f"the caption goes into {path.with_suffix('.txt').name} beside it", "quiet")
+
+    @on(RowList.Chosen)
+    def _chosen(self, event: RowList.Chosen) -> None:
+        self.dismiss(self._copies[event.index])
+
+    def action_first(self) -> None:
+        """Copy what is looked at."""
+        self.dismiss(self._copies[0])
+
+    def action_give(self) -> None:
+        """Write the picture, unless its name is wrong."""
+        if self.told(trying=True).tone == "bad":
+            self.tell(trying=True)
+            return
+        path, caption = (self.query_one(f"#{name}", Input).value for name in ("path", "caption"))
+        self.dismiss(Picture(Path(path).expanduser(), caption.strip()))
+
+
+def tables(screen: Screen[Any]) -> list[Copied]:
+    """Return the row and the whole table that have the focus."""
+    rows = screen.focused
+    if not isinstance(rows, RowList) or not rows.row_count:
+        return []
+    return [
+        Copied("this row, as it is shown", rows.row_text),
+        Copied(f"the table as it is shown, {plural(rows.row_count, 'row')}", rows.table_text),
+    ]
+
+
+def screen_text(app: App[Any]) -> str:
+    """Return the characters on screen, line by line."""
+    lines = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in lines)
+
+
+def tabbed(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as lines of values separated by tabs, for a spreadsheet; what is missing is empty."""
+    return "\n".join("\t".join("" if value is None else str(value) for value in row) for row in rows)
