@@ -439,7 +439,7 @@ class BioevalApp(App[None]):
             self.exit()
             return
         self._leaving = True
-        self.run_worker(self._cancel_run(), group="leaving", exit_on_error=False)
+        self.run_worker(self._cancel_run(), group="leaving")
 
     async def _cancel_run(self) -> None:
         try:

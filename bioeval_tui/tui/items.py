@@ -34,6 +34,8 @@ class JobItem:
     agent_url: str = ""
     sample: bool = False
     """Whether it ships with the program, and so can be tried with the sample agent."""
+    needs_code: bool = False
+    """Whether it can run as soon as the folder with its Python functions is given."""
     runs: int = 0
     scores: tuple[float | None, ...] = ()
     last_run: datetime | None = None

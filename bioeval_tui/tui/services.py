@@ -31,6 +31,10 @@ class Services(Protocol):
         """Start an engine for the request and follow its first run."""
         ...
 
+    async def connections(self, request: RunRequest) -> Sequence[Finding]:
+        """Ask once those that a run would ask whether they answer; nothing of the job is sent."""
+        ...
+
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Attach to a run that goes on, or replay one (`speed` 1 is true to the recorded times, None at once)."""
         ...

@@ -136,7 +136,7 @@ def test_a_replay_is_stepped_through_its_evidence_and_its_card(tmp_path: Path) -
         screen.clicks("3× a reminder exists")
         screen.opens_box(ENTER, "weight 3", "turn before")
         screen.closes_box()
-        screen.types("/", "text in both conversations")
+        screen.types("/", "text in all conversations")
         screen.types("warfarin" + ENTER, "find warfarin", " found")
         screen.closes_box()
         screen.types("p")

@@ -117,6 +117,11 @@ class FakeServices:
         assert self.view is not None
         return self.view
 
+    async def connections(self, request: RunRequest) -> Sequence[Finding]:
+        """Return the findings that were given."""
+        self.asked.append(("connections", request))
+        return self.findings
+
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Return the run that was given."""
         self.asked.append(("open", (run_id, speed)))

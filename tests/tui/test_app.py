@@ -15,6 +15,7 @@ from rich.segment import Segment
 from run_script import scripted_run
 from textual.color import Color
 from textual.widgets import Input, Static
+from textual.worker import WorkerFailed
 
 from bioeval_tui.evaluate.engine.run_view import Intent
 from bioeval_tui.tui.app import BioevalApp
@@ -97,6 +98,19 @@ async def test_a_picture_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
     async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path / "missing") as (app, pilot):
         await pilot.press("s")
         await until(pilot, lambda: "No picture was saved" in screen_text(app))
+
+
+async def test_an_unexpected_error_in_the_background_ends_the_program_and_is_its_crash() -> None:
+    async def broken() -> None:
+        raise KeyError("a defect")
+
+    services = FakeServices()
+    services.runs = broken  # type: ignore[method-assign, assignment]
+    app = BioevalApp(services, "runs")
+    with pytest.raises(WorkerFailed):
+        async with app.run_test() as pilot:
+            await until(pilot, lambda: app._exit)
+    assert isinstance(app.crash, KeyError)
 
 
 async def test_y_copies_the_table_or_writes_a_picture_with_its_caption_where_it_is_wanted(

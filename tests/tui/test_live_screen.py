@@ -7,7 +7,7 @@ import re
 import pytest
 from driving import NARROW, WIDE, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
-from run_script import BEGAN, RUN_ID, scripted_run, scripted_run_of
+from run_script import BEGAN, RUN_ID, run_of_trials, scripted_run, scripted_run_of
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluate.engine.run_view import Intent
@@ -197,6 +197,21 @@ async def test_whoever_only_watches_is_not_made_to_type_when_another_terminal_ta
         await pilot.press("t")
         await until(pilot, lambda: app.live.query_one("#say", AskLine).is_open)
         assert view.sent == []
+
+
+async def test_find_goes_through_the_conversations_of_all_trials() -> None:
+    async with opened(FakeView(run_of_trials(3, end=False))) as (app, pilot):
+        await until(pilot, lambda: app.live.watched.trial == 3)
+        await pilot.press("slash", *"warfarin")
+        await loaded(app, pilot)
+        assert "in 2 other trials" in screen_text(app)
+        for trial in (1, 2, 3):
+            for _ in range(40):
+                await pilot.press("enter")
+                if app.live.watched.trial == trial:
+                    break
+            assert app.live.watched.trial == trial
+            assert f"trial {trial}" in screen_text(app).splitlines()[-2]
 
 
 async def test_find_counts_matches_and_steps_through_them() -> None:

@@ -183,20 +183,21 @@ def _embedded_graph(settings: Settings) -> Finding:
 def _agent(settings: Settings) -> Finding:
     host = host_of(settings.agent_url)
     try:
-        _status(settings.agent_url)
+        status_of(settings.agent_url)
     except httpx2.HTTPError as error:
         to_do = "start your agent, or `bioeval-tui agent --port 8081`; BIOEVAL_AGENT_URL says where it is"
-        return Finding("agent", "absent", f"{host} {_unreachable(error)}", to_do)
+        return Finding("agent", "absent", f"{host} {unreachable(error)}", to_do)
     return Finding("agent", "works", f"{host} answers")
 
 
-def _status(url: str, headers: Mapping[str, str] | None = None) -> int:
+def status_of(url: str, headers: Mapping[str, str] | None = None) -> int:
     """Return the status of an answer, whose body is left unread: it may have no end. Raises httpx2's errors."""
     with httpx2.stream("GET", url, headers=headers, timeout=PROBE_S) as answer:
         return answer.status_code
 
 
-def _unreachable(error: Exception) -> str:
+def unreachable(error: Exception) -> str:
+    """Return why a host gave no answer, to stand after its name."""
     match error:
         case httpx2.TimeoutException():
             return f"does not answer within {PROBE_S:g} s"
@@ -228,10 +229,10 @@ def _role(settings: Settings, role: str, mine: RoleSettings) -> Finding:
 def _answers(name: str, url: str, key: Secret | None, variables: str) -> Finding:
     base, headers = url.rstrip("/"), {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
     try:
-        status = _status(f"{base}/models", headers)
+        status = status_of(f"{base}/models", headers)
     except httpx2.HTTPError as error:
         to_do = f"check {variables}_BASE_URL and the network"
-        return Finding(name, "broken", f"{host_of(base)} {_unreachable(error)}", to_do)
+        return Finding(name, "broken", f"{host_of(base)} {unreachable(error)}", to_do)
     if status in (401, 403):
         said = f"{host_of(base)} refuses the key ({status})"
         return Finding(name, "broken", said, f"check {variables}_API_KEY")

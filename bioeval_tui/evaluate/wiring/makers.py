@@ -27,6 +27,7 @@ from bioeval_tui.evaluate.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluate.retry import MODEL_RULE
 from bioeval_tui.evaluate.seams import Agent, Condition, Evaluator, Judge, KnowledgeGraph
 from bioeval_tui.evaluate.wiring.endpoints import (
+    Endpoint,
     Role,
     agent_key,
     is_openai,
@@ -355,12 +356,20 @@ class Makers:
                 f"{self.settings.data_dir / FILE_NAME}, such as `{unknown[0]}: {{in: 0.4, out: 1.6}}`"
             )
 
+    def endpoint(self, role: Role) -> Endpoint:
+        """Return where, and with which key, the evaluator's or the judge's model is asked.
+
+        Raises:
+            UsageError: a key is missing, or was not given for that host.
+        """
+        rehearsal = "ask for the offline stand-ins with --rehearsal"
+        instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
+        return model_endpoint(role, self._asked(role), self.settings, self.spec.allow_hosts, instead)
+
     def _chat(self, role: Role) -> ChatModel:
         from bioeval_tui.evaluate.models.model import MODEL_TIMEOUTS, ChatModel
 
-        rehearsal = "ask for the offline stand-ins with --rehearsal"
-        instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
-        where = model_endpoint(role, self._asked(role), self.settings, self.spec.allow_hosts, instead)
+        where = self.endpoint(role)
         whole = self.settings.model_timeout_s
         return ChatModel(
             role,

@@ -96,7 +96,7 @@ class GridScreen(BaseScreen):
     def on_mount(self) -> None:
         """Draw, and keep up with the batch."""
         self._draw()
-        self.run_worker(self._follow(), group="grid", exit_on_error=False)
+        self.run_worker(self._follow(), group="grid")
         self.set_interval(LOOK_S, self._tick)
 
     def on_screen_resume(self) -> None:
@@ -227,7 +227,7 @@ class GridScreen(BaseScreen):
 
     def action_stop(self) -> None:
         """End the batch."""
-        self.run_worker(self._stop(), group="stop", exit_on_error=False)
+        self.run_worker(self._stop(), group="stop")
 
     async def _stop(self) -> None:
         if self.batch_id is not None:

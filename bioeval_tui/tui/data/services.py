@@ -143,24 +143,39 @@ class AppServices:
         from bioeval_tui.evaluate.engine.spec import spec_of
         from bioeval_tui.evaluate.wiring.start import start_engine
 
-        if self._spec is not None:  # what the command line said and the dialog does not ask for
-            kept = (
-                "allow_hosts",
-                "submissions",
-                "leaderboard",
-                "code",
-                "graph",
-                "unrestricted_setups",
-                "seed",
-                "requests_per_minute",
-                "max_calls",
-                "max_cost",
-                "keep_prompts",
-                "typing_delay_s",
-            )
-            request = replace(request, **{name: getattr(self._spec, name) for name in kept})
+        request = self._as_started(request)
         spec = spec_of(request, self._settings.runs_dir)
         return spec, start_engine(spec, self._settings)
+
+    def _as_started(self, request: RunRequest) -> RunRequest:
+        """Return a request with what the command line said and the dialog does not ask for."""
+        if self._spec is None:
+            return request
+        kept = (
+            "allow_hosts",
+            "submissions",
+            "leaderboard",
+            "graph",
+            "unrestricted_setups",
+            "seed",
+            "requests_per_minute",
+            "max_calls",
+            "max_cost",
+            "keep_prompts",
+            "typing_delay_s",
+        )
+        given = {name: getattr(self._spec, name) for name in kept}
+        return replace(request, **given, code=request.code or self._spec.code)
+
+    async def connections(self, request: RunRequest) -> Sequence[Finding]:
+        """Ask once those that a run would ask whether they answer."""
+
+        def asked() -> list[Finding]:
+            from bioeval_tui.evaluate.wiring.connections import connections
+
+            return connections(self._as_started(request), self._settings)
+
+        return await asyncio.to_thread(asked)
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Attach to a run that goes on, or replay one."""

@@ -147,9 +147,7 @@ class HomeScreen(RefreshedScreen):
         self._draw()
         self.refresh_items()
         self.refresh_every(REFRESH_S)
-        self.call_after_refresh(
-            lambda: self.run_worker(self._examine(), group="problems", exit_on_error=False)
-        )
+        self.call_after_refresh(lambda: self.run_worker(self._examine(), group="problems"))
 
     def on_screen_resume(self) -> None:
         """Bring the lists up to date when the screen is come back to."""

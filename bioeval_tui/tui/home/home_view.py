@@ -245,7 +245,7 @@ def problems(
             sign = Cell("✗ ", "bad") if broken else Cell("– ", "quiet")
             found.append(HomeEntry((sign, Cell(f"{finding.part}: {finding.said}")), tuple(about)))
     for job in jobs:
-        if job.checked and job.errors:
+        if job.checked and job.errors and not job.needs_code:
             about = [[Cell(home_relative(job.path), "strong")], []]
             about += [
                 [

@@ -81,7 +81,7 @@ class JobsScreen(ListScreen[JobItem]):
     def notes(self) -> list[Cell]:
         """How many jobs there are, and how many cannot run."""
         items = self.listing.items
-        broken = sum(1 for item in items if item.checked and not item.runnable)
+        broken = sum(1 for item in items if item.checked and not (item.runnable or item.needs_code))
         notes = [Cell(plural(len(items), "job"), "quiet")]
         if broken:
             notes.append(Cell(f"{broken:,} cannot run", "warn"))
@@ -180,7 +180,7 @@ class JobsScreen(ListScreen[JobItem]):
         if not job.checked:
             self.tell(f"{job.name} is still being checked")
             return
-        if not job.runnable:
+        if not job.runnable and not job.needs_code:
             line = min((problem.line for problem in job.errors if problem.line), default=0)
             where = f" at line {line}" if line else ""
             self.tell(

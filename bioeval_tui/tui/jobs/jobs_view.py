@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
@@ -62,6 +63,8 @@ def check(job: JobItem) -> Cell:
     """Return what the check found, in a few words."""
     if not job.checked:
         return Cell("… checking", "quiet")
+    if job.needs_code:
+        return Cell("! needs code", "warn")
     if job.errors:
         return Cell(f"✗ {plural(len(job.errors), 'error')}", "bad")
     if job.problems:
@@ -121,6 +124,7 @@ class RunForm:
     judge: str = ""
     concurrency: str = ""
     conditions: Literal["both", "withheld", "supplied"] = "both"
+    code: str = ""
 
     @classmethod
     def remembered(cls, kept: Any) -> RunForm:
@@ -205,8 +209,10 @@ CHOICES: dict[str, dict[str, str]] = {
 """What each choice of the form stands for, in words."""
 
 
-def wrong(form: RunForm) -> str:
+def wrong(form: RunForm, *, needs_code: bool = False) -> str:
     """Return what keeps the form from being sent, in one sentence; empty when nothing does."""
+    if needs_code and not Path(form.code.strip() or "/nowhere").expanduser().is_dir():
+        return "code: give the folder with the job's Python functions"
     if form.agent == "url":
         parts = urlsplit(form.url.strip()) if form.url.isprintable() else urlsplit("")
         if parts.scheme not in ("http", "https") or not parts.netloc:
@@ -249,4 +255,5 @@ def request(job: JobItem, form: RunForm) -> RunRequest:
         order=None if form.order == "job" or form.conditions != "both" else form.order,
         parallel=form.at_once == "yes",
         concurrency=form.at_most,
+        code=(str(Path(form.code.strip()).expanduser().absolute()),) if job.needs_code else (),
     )

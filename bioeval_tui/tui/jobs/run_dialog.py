@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from bioeval_tui.errors import BioevalError
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.choice_widget import Choice
 from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField
+from bioeval_tui.tui.shared.tones import paint
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluate.engine.spec import RunRequest
 
 
 class RunField(FormField):
@@ -40,6 +46,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         &.-models #row-evaluator, &.-models #row-judge { display: block; }
         &.-single #row-order { display: none; }
         &.-narrow #told { margin-top: 0; }
+        & #answers { height: auto; max-height: 4; }
     }
     """
 
@@ -70,7 +77,10 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
             yield self._choice("conditions", "conditions", form.conditions)
             yield self._choice("order", "order", form.order)
             yield self._choice("held", "at_once", form.at_once)
+            if self._job.needs_code:
+                yield self._line("code", "code", form.code, "folder with the job's Python functions")
             yield Static(id="told", markup=False)
+            yield Static(id="answers", markup=False)
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
         return self.row(label, Choice(jobs_view.CHOICES[name], value, id=name))
@@ -91,16 +101,44 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         self.set_class(form.agent == "url", "-url")
         self.set_class(form.played == "job", "-models")
         self.set_class(form.conditions != "both", "-single")
-        problem = jobs_view.wrong(form)
+        problem = jobs_view.wrong(form, needs_code=self._job.needs_code)
         return (
             Cell(problem, "bad" if trying else "warn")
             if problem
             else Cell(jobs_view.size_words(form), "quiet")
         )
 
+    def action_test(self) -> None:
+        """Ask the agent and the models once whether they answer."""
+        if jobs_view.wrong(self.form, needs_code=self._job.needs_code):
+            self.tell(trying=True)
+            return
+        self._say_answers([Cell("◌ asking…", "busy")])
+        request = jobs_view.request(self._job, self.form)
+        self.run_worker(self._test(request), group="connections", exclusive=True)
+
+    async def _test(self, request: RunRequest) -> None:
+        try:
+            findings = await self.bioeval.services.connections(request)
+        except (BioevalError, OSError) as error:
+            self._say_answers([Cell(f"✗ {error}", "bad")])
+            return
+        self._say_answers(
+            [
+                Cell(
+                    f"{'✗' if found.state == 'broken' else '✓'} {found.part}: {found.said}",
+                    "bad" if found.state == "broken" else "good",
+                )
+                for found in findings
+            ]
+        )
+
+    def _say_answers(self, lines: list[Cell]) -> None:
+        self.query_one("#answers", Static).update(Content("\n").join([paint(line) for line in lines]))
+
     def action_give(self) -> None:
         """Close with the form, unless something in it is wrong."""
-        if jobs_view.wrong(self.form):
+        if jobs_view.wrong(self.form, needs_code=self._job.needs_code):
             self.tell(trying=True)
         else:
             self.dismiss(self.form)

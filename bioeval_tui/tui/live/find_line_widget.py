@@ -1,4 +1,4 @@
-"""The line for a text to find in the conversations of the trial."""
+"""The line for a text to find in all conversations of the run."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 
+from bioeval_tui.text import plural
+from bioeval_tui.tui.live.transcript.search import pattern_of
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.events import ConditionName
     from bioeval_tui.tui.live.conversations_widget import Conversations
 
 
@@ -18,7 +21,7 @@ class FindLine(AskLine):
     KEYS: ClassVar[str] = "live/find"
 
     def __init__(self, conversations: Conversations) -> None:
-        super().__init__("find", "text in both conversations", id="find", enter="next", escape="close")
+        super().__init__("find", "text in all conversations", id="find", enter="next", escape="close")
         self._conversations = conversations
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -32,32 +35,74 @@ class FindLine(AskLine):
         """Open the line."""
         self.open()
 
+    def _mark(self, text: str) -> dict[ConditionName, int]:
+        """Mark the matches in the conversations that are shown; return how many each has."""
+        return {name: talk.transcript.find(text) for name, talk in self._conversations.talks.items()}
+
+    def _in_trials(self, text: str) -> dict[int, int]:
+        """Return how many matches each trial of the run has."""
+        state, pattern = self._conversations.watched.state, pattern_of(text)
+        found: dict[int, int] = {}
+        for key, talk in sorted(state.conversations.items()) if state and pattern else ():
+            count = sum(len(pattern.findall(message.text)) for message in talk.messages) if pattern else 0
+            if count:
+                found[key.trial] = found.get(key.trial, 0) + count
+        return found
+
     @on(AskLine.Typed)
     def _look_for(self, event: AskLine.Typed) -> None:
         if not isinstance(event, AskLine.Entered):
-            here = self._conversations.watched.condition
-            counts = {
-                name: talk.transcript.find(event.text) for name, talk in self._conversations.talks.items()
+            watched = self._conversations.watched
+            counts = self._mark(event.text)
+            there = sum(counts.values()) - counts.get(watched.condition, 0)
+            said = [f"{counts.get(watched.condition, 0)} found"]
+            said += [f"{there} in the other conversation"] if there else []
+            rest = {
+                trial: count for trial, count in self._in_trials(event.text).items() if trial != watched.trial
             }
-            there = sum(counts.values()) - counts.get(here, 0)
-            beside = f", {there} in the other conversation" if there else ""
-            self.remark(f"{counts.get(here, 0)} found{beside}" if event.text else "")
+            said += [f"{sum(rest.values())} in {plural(len(rest), 'other trial')}"] if rest else []
+            self.remark(", ".join(said) if event.text else "")
 
     @on(AskLine.Entered)
     def _next(self, event: AskLine.Entered) -> None:
-        """Go to the next match; after the last one of a conversation, to the first of the other."""
+        """Go to the next match: in this conversation, then in the other, then in the next trial that has any."""
         talks, watched = self._conversations.talks, self._conversations.watched
         if not event.text or watched.condition not in talks:
             return
-        at, count = talks[watched.condition].transcript.matches
-        others = [
-            name for name, talk in talks.items() if name != watched.condition and talk.transcript.matches[1]
-        ]
-        if others and at >= count:
-            self._conversations.show(others[0], watched.trial)
+        if self._is_through(watched.condition):
+            others = [name for name in talks if name != watched.condition and not self._is_through(name)]
+            trials = (
+                []
+                if others
+                else [trial for trial in sorted(self._in_trials(event.text)) if trial != watched.trial]
+            )
+            if others:
+                self._conversations.show(others[0], watched.trial)
+            elif trials:
+                self._conversations.show(
+                    watched.condition, next((trial for trial in trials if trial > watched.trial), trials[0])
+                )
+                counts = self._mark(event.text)
+                first = next((name for name, count in counts.items() if count), watched.condition)
+                self._conversations.show(first, watched.trial)
+            else:
+                self._mark(event.text)  # from the beginning again, in both conversations
+                first = next(
+                    (name for name, talk in talks.items() if talk.transcript.matches[1]), watched.condition
+                )
+                self._conversations.show(first, watched.trial)
             self._conversations.show_heads()
         at, count = talks[watched.condition].transcript.find_next(1)
-        self.remark(f"{at} of {count}, facts {watched.condition}")
+        state = watched.state
+        several = state is not None and state.started is not None and state.started.trials > 1
+        self.remark(
+            f"{at} of {count}, facts {watched.condition}{f', trial {watched.trial}' if several else ''}"
+        )
+
+    def _is_through(self, condition: ConditionName) -> bool:
+        """Whether the last match of a conversation has been gone to."""
+        at, count = self._conversations.talks[condition].transcript.matches
+        return at >= count
 
     @on(AskLine.Closed)
     def _forget(self) -> None:

@@ -150,7 +150,7 @@ class LiveScreen(BaseScreen):
             return
         if not self.conversations.talks:
             self.run_worker(self._mount_talks(), group="talks")
-        self.run_worker(self._follow(self.link), group="feed", exit_on_error=False)
+        self.run_worker(self._follow(self.link), group="feed")
 
     async def open(self, opener: Opener | None) -> None:
         """Let go of the run that is shown, and show another."""

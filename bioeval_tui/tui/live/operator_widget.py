@@ -78,7 +78,7 @@ class Operator(AskLine):
         return control_view.applies(action, state, watched.link.status, watched.condition, watched.trial)
 
     def _intend(self, kind: IntentKind, condition: ConditionName | None = None, text: str = "") -> None:
-        self.run_worker(self._send(kind, condition, text), group="intents", exit_on_error=False)
+        self.run_worker(self._send(kind, condition, text), group="intents")
 
     async def _send(self, kind: IntentKind, condition: ConditionName | None, text: str) -> None:
         refused = await self.watched.link.send(kind, condition, text)

@@ -299,7 +299,7 @@ class ScoreCard(Dialog[CardEvidence]):
     def on_screen_resume(self) -> None:
         """Say what the reviews made of the scores, now and whenever the card is come back to."""
         if self._state.started is not None:
-            self.run_worker(self._reviewed(self._state.started.run_id), group="reviewed", exit_on_error=False)
+            self.run_worker(self._reviewed(self._state.started.run_id), group="reviewed")
 
     async def _reviewed(self, run_id: str) -> None:
         try:

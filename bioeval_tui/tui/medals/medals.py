@@ -175,7 +175,7 @@ class MedalsScreen(BaseScreen):
             self._all_taken()
 
     def _grade(self) -> None:
-        self.run_worker(self._take(self.bioeval.services.medals()), group="medals", exit_on_error=False)
+        self.run_worker(self._take(self.bioeval.services.medals()), group="medals")
 
     def action_grade_samples(self) -> None:
         """Grade what is shipped to try it out."""
@@ -193,7 +193,7 @@ class MedalsScreen(BaseScreen):
                 if row is None:
                     self._watching = True
                     self._all_taken()
-                    self.run_worker(self._take(rows), group="feed", exit_on_error=False)
+                    self.run_worker(self._take(rows), group="feed")
                     return
                 self._done = False
                 self.table.add(row)
@@ -304,7 +304,7 @@ class MedalsScreen(BaseScreen):
             self._read_marks()
 
     def _read_marks(self) -> None:
-        self.run_worker(self._take_marks(), group="marks", exit_on_error=False)
+        self.run_worker(self._take_marks(), group="marks")
 
     async def _take_marks(self) -> None:
         rows = [entry.row for entry in self.table.entries if entry.row.folder is not None]
@@ -464,7 +464,7 @@ class MedalsScreen(BaseScreen):
         self.grouped = grouped
         self.set_class(grouped, "-grouped")
         if grouped:
-            self.run_worker(self._rank_agents(), group="ranks", exclusive=True, exit_on_error=False)
+            self.run_worker(self._rank_agents(), group="ranks", exclusive=True)
         self.show_rows()
         self._settle()
 
@@ -632,7 +632,7 @@ class MedalsScreen(BaseScreen):
 
     def _read_intervals(self) -> None:
         """Have the scores resampled, in the background."""
-        self.run_worker(self._take_intervals(), group="intervals", exclusive=True, exit_on_error=False)
+        self.run_worker(self._take_intervals(), group="intervals", exclusive=True)
 
     async def _take_intervals(self) -> None:
         rows = [entry.row for entry in self.table.entries]

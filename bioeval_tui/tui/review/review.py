@@ -362,7 +362,7 @@ class ReviewScreen(RefreshedScreen):
             self._give(item, review_view.given(form, blind))
 
     def _give(self, item: ReviewItem, given: Given) -> None:
-        self.run_worker(self._keep(item, given), group="review", exit_on_error=False)
+        self.run_worker(self._keep(item, given), group="review")
 
     async def _keep(self, item: ReviewItem, given: Given) -> None:
         try:
@@ -388,7 +388,7 @@ class ReviewScreen(RefreshedScreen):
             identity, entry = self._given[-1]
             item = next((known for known in self.items if known.id == identity), None)
         if item is not None and entry is not None:
-            self.run_worker(self._undo(item, entry), group="review", exit_on_error=False)
+            self.run_worker(self._undo(item, entry), group="review")
 
     async def _undo(self, item: ReviewItem, entry: str) -> None:
         try:

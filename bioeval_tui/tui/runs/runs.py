@@ -125,7 +125,7 @@ class RunsScreen(ListScreen[RunSummary]):
         found = self._previews.get(item.run_id)
         lines = runs_view.card(item, self.listing.items, datetime.now(UTC), 40, found)
         if found is None and item.status != "running" and self.in_view:
-            self.run_worker(self._preview(item.run_id), group="preview", exclusive=True, exit_on_error=False)
+            self.run_worker(self._preview(item.run_id), group="preview", exclusive=True)
         self.query_one("#run-card", Static).update(Content("\n").join([paint(*line) for line in lines]))
         self.query_one("#run-line", DrawnPanel).refresh()
 
@@ -215,7 +215,7 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def action_report(self) -> None:
         """Write the report in the background; a toast names the file."""
-        self.run_worker(self._report(self._chosen_ids()), group="report", exit_on_error=False)
+        self.run_worker(self._report(self._chosen_ids()), group="report")
 
     async def _report(self, run_ids: Sequence[str]) -> None:
         try:
@@ -228,7 +228,7 @@ class RunsScreen(ListScreen[RunSummary]):
     def action_delete(self) -> None:
         """Move this run to the trash. Marks are for comparing: they delete nothing."""
         if (run := self.looked_at) is not None:
-            self.run_worker(self._delete([run.run_id]), group="delete", exit_on_error=False)
+            self.run_worker(self._delete([run.run_id]), group="delete")
 
     async def _delete(self, run_ids: Sequence[str]) -> None:
         try:
@@ -244,7 +244,7 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def action_undo(self) -> None:
         """Bring back what was deleted last."""
-        self.run_worker(self._undo(), group="delete", exit_on_error=False)
+        self.run_worker(self._undo(), group="delete")
 
     async def _undo(self) -> None:
         try:

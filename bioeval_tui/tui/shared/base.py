@@ -134,7 +134,7 @@ class RefreshedScreen(BaseScreen):
         """Load in the background, unless that is under way."""
         if not self._loading:
             self._loading = True
-            self.run_worker(self._load_items(), group="items", exit_on_error=False)
+            self.run_worker(self._load_items(), group="items")
 
     async def _load_items(self) -> None:
         try:
