@@ -11,9 +11,11 @@ import pytest
 from driving import NARROW, WIDE, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
+from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.evaluate.engine.spec import RunRequest
+from bioeval_tui.evaluate.wiring.doctor import Finding
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs.jobs import JobsScreen
 from bioeval_tui.tui.jobs.run_dialog import RunDialog
@@ -143,6 +145,27 @@ async def test_what_is_wrong_in_the_dialog_is_said_there() -> None:
         assert "address: give one such as" in screen_text(app)
         assert isinstance(app.screen, RunDialog)
     assert services.started == []
+
+
+async def test_connections_are_tested_from_the_dialog_and_a_job_gets_the_folder_of_its_code(
+    tmp_path: Path,
+) -> None:
+    finding = Finding("agent", "broken", "127.0.0.1:8081 cannot be reached")
+    item = replace(history.jobs()[3], runnable=False, needs_code=True)
+    services = given(findings=[finding], job_items=[item])
+    async with opened(None, services=services, start="jobs") as (app, pilot):
+        assert "! needs code" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, RunDialog))
+        await pilot.press("enter")
+        assert "code: give the folder" in screen_text(app)
+        app.screen.query_one("#code", Input).value = str(tmp_path)
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "✗ agent: 127.0.0.1:8081 cannot be reached" in screen_text(app))
+        assert services.started == []
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(services.started))
+    assert services.started[0].code == (str(tmp_path),)
 
 
 async def test_a_broken_job_does_not_run_and_says_where_to_look() -> None:

@@ -52,6 +52,16 @@ def test_a_file_that_was_asked_for_is_shown_whatever_it_holds(tmp_path: Path) ->
     assert item.problems
 
 
+def test_a_job_whose_functions_are_in_no_known_folder_needs_one(tmp_path: Path) -> None:
+    (tmp_path / "job.yml").write_text(
+        JOB.replace("{user: a", "{protocol: python, function: 'mine:answer', user: a")
+    )
+    (tmp_path / "worse.yml").write_text((tmp_path / "job.yml").read_text().replace("say hello", ""))
+    job, worse = JobList([tmp_path]).items([])
+    assert (job.runnable, job.needs_code) == (False, True)
+    assert not worse.needs_code
+
+
 def test_problems_carry_lines_and_expressions_are_checked(tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text(JOB + "assertions:\n  - expression: 'objectContext.size ==='\n")
     (item,) = JobList([tmp_path]).items([])
