@@ -23,10 +23,13 @@ from bioeval_tui.record.masking.proxy import masked
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui import screens
 from bioeval_tui.tui.keys import bindings, places
+from bioeval_tui.tui.shared import pictures
 from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.copied import Copied, Picture
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.keymap import resolve, use_keys
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
+from bioeval_tui.tui.shared.places import PlacesDialog
 from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIABLES, THEMES
 
 if TYPE_CHECKING:
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.runs.runs import RunsScreen
     from bioeval_tui.tui.services import Opener, Services
     from bioeval_tui.tui.shared.cells_view import Cell
-    from bioeval_tui.tui.shared.share import Copied, Picture
 
 MOST_TOLD = 3
 """So many wrong entries are told at once."""
@@ -290,8 +292,6 @@ class BioevalApp(App[None]):
 
     def action_screens(self) -> None:
         """Show the screens, to go to one: what a click on the footer's `0…5` does."""
-        from bioeval_tui.tui.shared.places import PlacesDialog
-
         self.push_screen(PlacesDialog(self.screen), self._go_chosen)
 
     async def _go_chosen(self, action: str | None) -> None:
@@ -312,8 +312,6 @@ class BioevalApp(App[None]):
 
     def action_picture(self) -> None:
         """Save the screen as an SVG picture."""
-        from bioeval_tui.tui.shared import pictures
-
         folder, name = self.folder, self.current_mode
         try:
             path = pictures.save(self.export_screenshot(), folder, name, datetime.now())
@@ -324,7 +322,7 @@ class BioevalApp(App[None]):
 
     def action_share(self) -> None:
         """Offer what can be copied from this screen, and a picture of it with its caption."""
-        from bioeval_tui.tui.shared.share import Copied, Picture, ShareDialog, screen_text, tables
+        from bioeval_tui.tui.shared.share import ShareDialog, screen_text, tables
 
         screen = self.screen
         if isinstance(screen, ShareDialog):
@@ -341,9 +339,6 @@ class BioevalApp(App[None]):
 
     def _shared(self, chosen: Copied | Picture | None) -> None:
         """Copy what was chosen, or write the picture: the box is gone from the screen by now."""
-        from bioeval_tui.tui.shared import pictures
-        from bioeval_tui.tui.shared.share import Copied
-
         if chosen is None:
             return
         if isinstance(chosen, Copied):

@@ -18,8 +18,8 @@ from bioeval_tui.tui.shared.keymap import KeyOwners, use_keys
 from bioeval_tui.tui.shared.keys_footer_widget import KeysFooter
 
 if TYPE_CHECKING:
+    from bioeval_tui.tui.shared.copied import Copied
     from bioeval_tui.tui.shared.program import Program
-    from bioeval_tui.tui.shared.share import Copied
 
 Result = TypeVar("Result")
 

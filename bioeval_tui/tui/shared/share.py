@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import App
@@ -16,23 +16,10 @@ from textual.widgets import Input, Static
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.copied import Copied, Picture
 from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
-
-
-class Copied(NamedTuple):
-    """Something to copy: what it is, in words, and how its text is made once it is wanted."""
-
-    what: str
-    text: Callable[[], str]
-
-
-class Picture(NamedTuple):
-    """Where a picture of the screen is to go, and what stands under it."""
-
-    path: Path
-    caption: str
 
 
 class ShareRows(RowList):
@@ -131,8 +118,3 @@ def screen_text(app: App[Any]) -> str:
     """Return the characters on screen, line by line."""
     lines = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in lines)
-
-
-def tabbed(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as lines of values separated by tabs, for a spreadsheet; what is missing is empty."""
-    return "\n".join("\t".join("" if value is None else str(value) for value in row) for row in rows)
