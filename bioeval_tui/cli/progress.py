@@ -68,7 +68,7 @@ def _name(state: RunState, event: RunEvent) -> str:
 
 def _generation(event: RunEvent) -> list[str]:
     """Return what the agent did for an answer, one line each."""
-    if not isinstance(event, events.MessageCompleted):
+    if not isinstance(event, events.MessageCompleted | events.CallsTraced):
         return []
     return [clean_line(shorten(compact_json(item), 400)) for item in event.generation]
 

@@ -111,7 +111,7 @@ async def receive_spans(port: int, traces: Traces) -> AsyncIterator[str]:
     try:
         listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
     except OSError as error:
-        why = clean_line(error.strerror or str(error))
+        why = clean_line((error.strerror or str(error)).partition(" (while")[0])
         raise UsageError(
             f"spans cannot be received on port {port} of 127.0.0.1: {why}; "
             "give --otlp another port, and the agent the same in OTEL_EXPORTER_OTLP_ENDPOINT"
