@@ -99,6 +99,8 @@ class EvaluateOptions(TypedDict, total=False):
     """No further conversation after so many dollars."""
     requests_per_minute: Annotated[float, Field(gt=0)]
     """Most requests a minute to the agent, and as many to the models."""
+    otlp: Annotated[int, Field(ge=0, le=65_535)]
+    """The port of 127.0.0.1 on which the agent's OpenTelemetry spans are received; 0 takes a free one."""
     allow_hosts: Names
     """Hosts that a job's keys and transcripts may go to."""
     code: Folders

@@ -236,7 +236,9 @@ def _tools(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
                 "message": message.message,
                 "call": number,
                 "tool": str(request["function"].get("name", "")),
-                "arguments": compact_json(request.get("arguments") or {}),
+                "arguments": compact_json(request.get("arguments") or {})
+                if request.get("argumentsTold") is not False
+                else None,
                 "result": compact_json(result[0]) if result else None,
                 "failed": result[1] if result else None,
             }
@@ -323,7 +325,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("message", "whole", "the agent's message, counted over the conversation from 1"),
         FrameColumn("call", "whole", "its number among the calls of the message, from 1"),
         FrameColumn("tool", "text", "its name"),
-        FrameColumn("arguments", "text", "JSON"),
+        FrameColumn("arguments", "text", "JSON; missing where only a span told of the call, without them"),
         FrameColumn("result", "text", "JSON; missing where the agent did not tell it"),
         FrameColumn("failed", "flag", "whether the agent said that it failed; missing where it told no result"),
     ), _tools),
