@@ -450,7 +450,7 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
     from bioeval_tui.record.reviews import fold_reviews, reviewed_scores
 
     try:
-        overlay = read_overlay(path, as_written=True)
+        overlay = read_overlay(path, as_written=True, in_force_only=True)
         if not overlay.events:
             return None, None
         state = fold_file(path, light=True)

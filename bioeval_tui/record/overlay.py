@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from bioeval_tui import score as composite
@@ -21,11 +22,11 @@ from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.record.paths import SUFFIX, overlay_path
-from bioeval_tui.record.reading import LineReader
+from bioeval_tui.record.reading import CHUNK, LineReader
 from bioeval_tui.record.state import ConversationKey, RunState
 
 MAX_OVERLAY = 64_000_000
-"""Bytes. An overlay is read whole, and its events take five times as much memory."""
+"""Bytes. To show a run, its overlay is read whole, and its events take some ten times as much memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +129,18 @@ def _require_there(recording: Path, path: Path) -> None:
         raise RecordingError(f"{recording.stem} was deleted or moved just now; nothing was added to it")
 
 
-def read_overlay(recording: Path, *, as_written: bool = False) -> Overlay:
+def read_overlay(recording: Path, *, as_written: bool = False, in_force_only: bool = False) -> Overlay:
     """Return the overlay of a recording, masked if this process masks; `as_written` is for what goes on from it.
 
-    Empty when there is none. Damaged lines are reported and left out.
+    With `in_force_only` it has only the last judging of each conversation, in as much memory as those take. Empty when there is none. Damaged lines are reported and left out.
 
     Raises:
         RecordingError: the file cannot be read.
     """
-    return _read(overlay_path(recording), as_written=as_written)
+    return _read(overlay_path(recording), as_written=as_written, in_force_only=in_force_only)
 
 
-def _read(path: Path, *, as_written: bool = False) -> Overlay:
+def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) -> Overlay:
     reader = LineReader(path.name)
     try:
         found_there = path.stat()
@@ -149,7 +150,9 @@ def _read(path: Path, *, as_written: bool = False) -> Overlay:
             raise RecordingError(
                 f"{path}: later scores and reviews of more than {MAX_OVERLAY:,} bytes are not read"
             )
-        found = reader.feed(path.read_bytes())
+        with path.open("rb") as file:
+            read = (event for data in iter(partial(file.read, CHUNK), b"") for event in reader.feed(data))
+            found = _in_force(read) if in_force_only else list(read)
     except FileNotFoundError:
         return Overlay()
     except OSError as error:
@@ -157,6 +160,24 @@ def _read(path: Path, *, as_written: bool = False) -> Overlay:
     reader.finish()
     masked = found if as_written or not masking() else current().events(found)
     return Overlay(tuple(masked), tuple(reader.problems))
+
+
+def _in_force(read: Iterable[RunEvent]) -> list[RunEvent]:
+    """Return the events without judgings that a later one of the same conversation has replaced."""
+    kept: dict[Hashable, RunEvent] = {}
+    for number, event in enumerate(read):
+        talk = (event.condition, event.trial, event.attempt)
+        match event:
+            case events.TranscriptScored():
+                kept.pop((events.ConversationScored, talk), None)  # the score of the judging before
+                key: Hashable = (events.TranscriptScored, talk)
+            case events.ConversationScored():
+                key = (events.ConversationScored, talk)
+            case _:
+                key = number
+        kept.pop(key, None)
+        kept[key] = event
+    return list(kept.values())
 
 
 def last_seq(overlay: Overlay) -> int:

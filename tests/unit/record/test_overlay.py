@@ -60,6 +60,20 @@ def test_later_judgings_are_kept_in_order_beside_a_recording_that_does_not_chang
     assert stat.S_IMODE(overlay_path(path).stat().st_mode) == 0o600
 
 
+def test_a_list_of_runs_keeps_of_each_conversation_only_what_is_in_force(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(map(events.write_event, recorded())))
+    review = events.Reviewed(
+        run_id="r", seq=5, at=datetime(2026, 1, 1, tzinfo=UTC), review="x", author="ada", action="accept"
+    )
+    judged = apply_all(RunState(), recorded())
+    for new in (verdict(1, 0.25), [review], verdict(3, 0.75, "ben"), verdict(6, 0.5)[:1]):
+        append_overlay(path, new)
+        short = read_overlay(path, in_force_only=True)
+        assert in_force(judged, short) == in_force(judged, read_overlay(path))
+    assert [event.seq for event in short.events] == [5, 6], "the last verdict has no score of its own"
+
+
 def test_a_torn_line_swallows_nobody_elses(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.touch()
