@@ -10,8 +10,8 @@ from bioeval_tui.evaluate.job.models import EvaluationJob, ScorerConfig
 def for_evaluator(job: EvaluationJob, facts: Sequence[str]) -> EvaluationJob:
     """Return the job as an evaluator may see it, with the given facts and no others.
 
-    Acceptance criteria, rules, assertions, setups, seeds, the judge's settings, the lines of a script, and the tools and
-    options of the agent, each of which may say what is withheld, are there but empty.
+    Acceptance criteria, rules, assertions, setups, seeds, the judge's settings, the lines of a script, and the tools,
+    instructions, headers and options of the agent, each of which may say what is withheld, are there but empty.
     """
     tasks = tuple(task.model_copy(update={"acceptance_criteria": "", "rules": ()}) for task in job.tasks)
     return job.model_copy(
@@ -20,7 +20,9 @@ def for_evaluator(job: EvaluationJob, facts: Sequence[str]) -> EvaluationJob:
             "facts": tuple(facts),
             "evaluator": job.evaluator.model_copy(update={"lines": ()}),
             "scorer": ScorerConfig(),
-            "target": job.target.model_copy(update={"tools": (), "extra_body": {}, "options": {}}),
+            "target": job.target.model_copy(
+                update={"tools": (), "extra_body": {}, "options": {}, "system_prompt": None, "headers": {}}
+            ),
             "assertions": (),
             "setups": (),
             "seeds": (),

@@ -12,7 +12,13 @@ from bioeval_tui.settings import Settings
 
 JOB = EvaluationJob.model_validate(
     {
-        "target": {"user": "Ann", "chatbot": "Bernie"},
+        "target": {
+            "user": "Ann",
+            "chatbot": "Bernie",
+            "protocol": "openai",
+            "systemPrompt": "INSTRUCTION",
+            "headers": {"X": "HEADER"},
+        },
         "aspirationalAverage": 1000.0,
         "tasks": ({"task": "Ask", "acceptanceCriteria": "CRITERION"},),
         "facts": ("FACT",),
@@ -38,4 +44,4 @@ def test_it_gets_the_facts_of_its_condition_alone(monkeypatch, tmp_path: Path, c
     (job,) = given
     assert job.facts == facts
     told = job.model_dump_json()
-    assert not any(word in told for word in ("CRITERION", "SETUP", "LINE"))
+    assert not any(word in told for word in ("CRITERION", "SETUP", "LINE", "INSTRUCTION", "HEADER"))
