@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import fsum, isfinite
 from statistics import fmean
 
-from bioeval_tui.record.events import CONDITIONS, ConditionName, ScorePart
+from bioeval_tui.record.events import CONDITIONS, ConditionName, ScorePart, TaskScored
 
 TIMING_WEIGHT = 1.0
 TASK_WEIGHT = 2.0
@@ -58,6 +58,30 @@ def task_part(scores: Sequence[float] | None, task_count: int, reason: str = "")
     if scores is None:
         return ScorePart(name="task", weight=TASK_WEIGHT, value=None, reason=reason or "not judged")
     return ScorePart(name="task", weight=TASK_WEIGHT, value=fmean(scores))
+
+
+def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "") -> ScorePart:
+    """Return the task part of what a judge scored: `count` tasks, or the items of a rubric, which stand in their place."""
+    if judged is None or not any(item.points is not None for item in judged):
+        return task_part([task.score for task in judged] if judged is not None else None, count, reason)
+    earned, most = points(judged)
+    told = f"{earned:g} of {most:g} points of the rubric"
+    return ScorePart(name="task", weight=TASK_WEIGHT, value=rubric_score(judged), reason=told)
+
+
+def points(items: Sequence[TaskScored]) -> tuple[float, float]:
+    """Return the points that a rubric's items earned, those below 0 included, and the most that they could."""
+    return fsum(item.earned for item in items), fsum(max(0.0, item.points or 0.0) for item in items)
+
+
+def rubric_score(items: Sequence[TaskScored]) -> float | None:
+    """Return points earned over points that could be, from 0 to 1; None where no item has points above 0.
+
+    Source: HealthBench (Arora et al. 2025, arXiv 2505.08775), `calculate_score` of openai/simple-evals; it clips only
+    means over cases, this program each conversation's.
+    """
+    earned, most = points(items)
+    return min(1.0, max(0.0, earned / most)) if most else None
 
 
 def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "") -> ScorePart:

@@ -62,7 +62,7 @@ def _name(state: RunState, event: RunEvent) -> str:
     if event.condition:
         parts.append(event.condition)
     if event.trial and started and started.trials > 1:
-        parts.append(f"trial {event.trial}")
+        parts.append(state.trial_words(event.trial))
     return " · ".join(part for part in parts if part)
 
 

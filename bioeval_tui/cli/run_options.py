@@ -69,6 +69,17 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "parallel": click.option(
         "--parallel", is_flag=True, help="Conditions at once; the target must keep conversations apart."
     ),
+    "cases": click.option(
+        "--cases", metavar="ROWS", help="Of the job's cases only these, by row and id: 1-20,case_7."
+    ),
+    "sample": click.option(
+        "--sample", type=click.IntRange(1), metavar="N", help="So many of the job's cases, drawn with --seed."
+    ),
+    "cases_file": click.option(
+        "--cases-file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="A table of cases (CSV, JSONL, Parquet) in the place of the job's own.",
+    ),
     "seed": click.option("--seed", type=int, help="Seed of everything that is drawn."),
     "repeat": click.option(
         "--repeat", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Trials of each run."
@@ -130,7 +141,7 @@ def with_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., An
 def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:
     """Return what all of `OPTIONS`, as they were given, ask for."""
     same = ("models", "agent_url", "allow_hosts", "evaluator_model", "graph", "unrestricted_setups", "order", "parallel", "seed", "concurrency",
-            "requests_per_minute", "max_calls", "max_cost", "leaderboard", "otlp")  # fmt: skip
+            "requests_per_minute", "max_calls", "max_cost", "leaderboard", "otlp", "cases", "sample")  # fmt: skip
     return RunRequest(
         jobs=tuple(map(find_job, jobs)),
         agent_url_is_given=given["agent_url"] is not None,
@@ -141,5 +152,6 @@ def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:
         submissions=tuple(str(folder.absolute()) for folder in given["submissions"]),
         code=tuple(str(folder.absolute()) for folder in given["code"]),
         keep_prompts=not given["no_events"],
+        cases_file=str(given["cases_file"].absolute()) if given["cases_file"] else None,
         **{name: given[name] for name in same},
     )

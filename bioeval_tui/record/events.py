@@ -35,6 +35,8 @@ RunStatus = Literal["completed", "cancelled", "failed"]
 CheckStatus = Literal["passed", "failed", "not_measured"]
 ReviewAction = Literal["accept", "override", "fault", "note", "undo"]
 Mark = Literal["valid", "invalid", "suspicious"]
+MET_ABOVE = 0.5
+"""An item of a rubric is met where its score, the median of the verdicts, is above this."""
 LARGEST = 1e15
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 """A number of a run. What is larger or not finite came from elsewhere: sums of it could not stand in a report."""
@@ -124,7 +126,7 @@ class ImportedFrom(BaseModel):
 class Case(BaseModel):
     """Which case of a set a conversation is of, and what the user wants and knows in it.
 
-    `trial` counts the conversations of the case from 1. `tasks` have `task` and `acceptanceCriteria`, in the order of
+    `trial` counts the trials of the case (and its persona) from 1. `tasks` have `task` and `acceptanceCriteria`, in the order of
     the job's, whose place they take; empty where the job's hold for all.
     """
 
@@ -133,6 +135,27 @@ class Case(BaseModel):
     trial: Trial = 1
     tasks: tuple[dict[str, str], ...] = ()
     facts: tuple[str, ...] = ()
+    persona: str = ""
+    """Who the simulated user is, by the name of one of the job's personas; empty without any."""
+
+    @property
+    def words(self) -> str:
+        """The name, with the persona's where there is one: `case_840 · in a hurry`."""
+        return " · ".join(filter(None, (self.name, self.persona)))
+
+    @property
+    def title(self) -> str:
+        """How a trial of it is called: `case case_840`, and from the second on `case case_840, trial 2`."""
+        return f"case {self.words}" + (f", trial {self.trial}" if self.trial > 1 else "")
+
+
+class JobCase(BaseModel):
+    """A case of a run: its name, its persona's, and what it has in the place of the job's own parts, filled in."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    persona: str = ""
+    parts: dict[str, Any] = Field(default_factory=dict)
 
 
 class RunStarted(EventBase):
@@ -164,6 +187,8 @@ class RunStarted(EventBase):
     """How the run was asked for (`AskedFor`). No credential is in it."""
     source: ImportedFrom | None = None
     """The foreign file that the run was made of; None for one of this program's."""
+    cases: Annotated[tuple[JobCase, ...], Field(max_length=MOST_TRIALS)] = ()
+    """The cases that the trials are of, one after another and again from the first; empty where the job has none."""
 
     @property
     def judge_prompt(self) -> str:
@@ -181,6 +206,8 @@ class RunResumed(EventBase):
     program_version: str
     trials: Trial | None = None
     """How many trials the run is to have from here on; None: as many as before."""
+    cases: tuple[Place, ...] = ()
+    """Of which of the run's cases each of the further trials is, counting from 0."""
 
 
 class SetupApplied(EventBase):
@@ -429,6 +456,22 @@ class TaskScored(BaseModel):
     evidence: tuple[EvidenceQuoted, ...] = ()
     passed: bool = False
     spread: Number = 0.0
+    points: Number | None = None
+    """What an item of a rubric is worth where it is met (a score above 0.5), less than 0 for what is not to be done; None for a task."""
+    tags: tuple[str, ...] = ()
+    """The item's tags."""
+
+    @property
+    def earned(self) -> float:
+        """The points of a rubric's item that is met; 0 of one that is not, and of a task."""
+        return self.points or 0.0 if self.score > MET_ABOVE else 0.0
+
+    @property
+    def words(self) -> str:
+        """The score as `0.90`; of a rubric's item whether it is met, with its points: `met +5`, `not met +5`."""
+        if self.points is None:
+            return f"{self.score:.2f}"
+        return f"{'met' if self.score > MET_ABOVE else 'not met'} {self.points:+g}"
 
     @property
     def fabricated(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui import score as composite
+from bioeval_tui.record.cases import judged
 from bioeval_tui.record.events import Reviewed, TaskScored, TranscriptScored
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.text import clean, clean_line
@@ -118,11 +119,10 @@ def disagree(opinions: Mapping[str, Reviewed]) -> bool:
     return len({(entry.after, entry.fault, entry.mark) for entry in opinions.values()}) > 1
 
 
-def pass_above(state: RunState, task: int) -> float:
-    """Return the score above which a task counts as passed, as the job says."""
-    listed = state.job.get("tasks") or []
-    item = listed[task - 1] if 0 < task <= len(listed) else None
-    value = item.get("passAbove", PASS_ABOVE) if isinstance(item, dict) else PASS_ABOVE
+def pass_above(state: RunState, trial: int, task: int) -> float:
+    """Return the score above which a task of a trial counts as passed, as the job says."""
+    listed = judged(state.job_of(trial))
+    value = listed[task - 1].get("passAbove", PASS_ABOVE) if 0 < task <= len(listed) else PASS_ABOVE
     return float(value) if isinstance(value, int | float) else PASS_ABOVE
 
 
@@ -182,13 +182,13 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
     after = with_reviews(state, reviews)
     scores = after.scores()
     every = (*reviews.tasks.values(), *reviews.faults.values())
-    count = len(state.job.get("tasks") or [])
+    count = sum(len(judged(state.job_of(key.trial))) for key in state.conversations)
     return ReviewedScores(
         scores=scores,
         mean=composite.published_mean(scores),
         reviewers=tuple(sorted({name for opinions in every for name in opinions})),
         tasks=len(reviews.tasks),
-        of_tasks=count * len(state.conversations),
+        of_tasks=count,
         disputed=sum(map(disagree, every)),
         conditions=tuple(
             sorted({*(k.key.condition for k in reviews.tasks), *(k.condition for k in reviews.faults)})
@@ -229,14 +229,19 @@ def _reviewed_talk(state: RunState, talk: ConversationState, reviews: Reviews) -
 
 def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float]) -> list[TaskScored]:
     """Return the tasks in the job's order, reviewed where somebody scored them; without the unscored ones."""
-    judged = {task.task: task for task in talk.verdict.tasks} if talk.verdict else {}
+    known = {task.task: task for task in talk.verdict.tasks} if talk.verdict else {}
     found = []
-    for number, item in enumerate(state.job.get("tasks") or [], start=1):
-        title = str(item.get("task", "")) if isinstance(item, dict) else str(item)
-        task = judged.get(number)
+    for number, item in enumerate(judged(state.job_of(talk.key.trial)), start=1):
+        task = known.get(number)
         if number in given:
-            task = task or TaskScored(task=number, title=title, score=given[number])
-            passed = given[number] > pass_above(state, number)
+            task = task or TaskScored(
+                task=number,
+                title=str(item.get("task", "")),
+                score=given[number],
+                points=item.get("points"),
+                tags=tuple(item.get("tags") or ()),
+            )
+            passed = (given[number] > pass_above(state, talk.key.trial, number)) == ((task.points or 1) > 0)
             task = task.model_copy(update={"score": given[number], "passed": passed})
         if task is not None:
             found.append(task)
@@ -251,15 +256,14 @@ def _score(
     given: Iterable[int],
 ) -> ConversationScored:
     assert talk.score is not None
-    count = len(state.job.get("tasks") or [])
+    count = len(judged(state.job_of(talk.key.trial)))
     by_people = bool(count) and len(set(given)) == count
     if fault in SPOILING and not (fault == "judge" and by_people):
         changes = {"score": None, "reason": f"reviewed: fault of the {fault}", "fault": fault}
         return talk.score.model_copy(update=changes)
     if talk.score.score is None and talk.ended is not None and talk.ended.fault in SPOILING and fault is None:
         return talk.score  # people scored its tasks, but nobody says that it counts as a result
-    scores = [task.score for task in tasks] if len(tasks) == count else None
-    part = composite.task_part(scores, count, "not every task is scored")
+    part = composite.judged_part(tasks if len(tasks) == count else None, count, "not every task is scored")
     parts = talk.score.parts or _parts(state, talk)
     whole = composite.compose([part if old.name == "task" else old for old in parts], talk.score.failures)
     left: Fault = "none" if whole.score is not None else talk.score.fault
@@ -282,7 +286,7 @@ def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
     target = float(state.job.get("aspirationalAverage", 0))
     return (
         composite.timing_part(target, talk.latencies_ms, ended=True),
-        composite.task_part(None, len(state.job.get("tasks") or [])),
+        composite.task_part(None, len(judged(state.job_of(talk.key.trial)))),
         composite.assertion_part(finals),
     )
 

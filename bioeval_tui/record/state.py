@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from bioeval_tui import score as composite
-from bioeval_tui.record import events
+from bioeval_tui.record import cases, events
 from bioeval_tui.record.events import RunEvent, job_number
 from bioeval_tui.record.spans import AgentSpan
 
@@ -109,6 +109,11 @@ class ConversationState:
     _highest: int = 0
 
     @property
+    def trial_words(self) -> str:
+        """How the trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
+        return self.case.title if self.case is not None else f"trial {self.key.trial}"
+
+    @property
     def latencies_ms(self) -> list[float]:
         """The agent's latencies, one a turn, in order."""
         return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]
@@ -172,11 +177,35 @@ class RunState:
     last_seq: int = 0
     last_at: datetime | None = None
     resumed: int = 0
+    cases: list[events.Case] = field(default_factory=list)
+    """The case of each trial, begun or not; empty where the job has none."""
+    _parts: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    """What each case fills in, by its name and its persona's."""
 
     @property
     def job(self) -> dict[str, Any]:
         """The job's snapshot under its published keys; empty before the run has started."""
         return self.started.job if self.started else {}
+
+    def case(self, trial: int) -> events.Case | None:
+        """Return the case that a trial is of, begun or not; None where there are no cases."""
+        if 0 < trial <= len(self.cases):
+            return self.cases[trial - 1]
+        talks = (self.conversation(condition, trial) for condition in events.CONDITIONS)
+        return next((talk.case for talk in talks if talk is not None and talk.case is not None), None)
+
+    def job_of(self, trial: int) -> dict[str, Any]:
+        """Return the job's snapshot as a trial holds it: with what its case fills in."""
+        case = self.case(trial)
+        if case is None:
+            return self.job
+        parts = self._parts.get((case.name, case.persona))
+        return cases.with_tasks_of(self.job, case) if parts is None else {**self.job, **parts}
+
+    def trial_words(self, trial: int) -> str:
+        """Return how a trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
+        case = self.case(trial)
+        return case.title if case is not None else f"trial {trial}"
 
     @property
     def only_condition(self) -> events.ConditionName | None:
@@ -269,6 +298,7 @@ def apply(state: RunState, event: RunEvent) -> Change:
     if conversation is None or attempt > conversation.attempt:
         conversation = state.conversations[key] = ConversationState(key, attempt, "preparing")
         conversation.started_at = event.at
+        conversation.case = state.cases[event.trial - 1] if event.trial <= len(state.cases) else None
     elif attempt < conversation.attempt:
         return Change("abandoned", key)
     number = _apply_to_conversation(state, conversation, event)
@@ -307,8 +337,12 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
     match event:
         case events.RunStarted():
             state.started = event
+            state.cases = cases.of_trials(event, cases.in_turn(len(event.cases), event.trials))
+            state._parts = {(case.name, case.persona): case.parts for case in event.cases}
         case events.RunResumed():
             state.resumed += 1
+            if state.started is not None:
+                state.cases += cases.of_trials(state.started, event.cases, state.cases)
             state.ended = None
             if event.trials is not None and state.started is not None:
                 state.started = state.started.model_copy(update={"trials": event.trials})
@@ -368,7 +402,7 @@ def _apply_to_conversation(state: RunState, talk: ConversationState, event: RunE
             return event.message
         case events.ConversationStarted():
             talk.session_id = event.session_id
-            talk.case, talk.record = event.case, event.record
+            talk.case, talk.record = event.case or talk.case, event.record
             talk.started_at = event.at
             talk.max_messages = event.max_messages
         case events.RequestFailed():

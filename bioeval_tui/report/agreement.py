@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import Reviewed, TranscriptScored
 from bioeval_tui.record.overlay import Overlay, judgings, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
+from bioeval_tui.report.rows import task_titles
 from bioeval_tui.report.statistics.agreement import Agreement, agreement, krippendorff_alpha
 from bioeval_tui.report.statistics.judge_agreement import JudgeAgreement, RatedTwice, judge_agreement
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
@@ -306,7 +307,7 @@ def _of_run(run_id: str, state: RunState, overlay: Overlay, *, blind: bool, ever
                 key=key,
                 task=task,
                 title=_title(state, talk, task),
-                pass_above=reviews.pass_above(state, task),
+                pass_above=reviews.pass_above(state, key.trial, task),
                 people=people,
                 judges=judges,
                 recorded=next(iter(_scores(talk.verdict, {}, task).values()), None) if talk.verdict else None,
@@ -346,9 +347,7 @@ def _recorded_prompts(state: RunState) -> dict[str, str]:
 
 
 def _title(state: RunState, talk: ConversationState, task: int) -> str:
-    listed: list[Any] = state.job.get("tasks") or []
-    item = listed[task - 1] if 0 < task <= len(listed) else ""
-    return clean_line(str(item.get("task", "") if isinstance(item, dict) else item))
+    return clean_line(task_titles(state, talk.key.trial).get(task, ""))
 
 
 def _judge_pair(name: JudgeId, items: Sequence[RatedTask]) -> RatedPair:

@@ -244,7 +244,7 @@ def _matched(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> list[tuple
 def _by_place(run: LoadedRun, condition: ConditionName) -> dict[tuple[str, int], ConversationState]:
     found = {}
     for _, talk in samples.talks([run], condition):
-        place = (talk.case.name, talk.case.trial) if talk.case is not None else ("", talk.key.trial)
+        place = (talk.case.words, talk.case.trial) if talk.case is not None else ("", talk.key.trial)
         found[place] = talk
     return found
 

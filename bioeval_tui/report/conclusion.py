@@ -421,7 +421,7 @@ def _mean(run: LoadedRun, condition: str) -> float | None:
 
 
 def _where(run: LoadedRun, talk: ConversationState) -> str:
-    trial = f" of trial {talk.key.trial}" if run.started.trials > 1 else ""
+    trial = f" of {talk.trial_words}" if run.started.trials > 1 else ""
     return f"in the conversation {_WHERE[talk.key.condition]}{trial}"
 
 

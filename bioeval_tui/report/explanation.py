@@ -34,6 +34,8 @@ class Explanation:
     """One conversation's composite: as scored, what would reach the target, and under other weights."""
 
     key: ConversationKey
+    case: str
+    trial_words: str
     score: float | None
     reason: str
     parts: tuple[ScorePart, ...]
@@ -70,14 +72,15 @@ def explain(run: LoadedRun, target: float, weights: Mapping[str, float]) -> list
     """Explain every scored conversation of a run. No model is called: all of it is in the recording."""
     found = []
     for key in sorted(run.state.conversations, key=lambda key: (key.trial, key.condition == "supplied")):
-        scored = run.state.conversations[key].score
+        talk = run.state.conversations[key]
+        scored, case = talk.score, talk.case.words if talk.case else ""
         if scored is None:
-            found.append(Explanation(key, None, "not scored", (), 0.0, 0, (), None))
+            found.append(Explanation(key, case, talk.trial_words, None, "not scored", (), 0.0, 0, (), None))
             continue
         other = reweighted(scored.parts, scored.failures, weights) if weights and scored.parts else None
         wanted = needed(scored.parts, scored.failures, target) if scored.parts else ()
         found.append(
-            Explanation(key, scored.score, scored.reason, scored.parts, scored.penalty, scored.failures, wanted, other)
+            Explanation(key, case, talk.trial_words, scored.score, scored.reason, scored.parts, scored.penalty, scored.failures, wanted, other)
         )  # fmt: skip
     return found
 
@@ -92,6 +95,7 @@ def explanation_dict(run: LoadedRun, found: Sequence[Explanation], target: float
             {
                 "condition": each.key.condition,
                 "trial": each.key.trial,
+                "case": each.case or None,
                 "score": each.score,
                 "reason": each.reason,
                 "penalty": each.penalty,
@@ -116,7 +120,7 @@ def explanation_dict(run: LoadedRun, found: Sequence[Explanation], target: float
 def print_explanation(found: Sequence[Explanation], target: float, console: Console) -> None:
     """Print each conversation's bar, parts, what would reach the target, and the score under other weights."""
     for each in found:
-        title = f"facts {each.key.condition}, trial {each.key.trial}   {number(each.score)}"
+        title = f"facts {each.key.condition}, {each.trial_words}   {number(each.score)}"
         console.print(Text(title, style="bold"))
         if each.parts:
             console.print(Text(f"  {bar_text(each.parts, each.penalty)}"))

@@ -73,6 +73,7 @@ def table_rows(runs: Sequence[LoadedRun], name: TableName) -> Iterator[Cells]:
             "condition": key.condition,
             "trial": key.trial,
             "case": talk.case.name if talk.case else None,
+            "persona": (talk.case.persona or None) if talk.case else None,
         }
         for cells in TABLES[name].rows(run, talk):
             yield {**whose, **cells}
@@ -163,10 +164,9 @@ def _sum(counts: Iterator[int | None]) -> int | None:
 
 
 def _tasks(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
-    own = [task.get("task", "") for task in talk.case.tasks] if talk.case else []
-    for number, title in rows.task_titles(run.state).items():
+    for number, title in rows.task_titles(run.state, talk.key.trial).items():
         found = rows.task_of(talk, number)
-        cells: dict[str, Any] = {"task": number, "title": own[number - 1] if number <= len(own) else title}
+        cells: dict[str, Any] = {"task": number, "title": title}
         if found is None:
             error = talk.verdict.error if talk.verdict else None
             yield {**cells, "not_measured": error or why_no_score(talk)}
@@ -183,7 +183,7 @@ def _tasks(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
 
 
 def _assertions(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
-    for index, (title, weight) in rows.assertion_titles(run.state).items():
+    for index, (title, weight) in rows.assertion_titles(run.state, talk.key.trial).items():
         check = talk.final_checks.get(index)
         cells = {"assertion": index + 1, "title": title, "weight": weight}
         if check is None:
@@ -251,6 +251,11 @@ OF_EVERY_TABLE = (
     FrameColumn("condition", "text", "`withheld` or `supplied`"),
     FrameColumn("trial", "whole", "from 1"),
     FrameColumn("case", "text", "the case of a set of cases; missing where the job is the only one"),
+    FrameColumn(
+        "persona",
+        "text",
+        "who the simulated user was, by the name of a persona; missing where the job has none",
+    ),
 )
 
 TABLES: Mapping[TableName, FrameTable] = {

@@ -53,9 +53,15 @@ def gains(state: RunState, talk: ConversationState) -> list[Gain]:
             weigh(gain, instead("assertion", composite.assertion_part(mended)), scored.failures)
     tasks = list(talk.verdict.tasks) if talk.verdict and not talk.verdict.error else []
     for place, task in enumerate(tasks):
-        values = [1.0 if other == place else item.score for other, item in enumerate(tasks)]
-        gain = Gain("task", task.task, task.title, f"task “{task.title}” to 1.0", 0.0)
-        weigh(gain, instead("task", composite.task_part(values, len(values))), scored.failures)
+        best = 1.0 if task.points is None or task.points > 0 else 0.0
+        what = (
+            f"task “{task.title}” to 1.0"
+            if task.points is None
+            else f"“{task.title}” {'met' if best else 'not met'}"
+        )
+        better = [*tasks[:place], task.model_copy(update={"score": best}), *tasks[place + 1 :]]
+        gain = Gain("task", task.task, task.title, what, 0.0)
+        weigh(gain, instead("task", composite.judged_part(better, len(better))), scored.failures)
     perfect = [part.model_copy(update={"value": 1.0}) for part in scored.parts if part.name == "timing"]
     if perfect:
         target_s = job_number(state.job, "aspirationalAverage", 0.0) / 1000

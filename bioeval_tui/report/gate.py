@@ -248,7 +248,7 @@ def _assertions(runs: list[LoadedRun]) -> list[GateCheck]:
                         run.started.model,
                         f"assertion “{check.title}”",
                         "failed",
-                        f"trial {key.trial}: {check.reason or 'does not hold'}",
+                        f"{talk.trial_words}: {check.reason or 'does not hold'}",
                         condition=key.condition,
                     )
                 )

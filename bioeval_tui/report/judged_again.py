@@ -36,7 +36,7 @@ class JudgingRow:
     @property
     def task_words(self) -> str:
         """Such as `1: 0.20, 2: 0.90`."""
-        return ", ".join(f"{task.task}: {task.score:.2f}" for task in self.tasks) or "no verdict"
+        return ", ".join(f"{task.task}: {task.words}" for task in self.tasks) or "no verdict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,14 @@ class JudgedAgain:
     """One conversation: its recorded verdict, then each later one in order."""
 
     key: ConversationKey
+    trial_words: str
     recorded_verdict: TranscriptScored | None
     rows: tuple[JudgingRow, ...]
 
     @property
     def where(self) -> str:
         """Which conversation."""
-        return f"facts {self.key.condition}, trial {self.key.trial}"
+        return f"facts {self.key.condition}, {self.trial_words}"
 
 
 def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[ConversationKey, JudgedAgain]:
@@ -67,7 +68,7 @@ def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[Con
             _row(one.verdict, one.score, one.verdict.prompts, one.author, one.at, counts=counts and one is same[-1])
             for one in same
         ]  # fmt: skip
-        found[key] = JudgedAgain(key, talk.verdict, tuple(rows))
+        found[key] = JudgedAgain(key, talk.trial_words, talk.verdict, tuple(rows))
     return found
 
 

@@ -135,7 +135,9 @@ class ConversationResult(_Part):
 
     trial: int
     case: str | None
-    """The case, for a set of cases; otherwise null."""
+    """The case of a set of cases; null where the job is the only one."""
+    persona: str | None
+    """Who the simulated user was, by the name of one of the job's personas."""
     score: Score
     """The composite score of this conversation; null if it could not be measured."""
     given_scores: dict[str, Any] | None
@@ -359,6 +361,7 @@ def _conversation(talk: ConversationState) -> ConversationResult:
     return ConversationResult(
         trial=talk.key.trial,
         case=talk.case.name if talk.case else None,
+        persona=(talk.case.persona or None) if talk.case else None,
         given_scores=scored.given if scored else None,
         score=scored.score if scored else None,
         reason=scored.reason if scored and scored.score is not None else why_no_score(talk),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from bioeval_tui import score as composite
 from bioeval_tui.evaluate.tool_calls import tool_calls_text
+from bioeval_tui.record.cases import judged
 from bioeval_tui.record.events import (
     CONDITIONS,
     RESULT_REASONS,
@@ -79,33 +80,30 @@ def task_of(talk: ConversationState | None, number: int) -> TaskScored | None:
     return next((task for task in talk.verdict.tasks if task.task == number), None)
 
 
-def task_titles(state: RunState) -> dict[int, str]:
-    """Return the job's tasks by number, counting from 1."""
-    listed = state.job.get("tasks") or []
-    return {
-        number: str(item.get("task", "")) if isinstance(item, dict) else str(item)
-        for number, item in enumerate(listed, start=1)
-    }
+def task_titles(state: RunState, trial: int | None = None) -> dict[int, str]:
+    """Return what the judge scores by number, counting from 1: the job's tasks or rubric, as such or as a trial has them."""
+    job = state.job if trial is None else state.job_of(trial)
+    return {number: str(item.get("task", "")) for number, item in enumerate(judged(job), start=1)}
 
 
 def task_rows(state: RunState, trial: int) -> list[TaskRow]:
     """Return the tasks of a trial, with their verdicts as far as there are any."""
-    listed, both = state.job.get("tasks") or [], talks(state, trial)
+    both = talks(state, trial)
     found = []
-    for number, title in task_titles(state).items():
+    for number, item in enumerate(judged(state.job_of(trial)), start=1):
         verdicts = {condition: task_of(talk, number) for condition, talk in both.items()}
-        item = listed[number - 1]
-        criteria = str(item.get("acceptanceCriteria") or "") if isinstance(item, dict) else ""
+        title, criteria = str(item.get("task", "")), str(item.get("acceptanceCriteria") or "")
         scores = {condition: task.score if task else None for condition, task in verdicts.items()}
         gain = uplift(state, scores.get("withheld"), scores.get("supplied"))
         found.append(TaskRow(number, title, criteria, verdicts, gain))
     return found
 
 
-def assertion_titles(state: RunState) -> dict[int, tuple[str, float]]:
-    """Return the job's assertions by index (from 0): title and weight, as checked or as the job says."""
+def assertion_titles(state: RunState, trial: int | None = None) -> dict[int, tuple[str, float]]:
+    """Return the assertions by index (from 0), as the job or a trial has them: title and weight, as checked or as it says."""
     found: dict[int, tuple[str, float]] = {}
-    for index, item in enumerate(state.job.get("assertions") or []):
+    job = state.job if trial is None else state.job_of(trial)
+    for index, item in enumerate(job.get("assertions") or []):
         item = item if isinstance(item, dict) else {}
         named = next((item[key] for key in ("name", "expression", "cypher", "medal") if item.get(key)), "")
         if not named and isinstance(item.get("toolCalls"), dict):
@@ -128,7 +126,7 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
             {c: tuple(talk.checks.get(index, ())) if talk else () for c, talk in both.items()},
             {c: talk.final_checks.get(index) if talk else None for c, talk in both.items()},
         )
-        for index, (title, weight) in assertion_titles(state).items()
+        for index, (title, weight) in assertion_titles(state, trial).items()
     ]
 
 

@@ -66,8 +66,9 @@ def task_tries(runs: Sequence[LoadedRun], condition: ConditionName) -> list[Trie
     counts: dict[tuple[str, str, str], list[bool]] = {}
     for run, talk in talks(runs, condition):
         lost = bool(why_excluded(talk))
-        for number, title in task_titles(run.state).items():
-            tries = counts.setdefault((run.started.job_name, case_of(talk), title), [])
+        case = talk.case.words if talk.case is not None else ""
+        for number, title in task_titles(run.state, talk.key.trial).items():
+            tries = counts.setdefault((run.started.job_name, case, title), [])
             task = task_of(talk, number)
             if task is not None and not lost:
                 tries.append(task.passed)

@@ -106,7 +106,7 @@ def trial_view(run: LoadedRun, trial: int, target: float = TARGET) -> TrialView:
         tasks=tuple(rows.task_rows(run.state, trial)),
         tones=_tones(talks),
         assertions=tuple(rows.assertion_rows(run.state, trial)),
-        facts=tuple(_fact_rows(run, talks)),
+        facts=tuple(_fact_rows(run, trial, talks)),
         medals=tuple(_medals(talks)),
         turns=tuple(_turns(run, trial, conditions, talks)),
         needed=tuple(_needed(talk, target) for talk in talks),
@@ -127,9 +127,9 @@ def _tones(talks: Talks) -> tuple[float | None, ...]:
     return found if any(tone is not None for tone in found) else ()
 
 
-def _fact_rows(run: LoadedRun, talks: Talks) -> list[FactRow]:
+def _fact_rows(run: LoadedRun, trial: int, talks: Talks) -> list[FactRow]:
     found_rows = []
-    for number, text in enumerate(run.state.job.get("facts") or [], start=1):
+    for number, text in enumerate(run.state.job_of(trial).get("facts") or [], start=1):
         given = []
         for talk in talks:
             found = [fact for fact in talk.facts if fact.fact == number] if talk else []
@@ -276,7 +276,7 @@ def warnings(run: LoadedRun) -> list[str]:
     shared: dict[str, list[str]] = {}
     for key, talk in sorted(run.state.conversations.items(), key=lambda item: (item[0].trial, item[0])):
         for line in dict.fromkeys(_troubles(talk)):
-            shared.setdefault(line, []).append(f"facts {key.condition}, trial {key.trial}")
+            shared.setdefault(line, []).append(f"facts {key.condition}, {talk.trial_words}")
     for line, where in shared.items():
         found.append(f"{where[0] if len(where) == 1 else f'{len(where)} conversations'}: {line}")
     found += [f"{problem}" for problem in run.problems]

@@ -69,8 +69,8 @@ def why_no_mean(state: RunState) -> str:
 
 
 def verdict(task: TaskScored) -> str:
-    """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`."""
-    return f"{'✓' if task.passed else '✗'} {task.score:.2f}" + (" unproved" if task.unproved else "")
+    """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`, `✗ not met +5`."""
+    return f"{'✓' if task.passed else '✗'} {task.words}" + (" unproved" if task.unproved else "")
 
 
 def signed(value: float | None) -> str:

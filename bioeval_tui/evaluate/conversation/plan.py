@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bioeval_tui.evaluate.job.models import Assertion, EvaluationJob
@@ -22,6 +22,7 @@ from bioeval_tui.evaluate.seams import (
     Violation,
 )
 from bioeval_tui.evaluate.traces.registry import Traces
+from bioeval_tui.record.events import JobCase
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
@@ -76,6 +77,21 @@ class RunPlan:
     options: dict[str, Any] = field(default_factory=dict)
     """How the run was asked for, kept in `RunStarted` so that it can be resumed."""
     limits: RunLimits = RunLimits()
+    cases: tuple[JobCase, ...] = ()
+    """The cases, as the recording has them; none where the job is the only one."""
+    case_jobs: tuple[EvaluationJob, ...] = ()
+    """The job of each case."""
+    case_order: tuple[int, ...] = ()
+    """Of which case each trial is, counting from 0."""
+    further: tuple[int, ...] = ()
+    """The last of `case_order`: trials that a resumed run has besides."""
+
+    def of_trial(self, trial: int) -> RunPlan:
+        """Return the plan with the job as a trial holds it: its case's."""
+        if not self.case_jobs:
+            return self
+        at = self.case_order[trial - 1] if trial <= len(self.case_order) else trial - 1
+        return replace(self, job=self.case_jobs[at % len(self.case_jobs)])
 
     def greeting(self, trial: int) -> str:
         """Return the trial's greeting: drawn with the seed, the same for both conditions."""

@@ -128,7 +128,7 @@ async def _replay(
     persistently: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]],
 ) -> str:
     left_out = 0
-    for message in seed.conversation:
+    for message in seed.messages:
         if await agent.seed_history(message.role, message.content):
             continue
         if message.role == "assistant":

@@ -125,6 +125,7 @@ def started_fields(plan: RunPlan, who: Identities) -> dict[str, Any]:
         "batch_id": plan.batch_id,
         "git_revision": plan.git_revision,
         "options": plan.options,
+        "cases": plan.cases,
     }
 
 
@@ -221,9 +222,10 @@ class _Run:
         key = (condition, trial)
         emitter = self.emitter.of(condition, trial, self.attempts.get(key, 0) + 1)
         held = self.held[key] = Held()
-        transcript = SpokenTranscript(self.plan.job, condition, trial, self.plan.model)
+        plan = self.plan.of_trial(trial)
+        transcript = SpokenTranscript(plan.job, condition, trial, plan.model)
         async with contextlib.AsyncExitStack() as closing:
-            conversation = _Conversation(self, emitter, held, transcript, closing)
+            conversation = _Conversation(self, plan, emitter, held, transcript, closing)
             began = time.monotonic()
             outcome = await self._guarded(held, condition, conversation.prepare_and_talk())
             emitter.emit(
@@ -306,13 +308,14 @@ class _Conversation:
     def __init__(
         self,
         run: _Run,
+        plan: RunPlan,
         emitter: ConversationEmitter,
         held: Held,
         transcript: SpokenTranscript,
         closing: contextlib.AsyncExitStack,
     ) -> None:
         self.run = run
-        self.plan = run.plan
+        self.plan = plan
         self.parts = run.parts
         self.emitter = emitter
         self.held = held
@@ -399,7 +402,7 @@ class _Conversation:
     async def _judge(self) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:
         """Return the tasks' scores, or None with the reason and whose fault it is."""
         job, judge = self.plan.job, self.parts.judge
-        if not job.tasks:
+        if not job.judged:
             return None, "", "none"
         before, after = self.held.start, self._talk.observer.at_end if self._talk else None
         view = for_judge(

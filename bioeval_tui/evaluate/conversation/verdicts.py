@@ -11,7 +11,7 @@ from typing import Any
 from bioeval_tui import score
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript
-from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.job.models import EvaluationJob, RubricItem
 from bioeval_tui.evaluate.judges.verdicts import locate
 from bioeval_tui.evaluate.models.happened import states_shown
 from bioeval_tui.evaluate.seams import (
@@ -102,13 +102,13 @@ def missing(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def unusable(job: EvaluationJob, verdicts: Sequence[Verdict]) -> str | None:
-    """Return what is wrong with the verdicts, or None: each must score every task once, in [0, 1]."""
+    """Return what is wrong with the verdicts, or None: each must score every task, or item of the rubric, once, in [0, 1]."""
     if not verdicts:
         return "the judge gave no verdict"
     for verdict in verdicts:
         numbers = sorted(task.task for task in verdict.tasks)
-        if numbers != list(range(1, len(job.tasks) + 1)):
-            return f"the judge scored tasks {numbers}, the job has {len(job.tasks)}"
+        if numbers != list(range(1, len(job.judged) + 1)):
+            return f"the judge scored tasks {numbers}, the job has {len(job.judged)}"
         if not all(0 <= task.score <= 1 for task in verdict.tasks):
             return "a score is not between 0 and 1"
     return None
@@ -125,7 +125,11 @@ def combine_verdicts(
     Where a quotation stands is looked up in the transcript and the states shown, whatever the judge said of it.
     """
     combined = []
-    for number, task in enumerate(job.tasks, start=1):
+    items = [item for item in job.rubric if isinstance(item, RubricItem)]
+    for number, task in enumerate(job.judged, start=1):
+        item = items[number - 1] if items else None
+        # What earns less than nothing is passed where it was not met.
+        wanted = item is None or item.points > 0
         given = [verdict for found in verdicts for verdict in found.tasks if verdict.task == number]
         scores = [verdict.score for verdict in given]
         middle = median(scores)
@@ -137,8 +141,10 @@ def combine_verdicts(
                 score=middle,
                 reason=clean(nearest.reason),
                 evidence=_evidence(nearest, transcript, states),
-                passed=middle > task.pass_above,
+                passed=(middle > task.pass_above) == wanted,
                 spread=max(scores) - min(scores),
+                points=item.points if item is not None else None,
+                tags=item.tags if item is not None else (),
             )
         )
     return tuple(combined)
@@ -157,15 +163,13 @@ def score_fields(
     not_checked = next((checks[i].error for i in checks if checks[i].passed is None), None)
     parts = (
         score.timing_part(job.aspirational_average, transcript.latencies_ms, ended=True),
-        score.task_part(
-            [task.score for task in tasks] if tasks is not None else None, len(job.tasks), judge_error
-        ),
+        score.judged_part(tasks, len(job.judged), judge_error),
         score.assertion_part(results, not_checked or ""),
     )
     whole = score.compose(parts, transcript.failures)
     fault: Fault = "none"
     if whole.score is None:
-        fault = judge_fault if tasks is None and job.tasks else "infrastructure"
+        fault = judge_fault if tasks is None and job.judged else "infrastructure"
     return {
         "score": whole.score,
         "parts": whole.parts,

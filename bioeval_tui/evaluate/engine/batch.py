@@ -304,7 +304,9 @@ def _begin(run: PreparedRun, emitter: Emitter) -> None:
     if run.resume is None:
         emitter.emit(events.RunStarted, **started_fields(run.plan, run.identities))
     else:
-        emitter.emit(events.RunResumed, program_version=__version__, trials=run.plan.trials)
+        emitter.emit(
+            events.RunResumed, program_version=__version__, trials=run.plan.trials, cases=run.plan.further
+        )
     for message in run.warnings:
         emitter.emit(events.Warned, code="job", message=message)
 

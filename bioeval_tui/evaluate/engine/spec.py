@@ -66,6 +66,12 @@ class RunOptions:
     until: str | None = None
     """Stop once it is decided: `difference`, of two models, or a bar such as `supplied:0.8`. Then `trials` are the most."""
     seed: int | None = None
+    cases_file: str | None = None
+    """A table of cases in the place of the job's own."""
+    cases: str | None = None
+    """Which cases, by row and id: `1-20,case_7`."""
+    sample: int | None = None
+    """How many cases, drawn with the seed."""
     graph: str = "auto"
     """auto, embedded, neo4j, none, or the name of a plug-in."""
     unrestricted_setups: bool = False
@@ -112,6 +118,8 @@ class EngineSpec(RunOptions):
     resume: bool = False
     """The runs exist and go on; `force` goes on although their job has changed, `trials` may be more."""
     force: bool = False
+    further: tuple[int, ...] = ()
+    """Of which case each trial is that a resumed run is to have besides, as its place among the run's."""
     plays: bool = False
     """Somebody can type: a screen follows the run. `evaluator.kind: human` needs it."""
 
@@ -125,7 +133,7 @@ class EngineSpec(RunOptions):
         """Read what `write` wrote."""
         data: dict[str, Any] = json.loads(path.read_text("utf-8"))
         runs = tuple(RunSpec(**run) for run in data.pop("runs"))
-        for name in ("judge_model", "conditions", "allow_hosts", "submissions", "code"):
+        for name in ("judge_model", "conditions", "allow_hosts", "submissions", "code", "further"):
             if isinstance(data.get(name), list):
                 data[name] = tuple(data[name])
         return cls(runs=runs, **data)

@@ -47,6 +47,8 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
     words = without_signoff(view, text)
     if view.condition == "withheld":
         return _withheld(view, words)
+    if len(view.job.personas) == 1 and view.job.personas[0].tells != "asked":
+        return None
     found = disclosed(words, view.job.facts, (), known_text(view))
     questions = said_by(view, "assistant")
     unasked = [number for number in found if not _asked(view, questions, view.job.facts[number - 1])]

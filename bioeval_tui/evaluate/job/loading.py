@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from bioeval_tui.errors import JobError, Problem, RecordingError
 from bioeval_tui.evaluate.job import models
 from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.record.cases import with_tasks_of
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.text import clean_line, clean_value
 from bioeval_tui.yaml_positions import Path as FieldPath
@@ -95,10 +96,16 @@ def parse_job(text: str, path: Path, sha256: str = "") -> LoadedJob:
 
 
 def job_from_data(data: Any) -> EvaluationJob:
-    """Build a job from JSON-like data, its texts cleaned. Raises pydantic's `ValidationError`."""
-    return EvaluationJob.model_validate_json(
+    """Build a job from JSON-like data, its texts cleaned. Raises pydantic's `ValidationError`.
+
+    Where there is a rubric and no prompt of the job's own, the judge has that for rubrics.
+    """
+    job = EvaluationJob.model_validate_json(
         json.dumps(clean_value(data), default=str), by_alias=True, by_name=False
     )
+    if not job.rubric or job.scorer.prompt != models.SCORE_PROMPT:
+        return job
+    return job.model_copy(update={"scorer": job.scorer.model_copy(update={"prompt": models.RUBRIC_PROMPT})})
 
 
 def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> EvaluationJob:
@@ -112,13 +119,10 @@ def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> Ev
     data = dict(started.job)
     if started.source is not None:
         data = {"target": {"user": "user", "chatbot": "agent"}, "aspirationalAverage": 1.0} | data
-    if case is not None and case.facts:
-        data["facts"] = list(case.facts)
-    if case is not None and case.tasks:
-        data["tasks"] = [
-            {**task, **case.tasks[min(place, len(case.tasks) - 1)]}
-            for place, task in enumerate(data["tasks"])
-        ]
+    if case is not None:
+        own = (each.parts for each in started.cases if (each.name, each.persona) == (case.name, case.persona))
+        parts = next(own, None)
+        data = with_tasks_of(data, case) if parts is None else data | parts
     try:
         return job_from_data(data)
     except ValidationError as error:
@@ -187,12 +191,12 @@ def _problems_of(error: ValidationError, document: YamlDocument, file: str) -> l
         place = document.place(path, key=detail["type"] == "extra_forbidden")
         if detail["type"] == "missing":
             place = document.place(path[:-1])
-        problems[path] = Problem(_message(detail, path), file, place.line, place.column, show_path(path))
+        problems[path] = Problem(message_of(detail, path), file, place.line, place.column, show_path(path))
     return list(problems.values())
 
 
 def _path_of(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
-    path: FieldPath = tuple(detail["loc"])
+    path: FieldPath = tuple(part for part in detail["loc"] if part not in (models.ITEM, models.GAP))
     if len(path) > 2 and path[0] in ("seeds", "assertions"):
         path = (*path[:2], *path[3:])  # pydantic names the kind of a union's member after the index
     # A key that is missing, or has been cleaned, stands nowhere in the file; where it belongs does.
@@ -203,7 +207,8 @@ def _path_of(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
     return (*known, path[-1]) if has_no_value else known
 
 
-def _message(detail: ErrorDetails, path: FieldPath) -> str:
+def message_of(detail: ErrorDetails, path: FieldPath) -> str:
+    """Return what is wrong with a field, in words that follow its name."""
     value = detail.get("input")
     match detail["type"]:
         case "missing":
@@ -273,6 +278,9 @@ _PARTS: dict[str, tuple[type[BaseModel], ...]] = {
     "tasks": (models.JobTask,),
     "setups": (models.Setup,),
     "seeds": (models.TextSeed, models.ConversationSeed),
+    "rubric": (models.RubricItem,),
+    "personas": (models.Persona,),
+    "cases": (models.CasesConfig,),
     "assertions": (
         models.ExpressionAssertion,
         models.CypherAssertion,

@@ -18,8 +18,10 @@ from pydantic.alias_generators import to_camel, to_snake
 from pydantic_core import PydanticCustomError
 
 from bioeval_tui.evaluate.tool_calls import tool_calls_text
+from bioeval_tui.record.events import MET_ABOVE
 
 DEFAULT_SIGNOFF = "So Long, and Thanks for All the Fish"
+SCORE_PROMPT, RUBRIC_PROMPT = "eval/score", "eval/rubric"
 DEFAULT_GREETINGS = ("Hello", "Hi", "Greetings", "Yo", "Hey")
 
 Unit = Annotated[float, Field(ge=0, le=1)]
@@ -210,8 +212,8 @@ class TargetConfig(JobPart):
 class ScorerConfig(ModelEndpoint):
     """The judge (the published key is `scorer`). `kind` may name a plug-in, too."""
 
-    prompt: Text = "eval/score"
-    """The prompt's template, looked for beside the job, then in the program."""
+    prompt: Text = SCORE_PROMPT
+    """The prompt's template, looked for beside the job, then in the program; with a rubric eval/rubric where it is left out."""
     temperature: Temperature = 0.0
     """The model's temperature."""
     kind: Literal["llm", "rules"] | Text = "llm"
@@ -237,6 +239,23 @@ class TelemetryConfig(JobPart):
     """How long spans are awaited after the last answer before the conversation is checked, in milliseconds."""
 
 
+def _only_a_gap(text: str) -> str:
+    if not text.strip().startswith("{{") or not text.strip().endswith("}}"):
+        raise PydanticCustomError(
+            "gap", "must be a mapping of keys or, in a job with cases, a gap such as `{{ case.messages }}`"
+        )
+    return text
+
+
+def _item_or_gap(value: Any) -> str:
+    return GAP if isinstance(value, str) else ITEM
+
+
+ITEM, GAP = "(item)", "(gap)"
+_ITEM_OR_GAP = Discriminator(_item_or_gap)
+_Gap = Annotated[str, AfterValidator(_only_a_gap), Tag(GAP)]
+
+
 class SeedMessage(JobPart):
     """One message of a conversation seed."""
 
@@ -244,6 +263,9 @@ class SeedMessage(JobPart):
     """What was said."""
     role: Literal["user", "assistant"] = "user"
     """Who said it."""
+
+
+SeedMessageOrGap = Annotated[Annotated[SeedMessage, Tag(ITEM)] | _Gap, _ITEM_OR_GAP]
 
 
 class TextSeed(JobPart):
@@ -256,8 +278,13 @@ class TextSeed(JobPart):
 class ConversationSeed(JobPart):
     """Messages that are replayed before the conversation begins."""
 
-    conversation: Annotated[tuple[SeedMessage, ...], Field(min_length=1)]
-    """Messages that the agent is told before the greeting."""
+    conversation: Annotated[tuple[SeedMessageOrGap, ...], Field(min_length=1)]
+    """Messages that the agent is told before the greeting; with cases, also a gap that a list of them fills."""
+
+    @property
+    def messages(self) -> tuple[SeedMessage, ...]:
+        """The messages, without gaps."""
+        return tuple(message for message in self.conversation if isinstance(message, SeedMessage))
 
 
 class Setup(JobPart):
@@ -299,6 +326,73 @@ class JobTask(JobPart):
     """What the rules judge looks for."""
     pass_above: Unit = 0.6
     """The task counts as passed above this score."""
+
+
+class RubricItem(JobPart):
+    """A criterion of a rubric: what the judge says of it is whether it is met."""
+
+    criterion: Text
+    """What must be so for the item to be met."""
+    points: Annotated[float, Field(ge=-1000, le=1000)]
+    """What it is worth where it is met; less than 0 for what the agent must not do."""
+    tags: tuple[Text, ...] = ()
+    """Under which names its points are summed up besides, such as `axis:accuracy`."""
+    rules: tuple[RuleConfig, ...] = ()
+    """What the rules judge looks for."""
+
+    @model_validator(mode="after")
+    def _counts(self) -> RubricItem:
+        if not self.points:
+            raise PydanticCustomError(
+                "points", "`points` must not be 0: such an item would count for nothing"
+            )
+        return self
+
+
+RubricItemOrGap = Annotated[Annotated[RubricItem, Tag(ITEM)] | _Gap, _ITEM_OR_GAP]
+
+
+class Persona(JobPart):
+    """Who the simulated user is, besides what it wants and knows. Each case is held with each persona."""
+
+    name: Text
+    """How it is called on screen and in reports."""
+    voice: Text | None = None
+    """How it speaks, in the place of the evaluator's `voice`."""
+    patience: Literal["low", "usual", "high"] = "usual"
+    """How soon it loses patience with questions and long answers."""
+    literacy: Literal["low", "usual", "high"] = "usual"
+    """How well it knows the words of the field."""
+    language: Text | None = None
+    """The language that it writes, such as Spanish."""
+    tells: Literal["asked", "some", "all"] = "asked"
+    """What it says of its facts: what it is asked for, some unasked, or all of them at the first occasion."""
+
+    def manner(self, voice: str) -> str:
+        """Return how it speaks, in sentences of a prompt, given the evaluator's own `voice`."""
+        told = [self.voice or voice, _PATIENCE.get(self.patience), _LITERACY.get(self.literacy)]
+        if self.language:
+            told.append(f"You write {self.language} and no other language")
+        return ". ".join(sentence.strip(". ") for sentence in told if sentence)
+
+
+_PATIENCE = {
+    "low": "You have little patience: you answer in a few words, and long answers or many questions annoy you",
+    "high": "You have all the time in the world and answer every question at length",
+}
+_LITERACY = {
+    "low": "You do not know technical terms: you use everyday words, and ask what a term means when the chatbot uses one",
+    "high": "You know the field well and use its technical terms",
+}
+
+
+class CasesConfig(JobPart):
+    """Rows of a table, each of which fills the gaps in the job's texts: `{{ case.COLUMN }}`."""
+
+    file: Text | None = None
+    """A CSV, JSONL or Parquet file in the job's folder; --cases-file wins."""
+    id: Text | None = None
+    """The column with each case's id; the number of the row where it is left out."""
 
 
 class AssertionPart(JobPart):
@@ -458,6 +552,10 @@ Assertion = Annotated[
 ]
 
 
+def _one_file(value: Any) -> Any:
+    return {"file": value} if isinstance(value, str) else value
+
+
 class EvaluationJob(JobPart):
     """What to evaluate. `aspirational_average` is the wished-for average latency in milliseconds.
 
@@ -495,8 +593,36 @@ class EvaluationJob(JobPart):
     """Receive the agent's spans (OpenTelemetry); docs/traces.md says how."""
     sensitive: bool = False
     """Refuse every host but this machine."""
+    rubric: tuple[RubricItemOrGap, ...] = ()
+    """What the judge scores in the place of the tasks: items with points; with cases, also a gap that a list of them fills."""
+    cases: Annotated[
+        CasesConfig | None, BeforeValidator(_one_file, json_schema_input_type=str | CasesConfig | None)
+    ] = None
+    """A file whose rows fill the gaps in the job's texts: the job is held once with each."""
+    personas: tuple[Persona, ...] = ()
+    """Who the simulated user is: the job is held once with each."""
     compat: Literal["embabel", "v0.1"] | None = None
     """How assertions read the state where readings differ: exactly as published, or as version 0.1 of this program."""
+
+    @model_validator(mode="after")
+    def _has_distinct_personas_and_points(self) -> EvaluationJob:
+        names = [persona.name for persona in self.personas]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise PydanticCustomError(
+                "personas", f"`personas`: two are called {twice!r}; give each a name of its own"
+            )
+        items = [item for item in self.rubric if isinstance(item, RubricItem)]
+        if self.rubric and len(items) == len(self.rubric) and all(item.points < 0 for item in items):
+            raise PydanticCustomError("rubric", "`rubric`: at least one item needs points above 0")
+        return self
+
+    @property
+    def judged(self) -> tuple[JobTask, ...]:
+        """What the judge scores: the tasks or, where there is a rubric, its items."""
+        if not self.rubric:
+            return self.tasks
+        items = (item for item in self.rubric if isinstance(item, RubricItem))
+        return tuple(JobTask(task=item.criterion, rules=item.rules, pass_above=MET_ABOVE) for item in items)
 
     @property
     def max_messages(self) -> int:

@@ -91,7 +91,7 @@ class LLMJudge:
                     try:
                         text = _usable(answer)
                         found = read_verdict(
-                            text, view.job.tasks, view.transcript, states_shown(view), published=own_prompt
+                            text, view.job.judged, view.transcript, states_shown(view), published=own_prompt
                         )
                     except MalformedAnswerError as problem:
                         why = str(problem)

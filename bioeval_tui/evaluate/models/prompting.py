@@ -153,15 +153,16 @@ def _names(template: str) -> frozenset[str]:
 
 
 def _example(job: EvaluationJob) -> dict[str, Any]:
+    high, low = (1, 0) if job.rubric else (0.9, 0.4)
     tasks = [
         {
             "task": number,
             "scored": task.task,
-            "score": 0.9 if number % 2 else 0.4,
+            "score": high if number % 2 else low,
             "reason": "What the chatbot did or failed to do.",
             "evidence": ["words quoted from the conversation"],
         }
-        for number, task in enumerate(job.tasks, start=1)
+        for number, task in enumerate(job.judged, start=1)
     ]
     return {"tone": 0.5, "tasks": tasks}
 

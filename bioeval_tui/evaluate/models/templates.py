@@ -12,7 +12,7 @@ import json
 import math
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
@@ -112,10 +112,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     intercepted_binops = frozenset({"*", "**", "%"})
 
-    def __init__(self) -> None:
+    def __init__(self, finalize: Callable[[Any], Any] | None = None) -> None:
+        """`finalize` makes a text of what a gap gives."""
         super().__init__(
-            undefined=StrictUndefined, trim_blocks=False, lstrip_blocks=False, keep_trailing_newline=False
-        )
+            undefined=StrictUndefined, trim_blocks=False, lstrip_blocks=False, keep_trailing_newline=False,
+            finalize=finalize,
+        )  # fmt: skip
         self.steps = 0
         self.globals["range"] = self._range
         self.filters["as_json"] = _as_json

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import ExpressionError, JobError, Problem, QueryError, UsageError
@@ -13,12 +14,15 @@ from bioeval_tui.evaluate.assertions.readings import depends_on_signoff, depends
 from bioeval_tui.evaluate.assertions.tool_calls import parse_where
 from bioeval_tui.evaluate.graphs import cypher
 from bioeval_tui.evaluate.guards.language import is_english
-from bioeval_tui.evaluate.job.loading import MAX_BYTES, LoadedJob, load_job
+from bioeval_tui.evaluate.job.filling import has_gaps
+from bioeval_tui.evaluate.job.loading import MAX_BYTES, LoadedJob, job_snapshot, load_job
 from bioeval_tui.evaluate.models.prompting import find_prompt
+from bioeval_tui.evaluate.wiring.case_file import CaseChoice
+from bioeval_tui.evaluate.wiring.cases import CaseJob, Cases
 from bioeval_tui.evaluate.wiring.check_target import given_agent_problems, target_problems
 from bioeval_tui.evaluate.wiring.job_source import JobSource, items_of
 from bioeval_tui.patterns import pattern_problem
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, shorten
 from bioeval_tui.yaml_positions import Path as FieldPath
 from bioeval_tui.yaml_positions import read_yaml
 
@@ -34,20 +38,32 @@ _USER_TIMES = (
 UNRESTRICTED = "; where you trust the job, `bioeval-tui run --unrestricted-setups` passes its setups to Neo4j as they are"
 MAX_PROBLEMS = 500
 """Most problems of one file's texts that are told."""
+EVERY_CASE = CaseChoice()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedJob:
-    """A job file and everything that is wrong with it; `loaded` is None when it cannot be run."""
+    """A job file, its cases, and everything that is wrong with them; `loaded` is None when it cannot be run."""
 
     path: Path
     loaded: LoadedJob | None
     problems: tuple[Problem, ...]
+    cases: tuple[CaseJob, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
         """The problems that keep it from running."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
+
+    def runnable(self) -> LoadedJob:
+        """Return the job.
+
+        Raises:
+            JobError: with every problem that keeps it from running.
+        """
+        if self.loaded is None or self.errors:
+            raise JobError("\n".join(map(str, self.errors)), self.errors)
+        return self.loaded
 
 
 def check_job(
@@ -57,10 +73,11 @@ def check_job(
     unrestricted_setups: bool = False,
     code: Sequence[Path] = (),
     agent_is_given: bool = False,
+    choice: CaseChoice = EVERY_CASE,
 ) -> CheckedJob:
-    """Load and check a job; every problem is listed, with file, line, column and field. Setups are not looked at
-    where they are `unrestricted`. Python functions are looked for in installed packages and in the folders of `code`. Where a
-    function `agent_is_given`, the job's own agent does not matter.
+    """Load and check a job and its cases; every problem is listed, with file, line, column and field. Setups are not
+    looked at where they are `unrestricted`. Python functions are looked for in installed packages and in the folders of `code`.
+    Where a function `agent_is_given`, the job's own agent does not matter.
 
     Where Cypher would be asked of the `embedded` graph, what that refuses is a warning. A key that is missing or of the wrong kind hides no problem of an expression elsewhere in the file.
     """
@@ -73,20 +90,21 @@ def check_job(
             found = _problems_in(source, embedded, unrestricted_setups, code, agent_is_given)
         return CheckedJob(path, None, _in_order([*error.problems, *found]))
     source = JobSource(loaded.path, loaded.document)
-    found = _problems_in(source, embedded, unrestricted_setups, code, agent_is_given)
-    return CheckedJob(path, loaded, _in_order([*loaded.problems, *found]))
-
-
-def require_job(
-    path: Path, *, unrestricted_setups: bool = False, code: Sequence[Path] = (), agent_is_given: bool = False
-) -> LoadedJob:
-    """Return the job, or raise `JobError` with every problem that keeps it from running."""
-    checked = check_job(
-        path, unrestricted_setups=unrestricted_setups, code=code, agent_is_given=agent_is_given
-    )
-    if checked.loaded is None or checked.errors:
-        raise JobError("\n".join(map(str, checked.errors)), checked.errors)
-    return checked.loaded
+    try:
+        cases = Cases(loaded, choice)
+    except JobError as error:
+        found = _problems_in(source, embedded, unrestricted_setups, code, agent_is_given, with_cases=True)
+        return CheckedJob(path, loaded, _in_order([*loaded.problems, *found, *error.problems]))
+    with_cases = bool(cases.jobs or cases.problems)
+    found = _problems_in(source, embedded, unrestricted_setups, code, agent_is_given, with_cases=with_cases)
+    for case in cases.jobs:
+        filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
+        for text in _texts(filled, unrestricted_setups):
+            if text.path in cases.gaps and (wrong := text.wrong()) is not None:
+                cases.tell(case.row, text.path, f"{wrong[0]}: {shorten(text.text, 200)}")
+        for field, message in _evaluator_wrong(filled):
+            cases.tell(case.row, field, message)
+    return CheckedJob(path, loaded, _in_order([*loaded.problems, *found, *cases.problems]), cases.jobs)
 
 
 def _unloaded(path: Path) -> JobSource | None:
@@ -110,17 +128,96 @@ def _problems_in(
     unrestricted_setups: bool,
     code: Sequence[Path],
     agent_is_given: bool,
+    *,
+    with_cases: bool = False,
 ) -> list[Problem]:
+    """Return what is wrong with a job. `with_cases`: texts with gaps are looked at as its cases fill them."""
     return [
-        *_query_problems(source, unrestricted_setups),
-        *_where_problems(source),
+        *_text_problems(source, unrestricted_setups, with_cases),
         *(_refused_by_embedded(source) if embedded else ()),
-        *_evaluator_problems(source),
+        *(() if with_cases else (source.problem(path, "", said) for path, said in _evaluator_wrong(source))),
         *(given_agent_problems(source) if agent_is_given else target_problems(source, code)),
         *_language_problems(source),
-        *_pattern_problems(source),
+        *_persona_problems(source),
         *_name_problems(source, agent_is_given),
     ][:MAX_PROBLEMS]
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text of a job that a part of the program must be able to read."""
+
+    path: FieldPath
+    text: str
+    read: Callable[[str], object]
+
+    def wrong(self) -> tuple[str, int] | None:
+        """Return what is wrong with it, and in which column; None for nothing."""
+        try:
+            self.read(self.text)
+        except (ExpressionError, QueryError) as error:
+            allowed = self.path[0] != "setups" or "not allowed" not in error.message
+            return error.message + ("" if allowed else UNRESTRICTED), error.column
+        return None
+
+
+def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
+    """Yield the job's expressions, queries and patterns."""
+    published = source.data.get("compat") == "embabel"
+
+    def some(
+        path: FieldPath, item: dict[str, Any], key: str, read: Callable[[str], object]
+    ) -> Iterator[_Text]:
+        if isinstance(text := item.get(key), str):
+            yield _Text((*path, key), text, read)
+
+    for index, item in items_of(source.data.get("assertions")):
+        path: FieldPath = ("assertions", index)
+        yield from some(path, item, "expression", lambda text: parse(text, published=published))
+        yield from some(path, item, "cypher", cypher.check_read_only)
+        asked = item.get("toolCalls")
+        for key in ("calls", "mustCall", "mustNotCall"):
+            for number, call in items_of(asked.get(key) if isinstance(asked, dict) else None):
+                yield from some((*path, "toolCalls", key, number), call, "where", parse_where)
+    for index, item in items_of(source.data.get("setups")):
+        if not unrestricted_setups:
+            yield from some(("setups", index), item, "cypher", cypher.check_setup)
+    for index, line in items_of(source.part("evaluator").get("lines")):
+        yield from some(("evaluator", "lines", index), line, "when", _read_pattern)
+    for part in ("tasks", "rubric"):
+        for number, judged in items_of(source.data.get(part)):
+            for index, rule in items_of(judged.get("rules")):
+                yield from some((part, number, "rules", index), rule, "pattern", _read_pattern)
+
+
+def _read_pattern(pattern: str) -> None:
+    if (problem := pattern_problem(pattern)) is not None:
+        raise ExpressionError(problem)
+
+
+def _text_problems(source: JobSource, unrestricted_setups: bool, with_cases: bool) -> list[Problem]:
+    found = []
+    for each in _texts(source, unrestricted_setups):
+        if with_cases and has_gaps(each.text):
+            continue
+        if (wrong := each.wrong()) is not None:
+            found.append(source.problem(each.path, each.text, *wrong))
+        elif doubt := _two_readings(source, each):
+            found.append(replace(source.problem(each.path, each.text, *doubt), severity="warning"))
+    return found
+
+
+def _persona_problems(source: JobSource) -> list[Problem]:
+    """Return a warning where personas play no part."""
+    evaluator, personas = source.part("evaluator"), source.data.get("personas")
+    if (
+        not personas
+        or evaluator.get("kind", "llm") != "scripted"
+        or "persona." in str(evaluator.get("lines"))
+    ):
+        return []
+    message = "a scripted user says its lines whoever it is; lines with {{ persona.name }}, or a model, tell personas apart"
+    return [replace(source.problem(("personas",), "", message), severity="warning")]
 
 
 def _language_problems(source: JobSource) -> list[Problem]:
@@ -128,6 +225,10 @@ def _language_problems(source: JobSource) -> list[Problem]:
     evaluator = source.part("evaluator")
     if evaluator.get("kind", "llm") != "llm" or evaluator.get("guards", "mark") in ("off", False):
         return []
+    foreign = [item["language"] for _, item in items_of(source.data.get("personas")) if item.get("language")]
+    if spoken := [language for language in foreign if str(language).lower() != "english"]:
+        message = f"what a persona says in {spoken[0]} is checked only for what shows in any language (docs/guards.md)"
+        return [replace(source.problem(("personas",), "", message), severity="warning")]
     texts = [item.get("task") for _, item in items_of(source.data.get("tasks"))]
     if is_english("\n".join(text for text in texts if isinstance(text, str))):
         return []
@@ -138,53 +239,10 @@ def _language_problems(source: JobSource) -> list[Problem]:
     return [replace(source.problem(("tasks",), "", message), severity="warning")]
 
 
-def _query_problems(source: JobSource, unrestricted_setups: bool) -> list[Problem]:
-    """Return what is wrong with expressions and Cypher."""
-    compat = source.data.get("compat")
-    readers: list[tuple[str, str, Callable[[str], object]]] = [
-        ("assertions", "expression", lambda text: parse(text, published=compat == "embabel")),
-        ("assertions", "cypher", cypher.check_read_only),
-    ]
-    if not unrestricted_setups:
-        readers.append(("setups", "cypher", cypher.check_setup))
-    found = []
-    for part, key, read in readers:
-        for index, item in items_of(source.data.get(part)):
-            text = item.get(key)
-            if not isinstance(text, str):
-                continue
-            try:
-                read(text)
-            except (ExpressionError, QueryError) as error:
-                hint = UNRESTRICTED if part == "setups" and "not allowed" in error.message else ""
-                found.append(source.problem((part, index, key), text, error.message + hint, error.column))
-                continue
-            if key == "expression" and compat is None and (doubt := _two_readings(text)):
-                problem = source.problem((part, index, key), text, *doubt)
-                found.append(replace(problem, severity="warning"))
-    return found
-
-
-def _where_problems(source: JobSource) -> list[Problem]:
-    """Return what is wrong with conditions on tool calls."""
-    found = []
-    for index, item in items_of(source.data.get("assertions")):
-        asked = item.get("toolCalls")
-        for key in ("calls", "mustCall", "mustNotCall"):
-            for number, call in items_of(asked.get(key) if isinstance(asked, dict) else None):
-                text = call.get("where")
-                try:
-                    if isinstance(text, str):
-                        parse_where(text)
-                except ExpressionError as error:
-                    path = ("assertions", index, "toolCalls", key, number, "where")
-                    found.append(source.problem(path, error.text, error.message, error.column))
-    return found
-
-
-def _two_readings(text: str) -> tuple[str, int] | None:
-    """Return a warning and its column where a condition's verdict depends on `compat`."""
-    if "transcript" not in text:
+def _two_readings(source: JobSource, checked: _Text) -> tuple[str, int] | None:
+    """Return a warning and its column where a condition's verdict depends on `compat`, and the job does not say it."""
+    text = checked.text
+    if checked.path[-1] != "expression" or source.data.get("compat") is not None or "transcript" not in text:
         return None
     condition, place = parse(text), text.index("transcript") + 1
     if column := counts_the_end(text):
@@ -215,40 +273,21 @@ def _refused_by_embedded(source: JobSource) -> list[Problem]:
     return found
 
 
-def _evaluator_problems(source: JobSource) -> list[Problem]:
-    evaluator, found = source.part("evaluator"), []
-    facts, lines = source.data.get("facts"), evaluator.get("lines")
+def _evaluator_wrong(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
+    """Yield what a script or the rules judge lacks."""
+    evaluator, facts = source.part("evaluator"), source.data.get("facts")
+    lines = evaluator.get("lines")
     if evaluator.get("kind") == "scripted" and not lines:
-        message = "a scripted evaluator needs lines to say"
-        found.append(source.problem(("evaluator", "kind"), "", message))
+        yield ("evaluator", "kind"), "a scripted evaluator needs lines to say"
     for index, line in items_of(lines):
         fact = line.get("fact")
         if isinstance(fact, int) and isinstance(facts, list) and fact > len(facts):
-            message = f"there is no fact {fact}; the job has {len(facts)}"
-            found.append(source.problem(("evaluator", "lines", index, "fact"), "", message))
+            yield ("evaluator", "lines", index, "fact"), f"there is no fact {fact}; the job has {len(facts)}"
     if source.part("scorer").get("kind") == "rules":
-        for index, task in items_of(source.data.get("tasks")):
-            if not task.get("rules"):
-                message = "the rules judge needs rules for every task"
-                found.append(source.problem(("tasks", index), "", message))
-    return found
-
-
-def _pattern_problems(source: JobSource) -> list[Problem]:
-    patterns: list[tuple[FieldPath, object]] = [
-        (("evaluator", "lines", index, "when"), line.get("when"))
-        for index, line in items_of(source.part("evaluator").get("lines"))
-    ]
-    for number, task in items_of(source.data.get("tasks")):
-        patterns += [
-            (("tasks", number, "rules", index, "pattern"), rule.get("pattern"))
-            for index, rule in items_of(task.get("rules"))
-        ]
-    return [
-        source.problem(path, pattern, problem)
-        for path, pattern in patterns
-        if isinstance(pattern, str) and (problem := pattern_problem(pattern)) is not None
-    ]
+        part, what = ("rubric", "item of the rubric") if source.data.get("rubric") else ("tasks", "task")
+        for index, item in items_of(source.data.get(part)):
+            if not item.get("rules"):
+                yield (part, index), f"the rules judge needs rules for every {what}"
 
 
 def _name_problems(source: JobSource, agent_is_given: bool) -> list[Problem]:

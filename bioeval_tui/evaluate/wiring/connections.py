@@ -13,7 +13,7 @@ import httpx2
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluate.engine.spec import RunRequest, spec_of
 from bioeval_tui.evaluate.hosts import host_of
-from bioeval_tui.evaluate.wiring.check_job import require_job
+from bioeval_tui.evaluate.wiring.check_job import check_job
 from bioeval_tui.evaluate.wiring.doctor import Finding, status_of, unreachable
 from bioeval_tui.evaluate.wiring.endpoints import Role
 from bioeval_tui.evaluate.wiring.makers import Makers
@@ -26,7 +26,7 @@ def connections(request: RunRequest, settings: Settings) -> list[Finding]:
     """Return a finding for the agent and for each model that the first run of a request needs."""
     spec = spec_of(request, settings.runs_dir)
     try:
-        loaded = require_job(request.jobs[0], code=tuple(map(Path, spec.code)))
+        loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).runnable()
         job = with_mode(loaded.job, spec)
     except BioevalError as error:
         return [Finding("job", "broken", str(error))]

@@ -94,7 +94,7 @@ def most_agent_calls(job: EvaluationJob) -> int:
         message.role == "user"
         for seed in job.seeds
         if isinstance(seed, ConversationSeed)
-        for message in seed.conversation
+        for message in seed.messages
     )
     return job.max_messages // 2 + seeded
 
@@ -105,7 +105,7 @@ def most_evaluator_calls(job: EvaluationJob) -> int:
 
 
 def _estimate(prepared: PreparedRun, spec: EngineSpec, settings: Settings) -> RunEstimate:
-    plan = prepared.plan
+    plan = prepared.plan.of_trial(1)
     makers = Makers(plan.job, _job_dir(plan), spec, plan.model, settings)
     held = len(plan.conditions) * plan.trials - _finished(prepared.resume() if prepared.resume else None)
     return RunEstimate(
@@ -154,13 +154,13 @@ def _evaluator(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> 
 
 def _judges(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> list[RoleEstimate]:
     job, models = plan.job, makers.judge_models()
-    if not models or not job.tasks:
+    if not models or not job.judged:
         return [RoleEstimate("judge", "rules" if not models else "no tasks", "", 0, 0.0)]
     prices = load_prices(settings.data_dir / FILE_NAME)
     host = makers.model_host("judge")
     calls = job.scorer.repeats * 2 * held  # a malformed verdict is asked for once more
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS
-    out = VERDICT_TOKENS * len(job.tasks)
+    out = VERDICT_TOKENS * len(job.judged)
     names = ["judge"] if len(models) == 1 else [f"judge {number}" for number in range(1, len(models) + 1)]
     return [
         _role(name, model, host, calls, prices.of(model, host), per_call, out)

@@ -14,10 +14,11 @@ from bioeval_tui.yaml_positions import YamlDocument, show_path
 class JobSource:
     """What stands in a job file, whether or not it makes a job. What is of the wrong kind reads as absent."""
 
-    def __init__(self, path: Path, document: YamlDocument) -> None:
+    def __init__(self, path: Path, document: YamlDocument, filled: dict[str, Any] | None = None) -> None:
+        """`filled` is what a case makes of the file."""
         self.path = path
         self.document = document
-        value = clean_value(document.value)
+        value = clean_value(document.value) if filled is None else filled
         self.data: dict[str, Any] = value if isinstance(value, dict) else {}
 
     def part(self, name: str) -> dict[str, Any]:

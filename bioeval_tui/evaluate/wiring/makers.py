@@ -13,7 +13,7 @@ from bioeval_tui.evaluate import guards, python_code
 from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.assertions.checker import Checker, GradeMedal, holds_on_nothing
 from bioeval_tui.evaluate.conversation.control import Control
-from bioeval_tui.evaluate.conversation.plan import Guard, Parts
+from bioeval_tui.evaluate.conversation.plan import Guard, Parts, RunPlan
 from bioeval_tui.evaluate.engine.budget import Rates
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.evaluators.human import HumanEvaluator, TypedLines
@@ -61,6 +61,8 @@ class Makers:
         Without `job_dir` there are the program's own prompts alone, and no submissions.
         """
         self.job = job
+        self.plan: RunPlan | None = None
+        """The run's, where it is to be held: it knows each trial's job."""
         self.job_dir = job_dir
         self.spec = spec
         self.settings = settings
@@ -189,7 +191,7 @@ class Makers:
 
     def evaluator(self, condition: Condition, trial: int) -> Evaluator:
         """Return a new evaluator: a script, a person or a model."""
-        job = self.job
+        job = self.plan.of_trial(trial).job if self.plan is not None else self.job
         if job.evaluator.kind == "scripted":
             return ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
         if job.evaluator.kind == "human":
@@ -309,7 +311,7 @@ class Makers:
         kind, shown = self.job.scorer.kind, self.job.scorer.context
         if kind == "llm":
             shown = shown_to_judge(find_prompt(self.job.scorer.prompt, self.job_dir), self.job)
-        if not self.judge_hosts() or shown == "none" or not self.job.tasks:
+        if not self.judge_hosts() or shown == "none" or not (self.job.tasks or self.job.rubric):
             return ""
         more = ", other events and its state" if shown == "all" else ""
         where = ", ".join(self.judge_hosts())

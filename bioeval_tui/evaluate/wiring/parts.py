@@ -23,8 +23,11 @@ from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.retry import AGENT_RULE, MODEL_RULE
 from bioeval_tui.evaluate.seams import Judge
 from bioeval_tui.evaluate.wiring import graphs
-from bioeval_tui.evaluate.wiring.check_job import check_job, require_job
+from bioeval_tui.evaluate.wiring.case_file import CaseChoice
+from bioeval_tui.evaluate.wiring.check_job import check_job
 from bioeval_tui.evaluate.wiring.makers import Makers
+from bioeval_tui.record.cases import in_turn
+from bioeval_tui.record.events import MOST_TRIALS
 from bioeval_tui.settings import Settings, plain_environment
 from bioeval_tui.text import clean_line
 
@@ -46,12 +49,22 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     Raises:
         JobError, UsageError: with everything that is wrong.
     """
-    code = tuple(map(Path, spec.code))
-    given = spec.agent_function is not None
-    loaded = require_job(
-        Path(run.job_path), unrestricted_setups=spec.unrestricted_setups, code=code, agent_is_given=given
+    checked = check_job(
+        Path(run.job_path),
+        embedded=graphs.is_embedded(settings, spec),
+        unrestricted_setups=spec.unrestricted_setups,
+        code=tuple(map(Path, spec.code)),
+        agent_is_given=spec.agent_function is not None,
+        choice=CaseChoice(spec.cases_file, spec.cases, spec.sample, spec.seed),
     )
+    loaded = checked.runnable()
     job = with_agent(with_mode(loaded.job, spec), spec)
+    cases = [replace(case, job=with_agent(with_mode(case.job, spec), spec)) for case in checked.cases]
+    trials = spec.trials * max(1, len(cases))
+    if trials > MOST_TRIALS:
+        raise UsageError(
+            f"{trials:,} trials are more than the {MOST_TRIALS:,} that a run may have; use --cases or --sample"
+        )
     makers = Makers(job, loaded.path.parent, spec, run.model, settings)
     order = spec.order or job.order
     plan = RunPlan(
@@ -63,20 +76,13 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         seed=_seed(spec, job),
         conditions=spec.conditions[::-1] if order == "supplied-first" else spec.conditions,
         random_order=order == "random",
-        trials=spec.trials,
+        trials=trials,
         git_revision=_git_revision(loaded.path.parent),
+        cases=tuple(case.recorded(job) for case in cases),
+        case_jobs=tuple(case.job for case in cases),
+        case_order=tuple(in_turn(len(cases), trials)),
     )
-    warnings = tuple(
-        problem.message
-        for problem in check_job(
-            loaded.path,
-            embedded=graphs.is_embedded(settings, spec),
-            unrestricted_setups=spec.unrestricted_setups,
-            code=code,
-            agent_is_given=given,
-        ).problems
-        if problem.severity == "warning"
-    )
+    warnings = tuple(problem.message for problem in checked.problems)
     return assemble(spec, makers, plan, warnings, settings)
 
 
@@ -99,6 +105,7 @@ def assemble(
     makers.agent_key()  # refused now, not in the first conversation
     makers.agent_headers()
     makers.load_functions()
+    makers.plan = plan
     evaluator, judge = makers.evaluator("withheld", 1), makers.judge()
     plan = replace(
         plan,
@@ -229,7 +236,7 @@ def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     if spec.mode == "job":
         return job
     evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
-    if spec.mode == "rehearsal" and (not job.evaluator.lines or not all(task.rules for task in job.tasks)):
+    if spec.mode == "rehearsal" and (not job.evaluator.lines or not all(task.rules for task in job.judged)):
         raise UsageError(
             "a rehearsal needs evaluator.lines to say and rules for every task, and the job file has not both; "
             "the samples have them (`bioeval-tui samples DIR` copies them), and `bioeval-tui new JOB.yml --offline` writes some"

@@ -72,7 +72,7 @@ class Rescorer:
         self.run_id, self._started = started.run_id, started
         self._models, self._rules = judge_models, rules
         self.job = _with_judge(recorded_job(started, path.name), judge_models, rules)
-        if started.source is not None and not self.job.tasks:
+        if started.source is not None and not self.job.judged:
             raise UsageError(
                 f"{started.run_id}: the imported file names no tasks to judge; import it with --job FILE, whose tasks then hold"
             )
@@ -165,7 +165,7 @@ class Rescorer:
     ) -> events.ConversationScored:
         """Return the composite with the new task part; timing, assertions and failures are as recorded."""
         assert talk.score is not None
-        new = composite.task_part([task.score for task in verdict.tasks], len(self.job.tasks))
+        new = composite.judged_part(verdict.tasks, len(verdict.tasks))
         parts = [new if part.name == "task" else part for part in talk.score.parts]
         whole = composite.compose(parts, talk.score.failures)
         return events.ConversationScored(
@@ -224,6 +224,6 @@ def _with_judge(job: EvaluationJob, models: tuple[str, ...], rules: bool) -> Eva
     if models and rules:
         raise UsageError("give --judge-model or --rules, not both")
     kind = "rules" if rules else "llm" if models else job.scorer.kind
-    if kind == "rules" and not all(task.rules for task in job.tasks):
+    if kind == "rules" and not all(task.rules for task in job.judged):
         raise UsageError("the rules judge needs rules for every task of the recorded job")
     return job.model_copy(update={"scorer": job.scorer.model_copy(update={"kind": kind})})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import fields, replace
@@ -21,7 +22,7 @@ from bioeval_tui.evaluate.job.loading import job_snapshot, load_job, recorded_jo
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.evaluate.wiring.parts import SAMPLE_AGENT, assemble
-from bioeval_tui.record.events import RunStarted
+from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.live import is_live
 from bioeval_tui.record.overlay import in_force, read_overlay
 from bioeval_tui.record.paths import is_imported, recording_path
@@ -64,7 +65,8 @@ def resume_spec(
         raise UsageError(
             f"{path.stem} was imported from another program's file: there is no agent to go on with"
         )
-    trials = trials_of(state) + (owed_reruns(path) if rerun else 0)
+    again = owed_reruns(path) if rerun else []
+    trials = trials_of(state) + len(again)
     if not missing(state, trials) and state.ended is not None:
         return None
     known = started.options
@@ -101,6 +103,7 @@ def resume_spec(
         batch_id=started.batch_id,
         resume=True,
         force=force,
+        further=tuple(again) if state.cases else (),
         **{field.name: getattr(asked, field.name) for field in fields(asked)},
     )
 
@@ -119,10 +122,11 @@ def _require_repeated(path: Path, started: RunStarted, job_file: Path | None, ag
         raise UsageError(f"{path.stem} was imported; to let it go on, give " + " and ".join(needed))
 
 
-def owed_reruns(path: Path) -> int:
-    """Return how many trials evaluator, judge or infrastructure spoilt and nothing has made up for yet.
+def owed_reruns(path: Path) -> list[int]:
+    """Return the case, by its place, of each trial that evaluator, judge or infrastructure spoilt and nothing has made up for.
 
-    A further trial does, and so does a later verdict where only the judge had failed.
+    A further trial of the case does, and so does a later verdict where only the judge had failed. Without cases all
+    trials are of case 0.
 
     Raises:
         RecordingError: the recording cannot be read, or lacks its first event.
@@ -131,7 +135,20 @@ def owed_reruns(path: Path) -> int:
     events = read_recording(path, as_written=True).events
     asked = next((event.trials for event in events if isinstance(event, RunStarted)), started.trials)
     now = in_force(state, read_overlay(path, as_written=True))
-    return max(0, len(excluded_trials(now)) - (trials_of(state) - asked))
+    places = _case_order(state)
+
+    def case(trial: int) -> int:
+        return places[trial - 1] if trial <= len(places) else 0
+
+    spoilt = Counter(map(case, excluded_trials(now)))
+    return sorted((spoilt - Counter(map(case, range(asked + 1, trials_of(state) + 1)))).elements())
+
+
+def _case_order(state: RunState) -> list[int]:
+    """Return of which of the run's cases each trial is."""
+    cases = state.started.cases if state.started else ()
+    places = {(case.name, case.persona): place for place, case in enumerate(cases)}
+    return [places[case.name, case.persona] for case in state.cases]
 
 
 def rerun_offer(path: Path) -> str:
@@ -149,7 +166,7 @@ def rerun_offer(path: Path) -> str:
             f"`bioeval-tui runs rescore {path.stem}` asks the judge again, and nobody else"
         )
     return (
-        f"{path.stem}: {plural(owed, 'trial')} could not be measured; "
+        f"{path.stem}: {plural(len(owed), 'trial')} could not be measured; "
         f"`bioeval-tui runs resume {path.stem} --rerun` adds as many and replaces none"
     )
 
@@ -190,6 +207,13 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         random_order=order == "random",
         trials=spec.trials,
         git_revision=started.git_revision,
+        cases=started.cases,
+        case_jobs=tuple(
+            recorded_job(started, path.name, Case(name=case.name, persona=case.persona))
+            for case in started.cases
+        ),
+        case_order=(*_case_order(state), *spec.further),
+        further=spec.further,
     )
     prepared = assemble(spec, makers, plan, (CHANGED,) if changes else (), settings)
     return replace(prepared, resume=lambda: _under_the_lock(path, started))

@@ -107,7 +107,7 @@ def _extra(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> dic
         "job": run.started.job_name,
         "condition": key.condition,
         "trial": key.trial,
-        "case": talk.case.name if talk.case is not None else None,
+        "case": talk.case.words if talk.case is not None else None,
         "evaluator": run.started.evaluator,
         "judge": verdict.judge if verdict is not None else None,
         "end_reason": talk.ended.reason if talk.ended else None,

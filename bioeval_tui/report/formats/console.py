@@ -110,8 +110,8 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
         said = f"imported from {source.file} ({source.format}), origin {source.origin}, licence {source.licence}{times}"
         console.print(Text(said), soft_wrap=True)
     if several:
-        first = next((t.case for c in started.conditions if (t := state.conversation(c)) and t.case), None)
-        case = f": case {first.name}" if first else ""
+        first = state.case(1)
+        case = f": case {first.words}" if first else ""
         console.print(Text(f"\ntrial 1 of {started.trials}{case}", style="bold"))
     talks = [talk for condition in started.conditions if (talk := state.conversation(condition)) is not None]
     reasons = {why_no_score(talk) for talk in talks if talk.score is None or talk.score.score is None}

@@ -191,11 +191,17 @@ def _results(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
     return {"total_samples": len(samples), "completed_samples": done, "scores": scores}
 
 
+def _id(run: LoadedRun, key: ConversationKey, case: Case | None) -> str:
+    """Return a sample's id, which tells it apart with the epoch: an imported case was held under one condition."""
+    if case is None:
+        return key.condition
+    return case.name if run.started.source is not None else f"{case.words} · {key.condition}"
+
+
 def _sample(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> dict[str, Any]:
-    tasks = [str(t.get("task", "")) for t in run.state.job.get("tasks") or [] if isinstance(t, dict)]
-    criteria = [
-        str(t.get("acceptanceCriteria", "")) for t in run.state.job.get("tasks") or [] if isinstance(t, dict)
-    ]
+    wanted = [t for t in run.state.job_of(key.trial).get("tasks") or [] if isinstance(t, dict)]
+    tasks = [str(t.get("task", "")) for t in wanted]
+    criteria = [str(t.get("acceptanceCriteria", "")) for t in wanted]
     scores = sample_scores(talk)
     if run.started.source is not None and talk.verdict is not None:
         scores = {name: score for name, score in scores.items() if name == "composite"} | {
@@ -205,7 +211,7 @@ def _sample(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> di
     case = talk.case
     last = next((m for m in reversed(talk.messages) if m.role == "assistant" and m.done), None)
     sample: dict[str, Any] = {
-        "id": case.name if case else key.condition,
+        "id": _id(run, key, case),
         "epoch": case.trial if case else key.trial,
         "input": "\n".join(_wanted(case) if case else tasks) or run.started.job_name,
         "target": criteria,
@@ -331,7 +337,7 @@ def sample_scores(talk: ConversationState) -> dict[str, dict[str, Any]]:
 def _explain(talk: ConversationState, part: str) -> str:
     if part == "task" and talk.verdict is not None:
         return "\n".join(
-            f"{task.score:.2f}{' unproved' if task.unproved else ''}  {task.title}: {task.reason}"
+            f"{task.words}{' unproved' if task.unproved else ''}  {task.title}: {task.reason}"
             for task in talk.verdict.tasks
         )
     if part == "assertion":

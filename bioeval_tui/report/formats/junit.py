@@ -108,14 +108,14 @@ def _suite(
     held: GateResult,
 ) -> tuple[ET.Element, dict[str, int], float]:
     talk = run.state.conversation(condition, trial)
-    cases = [_following(held, case) for case in _cases(run, talk, condition, rules, held)]
+    cases = [_following(held, case) for case in _cases(run, talk, condition, trial, rules, held)]
     took = talk.ended.duration_ms / 1000 if talk and talk.ended else 0.0
     counts = _counts(cases)
     begun = talk.started_at if talk and talk.started_at else run.started.at
     suite = ET.Element(
         "testsuite",
         {
-            "name": _line(" · ".join((*name, f"facts {condition}", f"trial {trial}"))),
+            "name": _line(" · ".join((*name, f"facts {condition}", run.state.trial_words(trial)))),
             **_texts(counts),
             "time": f"{took:.3f}",
             "timestamp": begun.replace(microsecond=0).isoformat(),
@@ -125,8 +125,14 @@ def _suite(
     for key, value in {**_properties(run), "unproved": _unproved(talk)}.items():
         ET.SubElement(properties, "property", {"name": key, "value": xml_text(value)})
     # GitLab shows the class as the suite; Jenkins takes what stands before the last dot for the package.
-    suite.extend(_elements(cases, ".".join((*name, condition, f"trial{trial}"))))
+    suite.extend(_elements(cases, ".".join((*name, condition, _part(run, trial)))))
     return suite, counts, took
+
+
+def _part(run: LoadedRun, trial: int) -> str:
+    """Return the trial as the last part of a class name, without a dot of its own."""
+    case = run.state.case(trial)
+    return f"trial{trial}" if case is None else case.title.replace(".", "_")
 
 
 def _counts(cases: Sequence[JUnitCase]) -> dict[str, int]:
@@ -218,6 +224,7 @@ def _cases(
     run: LoadedRun,
     talk: ConversationState | None,
     condition: ConditionName,
+    trial: int,
     rules: GateRules,
     held: GateResult,
 ) -> list[JUnitCase]:
@@ -227,11 +234,11 @@ def _cases(
         replace(
             _assertion_case(f"assertion: {title}", talk, index, missing), gated=rules.on_assertion and scored
         )
-        for index, (title, _) in rows.assertion_titles(run.state).items()
+        for index, (title, _) in rows.assertion_titles(run.state, trial).items()
     ]
     cases += [
         _task_case(f"task: {title}", talk, number, missing)
-        for number, title in rows.task_titles(run.state).items()
+        for number, title in rows.task_titles(run.state, trial).items()
     ]
     cases.append(_latency_case(run, talk, missing))
     below = any(
@@ -281,7 +288,9 @@ def _task_case(
 ) -> JUnitCase:
     task = rows.task_of(talk, number)
     if task is not None:
-        score = f"score {task.score:.2f}" + (f": {task.reason}" if task.reason else "")
+        score = (f"score {task.words}" if task.points is None else task.words) + (
+            f": {task.reason}" if task.reason else ""
+        )
         unproved = f"unproved, the judge quotes words that are not in the transcript; {score}"
         words, note = (unproved, unproved) if task.unproved else (score, "")
         return JUnitCase(name, "passed" if task.passed else "failure", words, note=note)

@@ -79,9 +79,8 @@ def concurrency_words(run: LoadedRun, summary: Summary) -> str:
 
 def trial_title(run: LoadedRun, trial: int) -> str:
     """Return a trial's heading, with its case where there are several."""
-    talks = (run.state.conversation(condition, trial) for condition in run.started.conditions)
-    case = next((talk.case for talk in talks if talk is not None and talk.case is not None), None)
-    return f"Trial {trial}" + (f": case {case.name}, its trial {case.trial}" if case else "")
+    case = run.state.case(trial)
+    return f"Trial {trial}" + (f": case {case.words}, its trial {case.trial}" if case else "")
 
 
 def title_of(runs: Sequence[LoadedRun]) -> str:

@@ -21,7 +21,7 @@ CHAT_LINES = ("openai-jsonl", "transcripts")
 """The formats that are imported as lines of chats."""
 
 COLUMNS = (
-    "run_id", "job", "model", "condition", "trial", "turn", "user", "user_sent", "agent", "latency_ms",
+    "run_id", "job", "model", "condition", "trial", "case", "persona", "turn", "user", "user_sent", "agent", "latency_ms",
     "waited_ms", "first_token_ms", "tokens_in", "tokens_out", "failures", "facts", "assertions_passed",
     "assertions_failed", "score", "unproved",
 )  # fmt: skip
@@ -55,6 +55,7 @@ def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
             metadata["model"] = run.started.model
         if talk.case is not None:
             metadata["case"] = talk.case.name
+            metadata |= {"persona": talk.case.persona} if talk.case.persona else {}
         if messages:
             lines.append(json.dumps({"messages": messages, "metadata": metadata}, ensure_ascii=False))
     return "".join(line + "\n" for line in lines)
@@ -67,7 +68,7 @@ def transcript_lines(run: LoadedRun) -> str:
         case = talk.case
         tasks = case.tasks if case and case.tasks else run.state.job.get("tasks") or []
         told = {
-            "id": f"{key.condition}/{key.trial}" + (f" {case.name}" if case else ""),
+            "id": f"{key.condition}/{key.trial}" + (f" {case.words}" if case else ""),
             "condition": key.condition,
             "messages": [{"role": m.role, "content": m.text} for m in talk.messages if m.done],
             "facts": list(case.facts if case and case.facts else run.state.job.get("facts") or []),

@@ -83,6 +83,13 @@ class Glance:
     since: datetime | None = None
     tasks: tuple[tuple[str, float], ...] = ()
     """What the judge gave each task, by its title."""
+    case: str = ""
+    """How the trial is called where it is of a case: `case 17`."""
+
+    @property
+    def trial(self) -> str:
+        """How the trial is called."""
+        return self.case or f"trial {self.key.trial}"
 
     def ranked(self, now: datetime | None) -> Rank:
         """Return how much it needs attention now: an answer may have become slow since it was looked at."""
@@ -98,8 +105,7 @@ class Glance:
     def words(self) -> str:
         """The text in which a filter's words are looked for."""
         sign, word = _WORDS[self.rank]
-        trial = f"trial {self.key.trial}"
-        return f"{self.job} {self.model} {self.key.condition} {trial} {self.state.text} {sign} {word}".lower()
+        return f"{self.job} {self.model} {self.key.condition} {self.trial} {self.state.text} {sign} {word}".lower()
 
 
 def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
@@ -144,7 +150,14 @@ def planned(
 def _named(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
     started = state.started
     assert started is not None
-    return Glance(key, rank, words, job=started.job_name, model=started.model or "")
+    return Glance(
+        key, rank, words, job=started.job_name, model=started.model or "", case=_case(state, key.trial)
+    )
+
+
+def _case(state: RunState, trial: int) -> str:
+    case = state.case(trial)
+    return clean(case.title, 120) if case is not None else ""
 
 
 def _unheld(state: RunState, key: GlanceKey) -> Glance:
@@ -177,6 +190,7 @@ def _glance(state: RunState, talk: ConversationState, key: GlanceKey, gone: bool
         slow,
         newest.started_at if newest and awaited else None,
         tuple((task.title, task.score) for task in talk.verdict.tasks) if talk.verdict else (),
+        _case(state, key.trial),
     )
 
 
@@ -259,11 +273,12 @@ def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) ->
     name = (
         name_of(glance, width - len(glance.score.text) - 2)
         if several
-        else f"{key.condition} · trial {key.trial}"
+        else shorten(f"{key.condition} · {glance.trial}", max(1, width - len(glance.score.text) - 2))
     )
     gap = max(2, width - len(name) - len(glance.score.text))
     first = (Cell(name, "strong"), Cell(" " * gap), glance.score)
-    which = f"{key.condition} {key.trial}  " if several else ""
+    which = f"{key.condition} {glance.case or key.trial}  " if several else ""
+    which = shorten(which, width // 2 + 4) if glance.case else which
     waited = f" · {glance.waited_ms(now) / 1000:.0f} s" if now is not None and glance.since else ""
     room = max(1, width - len(which) - len(waited))
     told_state = glance.state.text
@@ -292,5 +307,5 @@ def name_of(glance: Glance, room: int) -> str:
 
 def outcome(glance: Glance) -> str:
     """Return what is known of a conversation in one line, for copying."""
-    parts = [glance.job, glance.model, glance.key.condition, f"trial {glance.key.trial}", glance.state.text]
+    parts = [glance.job, glance.model, glance.key.condition, glance.trial, glance.state.text]
     return "\t".join([glance.key.run_id, *parts, score(glance.value)])

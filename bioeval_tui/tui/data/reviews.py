@@ -18,6 +18,7 @@ from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.evaluate.engine.resume import is_finished
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import events, reviews
+from bioeval_tui.record.cases import judged
 from bioeval_tui.record.masking.current import current
 from bioeval_tui.record.overlay import Overlay, append_reviews, in_force, read_overlay
 from bioeval_tui.record.reading import read_recording
@@ -187,7 +188,7 @@ def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]
         if not is_finished(talk):
             continue
         verdict = now.conversations[key].verdict
-        for number, item in enumerate(state.job.get("tasks") or [], start=1):
+        for number, item in enumerate(judged(state.job_of(key.trial)), start=1):
             found.append(_task_item(place, state, folded, talk, verdict, number, item))
         found += _graded_items(place, state, folded, talk)
     return found
@@ -200,10 +201,9 @@ def _task_item(
     talk: ConversationState,
     verdict: events.TranscriptScored | None,
     number: int,
-    item: Any,
+    item: dict[str, Any],
 ) -> ReviewItem:
-    title = item.get("task", "") if isinstance(item, dict) else item
-    criteria = (item.get("acceptanceCriteria") or "") if isinstance(item, dict) else ""
+    title, criteria = item.get("task", ""), item.get("acceptanceCriteria") or ""
     notes = (n for n in folded.notes if n.task == number and _key(n) == talk.key)
     return ReviewItem(
         id=ItemId(place, talk.key, number, None),

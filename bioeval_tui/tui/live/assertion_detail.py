@@ -45,7 +45,7 @@ class AssertionDetail(Dialog[None]):
     @property
     def heading(self) -> str:
         """The assertion's name and weight."""
-        return assertion_view.heading(self._state, self._index)
+        return assertion_view.heading(self._state, self._trial, self._index)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Where one condition was held there is no other."""

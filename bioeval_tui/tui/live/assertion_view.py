@@ -23,15 +23,15 @@ _STATUS = {
 }
 
 
-def _definition(state: RunState, index: int) -> dict[str, Any]:
-    items = state.job.get("assertions") or []
+def _definition(state: RunState, trial: int, index: int) -> dict[str, Any]:
+    items = state.job_of(trial).get("assertions") or []
     item = items[index] if index < len(items) else {}
     return item if isinstance(item, dict) else {}
 
 
-def heading(state: RunState, index: int) -> str:
+def heading(state: RunState, trial: int, index: int) -> str:
     """Return the assertion's name and weight."""
-    item = _definition(state, index)
+    item = _definition(state, trial, index)
     asked = item.get("toolCalls")
     calls = tool_calls_text(asked) if isinstance(asked, dict) else ""
     name = (
@@ -48,7 +48,7 @@ def turns(state: RunState, condition: ConditionName, trial: int, index: int) -> 
 
 def detail(state: RunState, condition: ConditionName, trial: int, index: int, turn: int | None) -> Facts:
     """Return labelled lines for the check after `turn`; None is the newest, a final one above all."""
-    facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, index)]
+    facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, trial, index)]
     talk = state.conversation(condition, trial)
     check = _check(talk, index, turn)
     if talk is None or check is None:
@@ -73,8 +73,8 @@ def detail(state: RunState, condition: ConditionName, trial: int, index: int, tu
     return facts
 
 
-def _question(state: RunState, index: int) -> list[tuple[str, str]]:
-    item = _definition(state, index)
+def _question(state: RunState, trial: int, index: int) -> list[tuple[str, str]]:
+    item = _definition(state, trial, index)
     found: list[tuple[str, str]] = [
         (key, str(item[key])) for key in ("expression", "cypher", "medal", "task") if key in item
     ]

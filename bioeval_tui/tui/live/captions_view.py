@@ -51,7 +51,7 @@ def caption(state: RunState, trial: int) -> str:
 def _knows(state: RunState, talk: ConversationState) -> str:
     if talk.key.condition == "withheld":
         return "the user knows no facts, and cannot answer when the agent asks"
-    facts = state.job.get("facts")
+    facts = state.job_of(talk.key.trial).get("facts")
     count = plural(len(facts) if isinstance(facts, list) else 0, "fact")
     return f"the same user again, who now knows {count} and may tell them when asked"
 

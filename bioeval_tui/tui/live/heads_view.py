@@ -117,16 +117,16 @@ def head(state: RunState, condition: ConditionName, trial: int, now: datetime | 
     talk = state.conversation(condition, trial)
     if talk is None:
         waiting = Cell("– not held" if state.ended else "◌ waits for its turn", "quiet")
-        return Head(condition, waiting, "", Cell("–", "quiet"), meaning(state, condition))
+        return Head(condition, waiting, "", Cell("–", "quiet"), meaning(state, condition, trial))
     end = talk.ended_at or (state.ended.at if state.ended else now)
     elapsed = clock((end - talk.started_at).total_seconds()) if end and talk.started_at else ""
     said = _talk_state(state, talk, now)
-    return Head(condition, said, elapsed, _score_cell(state, talk), meaning(state, condition))
+    return Head(condition, said, elapsed, _score_cell(state, talk), meaning(state, condition, trial))
 
 
-def meaning(state: RunState, condition: ConditionName) -> str:
+def meaning(state: RunState, condition: ConditionName, trial: int) -> str:
     """Return what a condition means, in plain words: `the user knows no facts`, `the user knows 2 facts`."""
-    listed = state.job.get("facts")
+    listed = state.job_of(trial).get("facts")
     count = len(listed) if isinstance(listed, list) and condition == "supplied" else 0
     return f"the user knows {plural(count, 'fact') if count else 'no facts'}"
 

@@ -319,7 +319,8 @@ class LiveScreen(BaseScreen):
             waits=play.paused if play else False,
             demo=self.bioeval.captions,
         )
-        path = (self.NAME, state.started.job_name)
+        case = state.case(self.watched.trial)
+        path = (self.NAME, state.started.job_name, *((case.title,) if case is not None else ()))
         self.title_bar.say(path, heads_view.title_notes(state), cell, f"run {state.started.run_id}")
 
     def _show_notice(self) -> None:

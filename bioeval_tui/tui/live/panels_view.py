@@ -25,7 +25,7 @@ def task_cell(row: rows.TaskRow, condition: ConditionName, talk: ConversationSta
     if found is not None:
         tone: Tone = "warn" if found.unproved else "good" if found.passed else "bad"
         sign = "?" if found.unproved else "✓" if found.passed else "✗"
-        return Cell(f"{sign} {found.score:.2f}", tone)
+        return Cell(f"{sign} {found.words}", tone)
     if talk.verdict is not None:
         return Cell("? –", "warn")
     if talk.ended is not None and talk.ended.reason == "cancelled":

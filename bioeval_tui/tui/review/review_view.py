@@ -63,7 +63,8 @@ def sign(item: ReviewItem, me: str) -> Cell:
 def where(item: ReviewItem) -> str:
     """Return `withheld 1`, or the agent that handed a submission in."""
     if item.id.key is not None:
-        return f"{item.id.key.condition} {item.id.key.trial}"
+        case = item.talk.case.words if item.talk is not None and item.talk.case is not None else ""
+        return f"{item.id.key.condition} {case or item.id.key.trial}"
     return item.row.agent if item.row is not None else ""
 
 

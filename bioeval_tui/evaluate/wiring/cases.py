@@ -1,0 +1,204 @@
+"""The cases of a job: each row of its table with each persona, as a job of its own with every gap filled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from bioeval_tui.errors import JobError, Problem, UsageError
+from bioeval_tui.evaluate.job.filling import (
+    FILLED,
+    GapError,
+    GapText,
+    Unfilled,
+    filled,
+    has_gaps,
+    read_gaps,
+    texts_of,
+)
+from bioeval_tui.evaluate.job.loading import LoadedJob, job_from_data, job_snapshot, message_of
+from bioeval_tui.evaluate.job.models import GAP, ITEM, ConversationSeed, EvaluationJob
+from bioeval_tui.evaluate.wiring.case_file import CaseChoice, CaseRow, CaseTable, chosen, near, read_cases
+from bioeval_tui.record.events import JobCase
+from bioeval_tui.text import clean_line
+from bioeval_tui.yaml_positions import Path as FieldPath
+from bioeval_tui.yaml_positions import show_path
+
+MOST_CASES = 10_000
+MOST_TOLD = 100
+"""Most problems of one text that are told."""
+MOST_BYTES = 8 << 20
+"""What the cases of a run fill in altogether: it stands in the first line of the recording."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseJob:
+    """A case: its row (None where personas alone make cases), its persona's name, and the job that it makes."""
+
+    row: CaseRow | None
+    persona: str
+    job: EvaluationJob
+
+    @property
+    def name(self) -> str:
+        """The row's id; without rows the persona's name."""
+        return self.row.id if self.row is not None else self.persona
+
+    def recorded(self, template: EvaluationJob) -> JobCase:
+        """Return the case as a recording keeps it: what differs from the job as such."""
+        before, now = job_snapshot(template), job_snapshot(self.job)
+        parts = {key: value for key, value in now.items() if value != before[key]}
+        return JobCase(name=self.name, persona=self.persona if self.row is not None else "", parts=parts)
+
+
+class Cases:
+    """The cases of one job file; none where it has neither a table of them nor personas."""
+
+    def __init__(self, loaded: LoadedJob, choice: CaseChoice) -> None:
+        """Read the table and fill the job from it.
+
+        Raises:
+            JobError: the table cannot be read; with every problem.
+            UsageError: cases are asked for that are not there.
+        """
+        self.loaded = loaded
+        self.table = self._table(choice)
+        self.gaps: dict[FieldPath, GapText] = {}
+        self._problems: list[Problem] = []
+        self._rows: dict[FieldPath, list[tuple[CaseRow | None, str]]] = {}
+        self._tried = 0
+        self.jobs: tuple[CaseJob, ...] = ()
+        if self.table is None and not loaded.job.personas:
+            self._refuse_gaps()
+            return
+        rows = chosen(self.table, choice, loaded.job.seed) if self.table is not None else (None,)
+        if len(rows) * max(1, len(loaded.job.personas)) > MOST_CASES:
+            raise UsageError(f"more than {MOST_CASES:,} cases; hold fewer with --cases or --sample")
+        self._read_gaps()
+        if not self._problems:
+            self._tried = len(rows)
+            self.jobs = tuple(self._filled(rows))
+
+    def _table(self, choice: CaseChoice) -> CaseTable | None:
+        config, folder = self.loaded.job.cases, self.loaded.path.parent
+        asked = [
+            name
+            for name, given in (("--cases", choice.only), ("--sample", choice.sample))
+            if given is not None
+        ]
+        if choice.file is not None:
+            return read_cases(Path(choice.file), config.id if config else None)
+        if config is None:
+            if asked:
+                raise UsageError(
+                    f"{asked[0]}: {self.loaded.path.name} has no `cases`; name a table of them with --cases-file"
+                )
+            return None
+        if config.file is None:
+            raise UsageError(f"{self.loaded.path.name} names no table of cases; give one with --cases-file")
+        path = (folder / config.file).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise self._wrong(
+                ("cases", "file"),
+                "a file in the job's folder is wanted; --cases-file takes one from anywhere",
+            )
+        return read_cases(folder / config.file, config.id)
+
+    def _wrong(self, path: FieldPath, message: str) -> JobError:
+        problem = self._problem(path, message)
+        return JobError(str(problem), (problem,))
+
+    def _problem(self, path: FieldPath, message: str) -> Problem:
+        place = self.loaded.place(path)
+        file = clean_line(str(self.loaded.path))
+        return Problem(clean_line(message), file, place.line, place.column, show_path(path))
+
+    def _refuse_gaps(self) -> None:
+        """Without cases nothing can stand where a list of items is wanted."""
+        items: list[tuple[FieldPath, object]] = [
+            (("rubric", at), item) for at, item in enumerate(self.loaded.job.rubric)
+        ]
+        for number, seed in enumerate(self.loaded.job.seeds):
+            if isinstance(seed, ConversationSeed):
+                items += [
+                    (("seeds", number, "conversation", at), item) for at, item in enumerate(seed.conversation)
+                ]
+        message = "a gap is filled from a table of cases: name one with `cases`, or with --cases-file"
+        self._problems += [self._problem(path, message) for path, item in items if isinstance(item, str)]
+
+    def _read_gaps(self) -> None:
+        """Read every text with gaps, and look whether the table has the columns that they take."""
+        for path, text in texts_of(job_snapshot(self.loaded.job)):
+            if not has_gaps(text):
+                continue
+            try:
+                gap = self.gaps[path] = read_gaps(path, text)
+            except GapError as error:
+                self._problems.append(self._problem(path, str(error)))
+                continue
+            columns = self.table.columns if self.table is not None else ()
+            for column in sorted(gap.columns.difference(columns)):
+                there = near(column, columns) if columns else "; without a table of cases there are none"
+                self._problems.append(self._problem(path, f"the cases have no column {column!r}{there}"))
+
+    def _filled(self, rows: Sequence[CaseRow | None]) -> Iterator[CaseJob]:
+        template = job_snapshot(self.loaded.job)
+        size = 0
+        for row in rows:
+            for persona in self.loaded.job.personas or (None,):
+                context = {
+                    "case": row.values if row is not None else {},
+                    "persona": persona.model_dump(by_alias=True) if persona is not None else {},
+                }
+                try:
+                    data = filled(template, self.gaps, context)
+                    data["cases"] = None
+                    if persona is not None:
+                        data["personas"] = [persona.model_dump(mode="json", by_alias=True)]
+                        data["evaluator"]["voice"] = persona.manner(data["evaluator"]["voice"])
+                    case = CaseJob(row, persona.name if persona is not None else "", job_from_data(data))
+                except Unfilled as error:
+                    self.tell(row, error.gap.path, str(error))
+                except ValidationError as error:
+                    for detail in error.errors(include_url=False)[:MOST_TOLD]:
+                        path = tuple(part for part in detail["loc"] if part not in (ITEM, GAP))
+                        self.tell(row, path, f"{show_path(path)} {message_of(detail, path)}")
+                else:
+                    size += sum(len(json.dumps(data[key])) for key in FILLED)
+                    yield case
+            if size > MOST_BYTES:
+                raise UsageError(
+                    f"the cases fill in more than {MOST_BYTES >> 20} MB; hold fewer at a time with --cases or --sample"
+                )
+
+    def tell(self, row: CaseRow | None, path: FieldPath, message: str) -> None:
+        """Note that a row fills a text of the job with what is wrong there. `path` may be that of the filled job."""
+        gap = next((gap for end in range(len(path), 0, -1) if (gap := self._gap_in(path[:end]))), None)
+        self._rows.setdefault(gap.path if gap else path, []).append((row, message))
+
+    def _gap_in(self, path: FieldPath) -> GapText | None:
+        return next((gap for at, gap in self.gaps.items() if at[: len(path)] == path), None)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What keeps rows from making jobs, each at its row; what no row does right, once, where the job has the gap."""
+        found = list(self._problems)
+        for path, told in self._rows.items():
+            columns = ", ".join(sorted(self.gaps[path].columns)) if path in self.gaps else ""
+            rows = list(dict.fromkeys(row.number for row, _ in told if row is not None))
+            if self.table is None or (len(rows) == self._tried > 1):
+                first = f"no row fills this; row {rows[0]}: " if rows else ""
+                found.append(self._problem(path, first + told[0][1]))
+                continue
+            place = self.loaded.place(path)
+            where = f"{show_path(path)} ({clean_line(self.loaded.path.name)}:{place.line})"
+            found += [
+                self.table.problem(row, columns, f"does not fill {where}: {message}")
+                for row, message in told[:MOST_TOLD]
+                if row is not None
+            ]
+        return found

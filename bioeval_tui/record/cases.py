@@ -1,0 +1,63 @@
+"""Which case a trial of a run is of, and the job as that case has it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from bioeval_tui.record.events import MET_ABOVE, Case, RunStarted
+
+
+def in_turn(cases: int, trials: int) -> list[int]:
+    """Return of which case each trial is, counting from 0: one after another, and again from the first."""
+    return [trial % cases for trial in range(trials)] if cases else []
+
+
+def of_trials(started: RunStarted, places: Iterable[int], before: Sequence[Case] = ()) -> list[Case]:
+    """Return the case of each trial, given its place among the run's; `before` are those of the trials before these."""
+    met = Counter(case.words for case in before)
+    found = []
+    for place in places:
+        if place >= len(started.cases):
+            continue  # a file that somebody changed
+        case = started.cases[place]
+        job = {**started.job, **case.parts}
+        tasks = tuple(
+            {"task": str(task.get("task", "")), "acceptanceCriteria": str(task.get("acceptanceCriteria", ""))}
+            for task in job.get("tasks") or ()
+            if isinstance(task, dict)
+        )
+        facts = tuple(map(str, job.get("facts") or ()))
+        made = Case(name=case.name, persona=case.persona, tasks=tasks, facts=facts)
+        met[made.words] += 1
+        found.append(made.model_copy(update={"trial": met[made.words]}))
+    return found
+
+
+def with_tasks_of(job: dict[str, Any], case: Case) -> dict[str, Any]:
+    """Return a job's snapshot with the tasks and facts that an imported case has in the place of the job's."""
+    if case.facts:
+        job = {**job, "facts": list(case.facts)}
+    if case.tasks and isinstance(job.get("tasks"), list):
+        tasks = [
+            {**task, **case.tasks[min(place, len(case.tasks) - 1)]}
+            for place, task in enumerate(job["tasks"])
+            if isinstance(task, dict)
+        ]
+        job = {**job, "tasks": tasks}
+    return job
+
+
+def judged(job: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a judge scores by a job's snapshot: the items of its rubric, else its tasks.
+
+    An item has `task` and `passAbove` as a task has, and besides `points` and `tags`. A rubric that each case brings
+    itself is empty in the job as such.
+    """
+    if rubric := job.get("rubric"):
+        items = [item for item in rubric if isinstance(item, dict)]
+        if len(items) < len(rubric):
+            return []
+        return [{**item, "task": item.get("criterion", ""), "passAbove": MET_ABOVE} for item in items]
+    return [item if isinstance(item, dict) else {"task": item} for item in job.get("tasks") or []]
