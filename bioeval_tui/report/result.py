@@ -114,6 +114,10 @@ class TaskResult(_Part):
     """The judge quoted words that are not in the transcript, even after it was asked again."""
     spread: float
     """The largest score minus the smallest, if there are several verdicts."""
+    points: float | None
+    """What an item of a rubric is worth; null for a task."""
+    tags: list[str]
+    """The tags of an item of a rubric."""
 
 
 class AssertionResult(_Part):
