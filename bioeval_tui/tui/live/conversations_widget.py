@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.live.feed import TalkChange
     from bioeval_tui.tui.live.talk_widget import Talk
     from bioeval_tui.tui.live.watched import Watched
-    from bioeval_tui.tui.live.waterfall import Waterfall
     from bioeval_tui.tui.shared.program import Program
 
 

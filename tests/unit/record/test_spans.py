@@ -5,6 +5,8 @@ from __future__ import annotations
 from bioeval_tui.record.spans import absent_parents, meaning_of, ordered, without_content
 from tests.unit.evaluate.traces.spans import span, tool
 
+ROOT = "aa" * 8
+
 
 def test_openinference_says_the_same_in_other_words() -> None:
     call = span(1, name="lookUp", openinference__span__kind="TOOL", tool__name="lookUp",
@@ -41,19 +43,19 @@ def test_an_error_is_told_by_its_exception() -> None:
 
 
 def test_spans_stand_below_their_parents_in_the_order_of_their_beginnings() -> None:
-    spans = [span(3, 1), span(2, 1), span(1, "root"), span(5, 99), span(4, 2)]
-    assert [(int(s.span_id), depth) for s, depth in ordered(spans, "root")] == [
+    spans = [span(3, 1), span(2, 1), span(1, ROOT), span(5, 99), span(4, 2)]
+    assert [(int(s.span_id), depth) for s, depth in ordered(spans, ROOT)] == [
         (1, 0),
         (2, 1),
         (4, 2),
         (3, 1),
         (5, 0),
     ]
-    assert absent_parents(spans, "root") == [f"{99:016x}"]
+    assert absent_parents(spans, ROOT) == [f"{99:016x}"]
 
 
 def test_spans_that_name_each_other_as_parents_are_shown_nevertheless() -> None:
-    assert len(ordered([span(1, 2), span(2, 1), span(3, 3)], "root")) == 3
+    assert len(ordered([span(1, 2), span(2, 1), span(3, 3)], ROOT)) == 3
 
 
 def test_without_content_names_numbers_and_arguments_are_left() -> None:
