@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 import yaml
 
+from bioeval_tui.evaluate.http.client import BoundedTransport
 from bioeval_tui.evaluate.tool_calls import paired
+from bioeval_tui.evaluate.traces.registry import Traces
 from tests.servers.one_conversation import PROTOCOLS, served
 from tests.servers.whole_runs import WholeRun, hold
 
@@ -50,8 +53,8 @@ JOB: dict[str, Any] = {
 
 async def held(protocol: str, folder: Path) -> WholeRun:
     async with served(protocol, folder) as (target, options):
-        job = {**JOB, "target": {**JOB["target"], **target}}
-        return await hold(yaml.safe_dump(job), folder, graph="none", **options)
+        job = {**JOB, "target": {**JOB["target"], **target}, "telemetry": {"waitMs": 0}}
+        return await hold(yaml.safe_dump(job), folder, graph="none", traces=Traces(), **options)
 
 
 def told(run: WholeRun) -> dict[str, Any]:
@@ -102,7 +105,22 @@ def test_the_conversation_is_worth_comparing(expected: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_every_protocol_tells_the_same(protocol: str, tmp_path: Path, expected: dict[str, Any]) -> None:
+async def test_every_protocol_tells_the_same(
+    protocol: str, tmp_path: Path, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: set[str] = set()
+    send = BoundedTransport.handle_async_request
+
+    async def noting(transport: BoundedTransport, request: httpx2.Request) -> httpx2.Response:
+        response = await send(transport, request)
+        sent.add(request.headers.get("traceparent", ""))
+        return response
+
+    monkeypatch.setattr(BoundedTransport, "handle_async_request", noting)
     run = await held(protocol, tmp_path)
     assert told(run) == expected
+    if protocol != "python":  # a function finds it in its conversation: test_sdks.py
+        given = [event.traceparent for event in run.of("message_started") if event.role == "assistant"]
+        assert len(set(given)) == len(given)
+        assert sent - {""} == set(given), "each message has a trace of its own, and nothing else has one"
     assert any(event.text for event in run.of("message_delta")), "it streams"
