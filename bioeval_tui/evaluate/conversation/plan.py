@@ -21,7 +21,7 @@ from bioeval_tui.evaluate.seams import (
     KnowledgeGraph,
     Violation,
 )
-from bioeval_tui.evaluate.traces.registry import Traces
+from bioeval_tui.evaluate.traces.joined import RunTraces
 from bioeval_tui.record.events import JobCase
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
@@ -141,7 +141,7 @@ class Parts:
     """Waits until every run of the batch may begin this trial, and says whether it is needed; None: all are, at once."""
     decision: Callable[[], str] = lambda: ""
     """Says in a sentence what the rounds decided."""
-    traces: Traces | None = None
+    traces: RunTraces | None = None
     """Where the agent's spans come in; None where none are received."""
     may_begin: Callable[[], str | None] = lambda: None
     """Returns why no further conversation may begin (calls or cost spent), None while one may."""

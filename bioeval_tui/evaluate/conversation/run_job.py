@@ -23,10 +23,9 @@ from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript, for_j
 from bioeval_tui.evaluate.conversation.turns import HeldConversation, Outcome
 from bioeval_tui.evaluate.job.loading import job_snapshot
 from bioeval_tui.evaluate.seams import Condition, PeerError
-from bioeval_tui.evaluate.traces.joined import ConversationTraces
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Fault, TaskScored
-from bioeval_tui.text import clean_line, plural
+from bioeval_tui.text import clean_line
 
 SEEN_BY_OTHERS = (
     "conversations were held at the same time on one knowledge graph, so each could see what the others wrote; "
@@ -149,8 +148,6 @@ class _Run:
         self.held: dict[tuple[Condition, int], Held] = dict(earlier.finished)
         self.stopped = ""
         self.decided_early = False
-        self.traced: list[ConversationTraces] = []
-        self._unknown_before = parts.traces.unknown if parts.traces else 0
 
     async def run(self) -> events.RunEnded:
         trials = range(1, self.plan.trials + 1)
@@ -166,22 +163,11 @@ class _Run:
         else:
             for trial in trials:
                 await self._trial(trial)
-        self._end_traces()
+        if self.parts.traces is not None and (strangers := self.parts.traces.close()):
+            self.emitter.emit(events.Warned, code="spans", message=strangers)
         await self.emitter.written()
         earlier = Earlier(self.held, self.attempts, self.clean, self.compared)
         return end_run(self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early)
-
-    def _end_traces(self) -> None:
-        """Take no further span; say how many came that belong to no conversation."""
-        for traces in self.traced:
-            traces.close()
-        unknown = self.parts.traces.unknown - self._unknown_before if self.parts.traces else 0
-        if unknown:
-            message = (
-                f"meanwhile {plural(unknown, 'span')} came of traces that were not begun here: whoever sent them "
-                "did not take `traceparent`, or works for somebody else, too"
-            )
-            self.emitter.emit(events.Warned, code="spans", message=message)
 
     async def _by_rounds(self, next_round: Callable[[int], Awaitable[bool]]) -> None:
         """Hold trial after trial, in step with the other runs, until it is decided; say what was decided."""
@@ -331,12 +317,9 @@ class _Conversation:
         evaluator = self.parts.open_evaluator(condition, trial)
         self._closing.push_async_callback(_close, evaluator.aclose)
         control = self.run.control.of(condition)
-        talk = HeldConversation(
+        return HeldConversation(
             self.plan, self.parts, self.emitter, control, agent, evaluator, self.transcript
         )
-        if talk.traces is not None:
-            self.run.traced.append(talk.traces)
-        return talk
 
     async def prepare_and_talk(self) -> Outcome:
         """Set up, open the session, seed, observe the start, and talk; return why it ended."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bioeval_tui.evaluate.conversation.control import ConversationControl
@@ -26,10 +25,8 @@ from bioeval_tui.evaluate.seams import (
     Violation,
 )
 from bioeval_tui.evaluate.traces import registry
-from bioeval_tui.evaluate.traces.joined import ConversationTraces
 from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
-from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.text import clean, clean_line, clean_value, shorten
 
 
@@ -68,12 +65,9 @@ class HeldConversation:
         self.evaluator = evaluator
         self.transcript = transcript
         self.observer = Observer(agent, parts, emitter, plan.limits)
-        self.traces = (
-            ConversationTraces(parts.traces, self._record_spans, plan.limits.spans_s)
-            if parts.traces
-            else None
+        self.traces = transcript.traces = (
+            parts.traces.conversation(emitter, plan.limits.spans_s) if parts.traces else None
         )
-        transcript.traces = self.traces
         self.turn = 0
         self.answered_turn = 0
         self._job_for_evaluator = for_evaluator(plan.job, transcript.facts)
@@ -327,13 +321,6 @@ class HeldConversation:
         self.traces.release()
         if missing:
             self.emitter.emit(events.Warned, code="spans", message=missing)
-
-    def _record_spans(
-        self, message: int, spans: Sequence[AgentSpan], doubled: Sequence[str], late: bool
-    ) -> None:
-        self.emitter.emit(
-            events.SpansReceived, message=message, spans=tuple(spans), doubled=tuple(doubled), late=late
-        )
 
     def _violated(self, violation: Violation, content: str, *, mended: bool = False) -> None:
         self.emitter.emit(

@@ -29,6 +29,7 @@ from bioeval_tui.evaluate.engine.pace import LONGEST_PAUSE_S, Cut, Pace
 from bioeval_tui.evaluate.engine.resume import Resumption
 from bioeval_tui.evaluate.engine.sink import EngineSink
 from bioeval_tui.evaluate.seams import Condition
+from bioeval_tui.evaluate.traces.joined import RunTraces
 from bioeval_tui.evaluate.traces.registry import Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
@@ -343,7 +344,7 @@ def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
         slot=batch.slot,
         may_begin=batch.budget.stop_reason,
         stood_still=batch.still.since,
-        traces=batch.traces if run.otlp is not None else None,
+        traces=RunTraces(batch.traces) if batch.traces is not None and run.otlp is not None else None,
     )
     if not batch.paces:
         return parts

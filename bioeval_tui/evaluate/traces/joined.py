@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluate.traces.calls import traced_calls
 from bioeval_tui.evaluate.traces.registry import Traceparent, Traces
+from bioeval_tui.record import events
 from bioeval_tui.record.spans import AgentSpan, absent_parents
 from bioeval_tui.text import plural
 
 MOST_SPANS = 10_000
 """So many spans are kept of one attempt to answer."""
-
-Record = Callable[[int, Sequence[AgentSpan], Sequence[str], bool], object]
-"""Records spans of a message, ids of doubled ones, and whether they came late."""
 
 
 @dataclass(slots=True)
@@ -48,9 +47,9 @@ class ConversationTraces:
     it ends, so that it comes after those within it.
     """
 
-    def __init__(self, traces: Traces, record: Record, wait_s: float) -> None:
+    def __init__(self, traces: Traces, emitter: ConversationEmitter, wait_s: float) -> None:
         self._traces = traces
-        self._record = record
+        self._emitter = emitter
         self._wait_s = wait_s
         self._all: list[_Trace] = []
         self._answers: dict[int, _Trace] = {}
@@ -127,7 +126,13 @@ class ConversationTraces:
         if not self._is_late:
             trace.spans.update((span.span_id, span) for span in kept)
         if kept or doubled:
-            self._record(message, kept, doubled, self._is_late)
+            self._emitter.emit(
+                events.SpansReceived,
+                message=message,
+                spans=tuple(kept),
+                doubled=tuple(doubled),
+                late=self._is_late,
+            )
         self._came.set()
         return len(new) - len(kept)
 
@@ -154,6 +159,32 @@ class ConversationTraces:
             elif trace.spans:
                 found.append(f"of message {message} the span that answers the request did not come")
         return f"{'; '.join(found)} (waited {self._wait_s:g} s)"
+
+
+class RunTraces:
+    """The traces of one run's conversations."""
+
+    def __init__(self, traces: Traces) -> None:
+        self._traces = traces
+        self._unknown_before = traces.unknown
+        self._conversations: list[ConversationTraces] = []
+
+    def conversation(self, emitter: ConversationEmitter, wait_s: float) -> ConversationTraces:
+        """Return the traces of a conversation that begins; its spans are awaited for so many seconds after the last answer."""
+        self._conversations.append(ConversationTraces(self._traces, emitter, wait_s))
+        return self._conversations[-1]
+
+    def close(self) -> str:
+        """Take no further span; return how many came that belong to no conversation, in a sentence, empty for none."""
+        for conversation in self._conversations:
+            conversation.close()
+        unknown = self._traces.unknown - self._unknown_before
+        if not unknown:
+            return ""
+        return (
+            f"meanwhile {plural(unknown, 'span')} came of traces that were not begun here: whoever sent them "
+            "did not take `traceparent`, or works for somebody else, too"
+        )
 
 
 def _messages(numbers: Sequence[int]) -> str:

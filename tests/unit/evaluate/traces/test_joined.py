@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from typing import Any, cast
 
+from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluate.traces import joined
-from bioeval_tui.evaluate.traces.joined import ConversationTraces
+from bioeval_tui.evaluate.traces.joined import RunTraces
 from bioeval_tui.evaluate.traces.registry import Traceparent, Traces
+from bioeval_tui.record import events
 from bioeval_tui.record.spans import AgentSpan
 from tests.unit.evaluate.traces.spans import span, tool
 
@@ -20,9 +22,12 @@ class Recorded:
     def __init__(self, wait_s: float) -> None:
         self.traces = Traces()
         self.events: list[tuple[int, list[int], int, bool]] = []
-        self.talk = ConversationTraces(self.traces, self._record, wait_s)
+        self.run = RunTraces(self.traces)
+        self.talk = self.run.conversation(cast(ConversationEmitter, self), wait_s)
 
-    def _record(self, message: int, spans: Sequence[AgentSpan], doubled: Sequence[str], late: bool) -> None:
+    def emit(self, kind: object, *, message: int, spans: Any, doubled: Any, late: bool) -> None:
+        """Take an event as an emitter does."""
+        assert kind is events.SpansReceived
         self.events.append((message, [int(s.span_id, 16) for s in spans], len(doubled), late))
 
     def begin(self, message: int) -> Traceparent:
@@ -92,12 +97,12 @@ async def test_the_calls_of_an_attempt_that_failed_count_nowhere() -> None:
     assert await seen.talk.settle() == ""
 
 
-async def test_spans_of_nobody_are_counted_and_those_beyond_the_limit_refused(monkeypatch: object) -> None:
+async def test_spans_of_nobody_are_counted_and_those_beyond_the_limit_refused() -> None:
     seen = Recorded(LONG_S)
     ids = seen.begin(2)
     assert seen.traces.take([span(1), span(2)]) == (2, 0)
     assert seen.traces.unknown == 2
     many = [span(number) for number in range(1, joined.MOST_SPANS + 3)]
     assert seen.come(ids, *many) == (0, 2)
-    seen.talk.close()
+    assert "2 spans came of traces that were not begun here" in seen.run.close()
     assert seen.come(ids, span(1)) == (1, 0)
