@@ -93,6 +93,8 @@ class EvaluateOptions(TypedDict, total=False):
     """Seed of everything that is drawn."""
     graph: str
     """`auto`, `embedded`, `neo4j`, `none`, or a plug-in."""
+    unrestricted_setups: bool
+    """Pass the job's setups to Neo4j as they are."""
     max_calls: Number
     """No further conversation after so many calls."""
     max_cost: Annotated[float, Field(gt=0)]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from nbclient import NotebookClient
 
 from bioeval_tui import Results, evaluate, evaluate_async, load_run
 from bioeval_tui.errors import JobError, UsageError
+from bioeval_tui.evaluate.engine.spec import RunRequest
 from bioeval_tui.evaluate.wiring.resume import resume_spec
+from bioeval_tui.library import EvaluateOptions
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.report.frames import TABLES
 from tests.integration.program import environment
@@ -196,6 +199,16 @@ def test_wrong_use_is_said_before_anything_is_sent(folder: Path, options: Any, s
     with pytest.raises(JobError, match="does not exist"):
         evaluate("other.yml", agent=whole, progress=False)
     assert not (folder / "data" / "runs").exists()
+
+
+def test_whatever_a_run_can_be_asked_for_can_be_asked_for_from_python() -> None:
+    """But how it is shown, the demo's own agent, and `--until-decided`."""
+    own = {"agent_url", "agent_url_is_given", "agent_function", "mode"}
+    others = {"sample_agent", "typing_delay_s", "until"}
+    told = {*EvaluateOptions.__annotations__} - {"rehearsal"}
+    assert {field.name for field in fields(RunRequest)} - own - others - {"jobs"} == told
+    listed = PAGE.partition("## The agent")[0]
+    assert [name for name in EvaluateOptions.__annotations__ if f"`{name}`" not in listed] == []
 
 
 def test_models_are_never_pooled(folder: Path) -> None:
