@@ -72,7 +72,13 @@ class EvaluateOptions(TypedDict, total=False):
     models: Names
     """The agent's models: a run with each."""
     trials: Annotated[int, Field(ge=1, le=10_000)]
-    """How often each condition is held (`--repeat`)."""
+    """How often each condition is held (`--repeat`), with each of the job's cases."""
+    cases: str
+    """Of the job's cases only these, by row and id: `1-20,case_7`."""
+    sample: Number
+    """So many of the job's cases, drawn with the seed."""
+    cases_file: Annotated[str | Path, AfterValidator(lambda file: str(Path(file).absolute()))]
+    """A table of cases (CSV, JSONL, Parquet) in the place of the job's own."""
     conditions: Annotated[
         Sequence[Condition], BeforeValidator(_several), Field(min_length=1), AfterValidator(_in_order)
     ]
