@@ -10,7 +10,7 @@ from bioeval_tui.evaluate.job.models import EvaluationJob, ScorerConfig
 def for_evaluator(job: EvaluationJob, facts: Sequence[str]) -> EvaluationJob:
     """Return the job as an evaluator may see it, with the given facts and no others.
 
-    Acceptance criteria, rules, assertions, setups, seeds, the judge's settings, the lines of a script, and the tools,
+    Acceptance criteria, rules, the rubric, assertions, setups, seeds, the judge's settings, the lines of a script, and the tools,
     instructions, headers and options of the agent, each of which may say what is withheld, are there but empty.
     """
     tasks = tuple(task.model_copy(update={"acceptance_criteria": "", "rules": ()}) for task in job.tasks)
@@ -19,6 +19,7 @@ def for_evaluator(job: EvaluationJob, facts: Sequence[str]) -> EvaluationJob:
             "tasks": tasks,
             "facts": tuple(facts),
             "evaluator": job.evaluator.model_copy(update={"lines": ()}),
+            "rubric": (),
             "scorer": ScorerConfig(),
             "target": job.target.model_copy(
                 update={"tools": (), "extra_body": {}, "options": {}, "system_prompt": None, "headers": {}}
