@@ -41,6 +41,7 @@ MAY_WRITE = {
     "record/recorder.py": "appends to a recording, locked",
     "record/transfer.py": "copies a recording of any size in pieces; put in place when it is whole",
     "report/formats/inspect_log.py": "a zip file in memory",
+    "report/formats/video.py": "what ffmpeg reads, in a folder of its own",
 }
 
 _PRINTING_NAMES = {"print", "pprint"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -16,6 +17,9 @@ from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.live import is_live
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
+
+if TYPE_CHECKING:
+    from bioeval_tui.cli.written_replay import Written
 
 
 @click.command(epilog="\b\nExample:\n  bioeval-tui watch 7f3a")
@@ -53,6 +57,18 @@ def watch(run_id: str) -> int:
     metavar="FILE.html",
     help="Write one HTML file instead that plays it offline.",
 )
+@click.option(
+    "--gif",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.gif",
+    help="Write an animated picture instead; needs ffmpeg.",
+)
+@click.option(
+    "--mp4",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.mp4",
+    help="Write a film instead; needs ffmpeg.",
+)
 @click.option("--size", default="120x40", show_default=True, help="Of a written replay: columns x rows.")
 @click.option(
     "--theme", default="dark", show_default=True, help="Of a written replay: any theme of the settings."
@@ -64,15 +80,16 @@ def watch(run_id: str) -> int:
     show_default=True,
     help="Of a written replay: paced to be read, or true to the recorded times.",
 )
-def replay(
-    run_id: str, speed: float, cast: Path | None, html: Path | None, size: str, theme: str, times: str
-) -> int:
+def replay(run_id: str, speed: float, size: str, theme: str, times: str, **written: Path | None) -> int:
     """Play a run again on the live screen, true to its recorded times; or write it to a file that others can play."""
     settings = Settings.from_environment()
-    if cast is not None or html is not None:
+    files = {kind: file for kind, file in written.items() if file is not None}
+    if files:
         from bioeval_tui.cli.written_replay import write_replay  # the screen does not wait for it
 
-        return write_replay(settings, run_id, cast=cast, html=html, size=size, theme=theme, times=times)
+        return write_replay(
+            settings, run_id, cast("dict[Written, Path]", files), size=size, theme=theme, times=times
+        )
     return _show(settings, Catalogue(settings.runs_dir).find(run_id), speed=speed)
 
 

@@ -1,10 +1,12 @@
-"""`runs replay --cast` and `--html`: a replay in a file."""
+"""`runs replay --cast`, `--html`, `--gif` and `--mp4`: a replay in a file."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.record.replay import reading_times, replay_times
@@ -12,6 +14,7 @@ from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.files import write_private
 from bioeval_tui.report.formats.asciicast import asciicast
 from bioeval_tui.report.formats.player import player
+from bioeval_tui.report.formats.video import require_ffmpeg, write_video
 from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
@@ -20,11 +23,18 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.casting import LAST_S, replay_frames
 from bioeval_tui.tui.data.services import AppServices
 
+Written = Literal["cast", "html", "gif", "mp4"]
 LEAST, MOST = (40, 12), (300, 100)
 
 
 def write_replay(
-    settings: Settings, run: str, *, cast: Path | None, html: Path | None, size: str, theme: str, times: str
+    settings: Settings,
+    run: str,
+    files: Mapping[Written, Path],
+    *,
+    size: str,
+    theme: str,
+    times: str,
 ) -> int:
     """Write the replay of a recording to these files, and say where.
 
@@ -38,8 +48,10 @@ def write_replay(
         raise UsageError(
             f"--theme {clean_line(theme, 60)}: there is no such theme; there are {', '.join(known)}"
         )
-    for file in (cast, html):
-        if file is not None and not file.absolute().parent.is_dir():
+    if "gif" in files or "mp4" in files:
+        require_ffmpeg()
+    for file in files.values():
+        if not file.absolute().parent.is_dir():
             raise UsageError(f"{file}: cannot be written: there is no folder {file.absolute().parent}")
     path = find_recording(run, settings.runs_dir)
     loaded = load_run(path)
@@ -50,11 +62,13 @@ def write_replay(
         services.close()
     frames = [(frame.at_s, frame.marker, frame.lines) for frame in found]
     sentence = conclude(loaded.state).sentence
-    if cast is not None:
-        write_private(cast, asciicast(frames, cells, f"{loaded.started.job_name}: {sentence}", LAST_S))
-    if html is not None:
-        write_private(html, player(frames, loaded.started.job_name, sentence))
-    for file in filter(None, (cast, html)):
+    for kind, file in files.items():
+        if kind == "cast":
+            write_private(file, asciicast(frames, cells, f"{loaded.started.job_name}: {sentence}", LAST_S))
+        elif kind == "html":
+            write_private(file, player(frames, loaded.started.job_name, sentence))
+        else:
+            write_video(file, kind, frames, LAST_S)
         say(f"wrote {clean_line(str(file), 300)}", err=True)
     return ExitCode.OK
 

@@ -1,0 +1,44 @@
+"""Frames become films cell by cell, in the colours of the screen; without ffmpeg one sentence says so."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from rich.style import Style
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.report.formats import video
+from bioeval_tui.report.formats.video import Alphabet, Glyph, write_video
+
+RED, PLAIN = Style.parse("rgb(255,0,0) on rgb(0,0,255)"), Style()
+
+
+def test_a_frame_has_each_cell_at_its_place_in_its_two_colours() -> None:
+    # A cell of 2 × 1 pixels: one in the colour of the text, one in that of the background.
+    alphabet = Alphabet(2, 1, {Glyph(text): [b"\xff\x00"] for text in "a "})
+    picture = video._Frames(alphabet).picture([(("a", RED), ("a", RED + Style(reverse=True)))])
+    assert picture == b"P6 4 1 255\n" + bytes([255, 0, 0, 0, 0, 255, 0, 0, 255, 255, 0, 0])
+
+
+def test_a_wide_character_takes_two_cells_and_a_mark_without_width_none() -> None:
+    cells = [glyph.text for glyph, _ in video._cells((("漢e\u0301", PLAIN),))]
+    assert cells == ["漢", " ", "e"]
+
+
+def test_without_ffmpeg_one_sentence_says_what_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="--gif and --mp4 need ffmpeg, which is not installed here"):
+        write_video(tmp_path / "a.gif", "gif", [(0.0, "", ((("a", PLAIN),),))], 1.0)
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
+def test_a_gif_is_made_whatever_characters_stand_in_it(tmp_path: Path) -> None:
+    frames = [(float(at), "", ((("{\\pos} │█ é", RED), (str(at), PLAIN)),)) for at in range(2)]
+    write_video(tmp_path / "a.gif", "gif", frames, 1.0)
+    data = (tmp_path / "a.gif").read_bytes()
+    assert data[:6] == b"GIF89a"
+    assert int.from_bytes(data[6:8], "little") % len("{\\pos} │█ é0") == 0
