@@ -93,6 +93,7 @@ TABLE: tuple[Key, ...] = (
     Key("live/conversations", "d", "density", "density", "With or without empty lines between turns", HIDDEN),
     Key("live/operator", "X", "cancel", "cancel", "End this conversation"),
     Key("live/operator", "C", "cancel_all", "cancel all", "End the whole run"),
+    Key("live", "U", "manner", "user", "How the simulated user speaks, beside people", HIDDEN),
     Key("live", "A", "grid", "all", "Every conversation at a glance, what needs attention first"),
     Key("live", "escape", "leave", "back", "From a panel back to the conversation", HIDDEN),
     # Runs
@@ -290,6 +291,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "t": ("take over, and type", "take_over say"),
     "T": ("give back", "give_back"),
     "u": ("undo", "undo"),
+    "U": ("how the simulated user speaks", "manner"),
     "v": ("review", "review"),
     "V": ("validate", "validate"),
     "w": ("when, exactly", "exact waterfall"),

@@ -354,6 +354,8 @@ class LiveScreen(BaseScreen):
                 return state is not None and control_view.applies(
                     action, state, self.link.status, watched.condition, watched.trial
                 )
+            case "manner":
+                return state is not None and watched.has_begun and not watched.presenting
             case "grid":
                 several = state is not None and state.started is not None and state.started.trials > 1
                 return several or (state is not None and self.known_batch is not None)
@@ -398,6 +400,13 @@ class LiveScreen(BaseScreen):
     def action_again(self) -> None:
         """Start the same run, or replay, once more."""
         self.bioeval.run_again()
+
+    def action_manner(self) -> None:
+        """Show how the simulated user speaks."""
+        if self.state is not None:
+            from bioeval_tui.tui.live.manner import MannerDialog  # a box is loaded when it is opened
+
+            self.app.push_screen(MannerDialog(self.state))
 
     # Every conversation at a glance
 

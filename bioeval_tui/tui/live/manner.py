@@ -1,0 +1,67 @@
+"""How the simulated user speaks, beside people: a box over the live screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.report.loading import from_state
+from bioeval_tui.report.manner import RunManner, manners
+from bioeval_tui.text import plural
+from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.tones import paint
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.state import RunState
+
+LABEL, FOUND = 32, 24
+
+
+class MannerDialog(Dialog[None]):
+    """Figures by condition, and those of people who played patients."""
+
+    NAME: ClassVar[str] = "How the user speaks"
+    HEADING: ClassVar[str] = "How the simulated user speaks"
+    ABOUT: ClassVar[str] = (
+        "Counted from what the simulated user said, by no model. A figure is marked where its 95 % interval lies outside what "
+        "the middle 90 % of conversations with people lie between: then the user is unlike these people."
+    )
+
+    def __init__(self, state: RunState) -> None:
+        super().__init__()
+        run = from_state(state)
+        self._found = manners([run]) if run is not None else []
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The table."""
+        with VerticalScroll(classes="dialog--body"):
+            yield Static(
+                Content("\n").join([paint(*line) for line in manner_lines(self._found)]), markup=False
+            )
+
+
+def manner_lines(found: Sequence[RunManner]) -> list[list[Cell]]:
+    """Return a row for each figure under each condition, with what people do beside it."""
+    if not found:
+        return [[Cell("the simulated user has said nothing yet", "quiet")]]
+    lines: list[list[Cell]] = []
+    for one in found:
+        talks = plural(one.conversations, "conversation")
+        heads = f"{'95 % interval':<{FOUND}}people"
+        lines.append([Cell(f"{f'facts {one.condition}, {talks}':<{LABEL}}", "strong"), Cell(heads, "quiet")])
+        for row in one.rows:
+            said = f"{row.found} !" if row.unlike else row.found
+            tone: Tone = "warn" if row.unlike else "plain"
+            lines.append(
+                [Cell(f"{row.label:<{LABEL}}"), Cell(f"{said:<{FOUND}}", tone), Cell(row.people, "quiet")]
+            )
+        lines.append([])
+    if any(row.unlike for one in found for row in one.rows):
+        lines.append([Cell("! unlike these people", "warn")])
+    return [*lines, [Cell(found[0].note, "quiet")]]
