@@ -1,4 +1,4 @@
-"""The command that serves the sample agent."""
+"""`agent`: serve the sample agent."""
 
 from __future__ import annotations
 
@@ -21,23 +21,27 @@ from bioeval_tui.terminal import print_json, say
 
 @click.command(epilog="\b\nExample:\n  bioeval-tui agent --port 8081")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="0 takes a free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8081,
+    show_default=True,
+    help="The port; 0 chooses a free one.",
 )
 @click.option(
     "--graph",
     type=click.Path(path_type=Path),
-    help="File of the embedded graph.  [default: the data folder's]",
+    help="The file of the embedded graph.  [default: in the data folder]",
 )
-@click.option("--neo4j", is_flag=True, help="Keep the graph in Neo4j (NEO_URI, NEO_USERNAME, NEO_PASSWORD).")
-@click.option("--chaos", type=int, metavar="SEED", help="Seeded latency and failures.")
+@click.option("--neo4j", is_flag=True, help="Use Neo4j for the graph (NEO_URI, NEO_USERNAME, NEO_PASSWORD).")
+@click.option("--chaos", type=int, metavar="SEED", help="Add random latency and failures, with this seed.")
 @click.option(
     "--tokens-per-second",
     type=click.FloatRange(0),
     default=60.0,
     show_default=True,
-    help="Pace of a streamed answer; 0 is at once.",
+    help="Speed of streamed answers; 0 means no delay.",
 )
-@click.option("--exit-with-stdin", is_flag=True, help="End when standard input closes.")
+@click.option("--exit-with-stdin", is_flag=True, help="Stop when standard input is closed.")
 def agent(
     port: int,
     graph: Path | None,
@@ -46,13 +50,12 @@ def agent(
     tokens_per_second: float,
     exit_with_stdin: bool,
 ) -> int:
-    """Serve the sample agent alone, on 127.0.0.1: a small rule-based biomedical assistant to try things on.
+    """Serve the sample agent on 127.0.0.1: a small rule-based biomedical assistant.
 
-    Prints one line of JSON with its address on stdout when it is ready, and the same for people on stderr.
-    Ctrl-C ends it.
+    When it is ready, prints a line of JSON with its URL on stdout, and instructions on stderr. Ctrl-C stops it.
     """
     if neo4j and graph is not None:
-        raise UsageError("--graph and --neo4j exclude one another: give one of them")
+        raise UsageError("give --graph or --neo4j, not both")
     settings = Settings.from_environment()
     file = (graph or settings.graph_file).expanduser().absolute()
     return asyncio.run(_serve(settings, file, neo4j, port, chaos, tokens_per_second, exit_with_stdin))
@@ -81,7 +84,7 @@ async def _serve(
             )
         except OSError as error:
             raise UsageError(
-                f"port {port} on 127.0.0.1 cannot be used: {error.strerror}; --port 0 takes a free one"
+                f"port {port} on 127.0.0.1 cannot be used: {error.strerror}; --port 0 chooses a free one"
             ) from None
         print_json({"url": running.url, "graph": name})
         if not exit_with_stdin:  # started by a person, not by a program that reads the line above
@@ -91,14 +94,14 @@ async def _serve(
 
 def _say_what_is_served(url: str, graph: str) -> None:
     job = "medication_reminder"
-    say(f"the sample agent listens on {url}, its graph is {graph}; Ctrl-C stops it", err=True)
+    say(f"the sample agent is running at {url}, its graph is {graph}; Ctrl-C stops it", err=True)
     say(f"in another terminal: bioeval-tui run {job} --agent-url {url}", err=True)
 
 
 async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any, str, str]:
     """Return the graph (None: in memory), how to name it, and its id."""
     if neo4j:
-        from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph  # the graph that is used, alone
+        from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph  # only the graph that is used
 
         password = settings.neo_password.get_secret_value() if settings.neo_password else ""
         server = Neo4jGraph(settings.neo_uri, settings.neo_username, password)
@@ -106,7 +109,7 @@ async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any,
     from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
 
     if why_not := available():
-        say(f"what the agent learns is kept in memory only: {why_not}", err=True)
+        say(f"the agent's graph is kept in memory only: {why_not}", err=True)
         return None, "memory", ""
     embedded = EmbeddedGraph(file)
     try:

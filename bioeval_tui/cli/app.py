@@ -1,4 +1,4 @@
-"""The terminal application: all screens, from the job files on."""
+"""`app`: the terminal application."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ EXAMPLES = "\b\nExamples:\n  bioeval-tui app\n  bioeval-tui app jobs/ more/job.y
 def app(places: tuple[Path, ...], **given: Any) -> int:
     """Open the terminal application: what to do next, jobs, live run, runs, benchmarks, medals.
 
-    Job files are looked for in the folders given; without any, here, in data/eval and among the samples. A folder of
-    runs, such as the `runs` of a checkout of BioML-bench, opens as a medal table.
+    Looks for job files in the given folders; by default here, in data/eval and among the samples. A folder of runs, such
+    as `runs` in a BioML-bench checkout, opens as a medal table.
     """
     return open_app(places, settings_for(given))
 
@@ -34,7 +34,7 @@ def app(places: tuple[Path, ...], **given: Any) -> int:
 @click.command("tui", hidden=True)
 @click.argument("places", nargs=-1, type=click.Path(path_type=Path))
 def tui(places: tuple[Path, ...]) -> int:
-    """Open the terminal application: another name of `app`."""
+    """Open the terminal application; an alias of `app`."""
     return open_app(places)
 
 

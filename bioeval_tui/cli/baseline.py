@@ -1,4 +1,4 @@
-"""The command `baseline`."""
+"""`baseline`: create baseline submissions."""
 
 from __future__ import annotations
 
@@ -21,27 +21,31 @@ CHOICES = ("simple", "majority", "random", "ridge", "all")
 )
 @click.argument("task_id", metavar="TASK")
 @click.option(
-    "--kind", type=click.Choice(CHOICES), default="simple", show_default=True, help="Which baseline."
+    "--kind", type=click.Choice(CHOICES), default="simple", show_default=True, help="The kind of baseline."
 )
 @click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=42, show_default=True, help="For `random`."
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=42,
+    show_default=True,
+    help="Random seed, for `random`.",
 )
 @click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("baseline_submissions"),
     show_default=True,
-    help="Where the submissions and their JSONL list go.",
+    help="The folder for the submissions and their JSONL list.",
 )
 @click.option(
     "--tasks-dir",
     "tasks_dirs",
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder of tasks besides those that ship; may be given again.",
+    help="A folder of tasks, in addition to the included tasks. Repeatable.",
 )
 @click.option(
-    "--data-dir", type=click.Path(file_okay=False, path_type=Path), help="Where prepared data lives."
+    "--data-dir", type=click.Path(file_okay=False, path_type=Path), help="The folder with prepared data."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def baseline(
@@ -53,9 +57,9 @@ def baseline(
     data_dir: Path | None,
     as_json: bool,
 ) -> int:
-    """Write baseline submissions for a task, and a JSONL list of them to grade.
+    """Create baseline submissions for a task, and a JSONL list to grade them.
 
-    The task is prepared first if it needs no download. TASK is its id, or its bare name if that is unique.
+    The task is prepared first if that needs no download. TASK is its id, or its bare name if that is unique.
     """
     task = Registry(tasks_dirs or None, data_dir).get_task(task_id)
     if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":

@@ -26,36 +26,38 @@ if TYPE_CHECKING:
     type=click.Choice(["conversation", "batch", "failure"]),
     default="conversation",
     show_default=True,
-    help="conversation: held now. batch: recorded, models compared. failure: recorded, an agent that fails.",
+    help="conversation: run one now. batch: a recorded comparison of models. failure: a recorded agent that fails.",
 )
 @click.option(
     "--pace",
     type=click.Choice(["slow", "normal", "fast"]),
     default="normal",
     show_default=True,
-    help="How fast it is shown. What was measured stays what it was.",
+    help="How fast it is shown; this does not change what is measured.",
 )
-@click.option("--loop", is_flag=True, help="Begin again at the end, for a booth.")
-@click.option("--headless", is_flag=True, help="No screen: progress on stderr, the score card on stdout.")
+@click.option("--loop", is_flag=True, help="Repeat it, for a booth.")
+@click.option(
+    "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
+)
 @click.option("--json", "as_json", is_flag=True, help="With --headless: print one JSON object.")
-@click.option("--llm", is_flag=True, help="Evaluator and judge are models (needs OPENAI_API_KEY).")
-@click.option("--neo4j", is_flag=True, help="Keep the agent's graph in Neo4j (NEO_URI, NEO_PASSWORD).")
+@click.option("--llm", is_flag=True, help="Use models as evaluator and judge (needs OPENAI_API_KEY).")
+@click.option("--neo4j", is_flag=True, help="Use Neo4j for the agent's graph (NEO_URI, NEO_PASSWORD).")
 @with_options("seed")
 def demo(
     headless: bool, as_json: bool, llm: bool, neo4j: bool, seed: int | None, show: str, pace: Pace, loop: bool
 ) -> int:
-    """Watch it work: the sample agent, evaluated live. Offline, no key, no server to start.
+    """Watch a live evaluation of the sample agent, offline, without an API key or a server.
 
-    Without --llm this is a rehearsal: a script plays the user and rules judge the transcript. `space` stops it anywhere.
+    Without --llm this is a rehearsal: a script plays the user, and rules judge the transcript. `space` pauses.
     """
     settings = Settings.from_environment()
     if show != "conversation":
         if headless or as_json or llm or neo4j or seed is not None:
             raise UsageError(
-                f"--show {show} plays a recording: --headless, --json, --llm, --neo4j and --seed are for a run"
+                f"--show {show} plays a recording; it cannot be combined with --headless, --json, --llm, --neo4j or --seed"
             )
         from bioeval_tui.cli.show_demo import (
-            show_recorded_demo,  # a run without a screen does not wait for it
+            show_recorded_demo,  # a headless run does not need it
         )
 
         return show_recorded_demo(settings, show, pace=pace, loop=loop)
@@ -68,10 +70,10 @@ def demo(
     )
     spec = spec_of(request, settings.runs_dir)
     if headless or as_json:
-        from bioeval_tui.cli.headless import run_headless  # the screen does not wait for it
+        from bioeval_tui.cli.headless import run_headless  # the screen does not need it
 
         return run_headless(spec, settings, as_json=as_json)
-    from bioeval_tui.cli.show_run import show_run  # a run without a screen does not wait for it
+    from bioeval_tui.cli.show_run import show_run  # a headless run does not need it
 
     def open_demo(source: FollowedRun) -> None:
         from bioeval_tui.cli.show_demo import show_demo  # the engine starts while it loads

@@ -1,4 +1,4 @@
-"""`doctor`: what works here."""
+"""`doctor`: check the installation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bioeval_tui.terminal import print_json, say
 @click.command(epilog="\b\nExample:\n  bioeval-tui doctor --json")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def doctor(as_json: bool) -> int:
-    """Say for each part whether it works and, if it is missing, the command that brings it to this installation.
+    """Check each component, and print the command that installs it if it is missing.
 
-    Exit 0: everything that the demo, grading and the web view need works. 3: something of that does not.
+    Exit codes: 0 the demo, grading and the web view work, 3 something that they need does not.
     """
     findings = examine()
     if as_json:

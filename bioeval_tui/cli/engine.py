@@ -1,4 +1,4 @@
-"""`engine`: the process in which conversations are held. The program starts it; people do not."""
+"""`engine`: the process that runs conversations. It is started by the program, not by users."""
 
 from __future__ import annotations
 

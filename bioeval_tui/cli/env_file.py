@@ -1,4 +1,4 @@
-"""`--env-file FILE`: the option that takes settings from a file; every command accepts it."""
+"""`--env-file FILE`: read settings from a file. Every command accepts it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 
 def with_env_file(command: click.Command) -> click.Command:
-    """Return the command with `--env-file`, which its help leaves out; a group's commands get it, too."""
+    """Add a hidden `--env-file` to a command, or to all commands of a group."""
     if not any(parameter.name == "env_file" for parameter in command.params):
         command.params.append(env_file_option(hidden=True))
     if isinstance(command, click.Group):
@@ -18,7 +18,7 @@ def with_env_file(command: click.Command) -> click.Command:
 
 
 def env_file_option(*, hidden: bool = False) -> click.Option:
-    """Return the option. It is read before all others, some of which ask for settings."""
+    """Return the option. It is processed first, because other options read settings."""
     return click.Option(
         ["--env-file"],
         type=click.Path(path_type=Path, dir_okay=False, exists=True),
@@ -27,13 +27,13 @@ def env_file_option(*, hidden: bool = False) -> click.Option:
         is_eager=True,
         hidden=hidden,
         callback=_read,
-        help="Take variables that are not set from FILE, such as .env; nothing reads a .env by itself.",
+        help="Read unset variables from FILE, such as .env. No .env is read by default.",
     )
 
 
 def _read(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     if path is None or context.resilient_parsing:
         return
-    from bioeval_tui.settings import read_env_file  # --help does not wait for it
+    from bioeval_tui.settings import read_env_file  # --help does not need it
 
     read_env_file(path)

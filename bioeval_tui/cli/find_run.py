@@ -1,4 +1,4 @@
-"""Which run an id names, in commands and for the shell's tab key."""
+"""Find a run by its id, in commands and for shell completion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST = 100
 
 
 def complete_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-    """Return the ids that begin or end with what was typed, newest first, with their job."""
+    """Return the ids that start or end with the typed text, newest first, with their job."""
     typed = incomplete.lower()
     found = Catalogue(Settings.from_environment().runs_dir).runs()
     return [
@@ -26,12 +26,12 @@ def complete_run(context: click.Context, parameter: click.Parameter, incomplete:
 
 
 def find_run(run_id: str, *, least: int = 1) -> tuple[Settings, Path]:
-    """Return the settings, and the recording of the run that an id, or the beginning or end of one, names.
+    """Return the settings and the recording of the run with this id, or this beginning or end of one.
 
-    `least` is how many characters there have to be.
+    `least` is the minimum number of characters.
 
     Raises:
-        UsageError: there is no such run, or several.
+        UsageError: no run matches, or several do.
     """
     settings = Settings.from_environment()
     return settings, Catalogue(settings.runs_dir).find(run_id, least=least)

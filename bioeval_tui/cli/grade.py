@@ -38,14 +38,14 @@ _limits = options(
         type=click.FloatRange(0, min_open=True),
         default=DEFAULT_TIME_LIMIT_S,
         show_default=True,
-        help="Seconds that one submission may take.",
+        help="Time limit for one submission, in seconds.",
     ),
     click.option(
         "--memory-limit",
         type=click.IntRange(16),
         default=DEFAULT_MEMORY_LIMIT_MB,
         show_default=True,
-        help="Megabytes that grading one submission may take.",
+        help="Memory limit for grading one submission, in MB.",
     ),
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -67,7 +67,7 @@ _look = options(
     click.option(
         "--explain",
         is_flag=True,
-        help="Show why the score is what it is: residuals, confusion, calibration, thresholds, ranks, folds.",
+        help="Explain the score: residuals, confusion, calibration, thresholds, ranks, folds.",
     ),
     click.option(
         "--by",
@@ -102,7 +102,7 @@ def pool_of(registry: Registry, given: Mapping[str, Any], workers: int | None = 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What is added to graded reports: intervals, Ladder scores, error views."""
+    """Options for what is added to reports: intervals, Ladder scores, explanations."""
 
     registry: Registry
     backend: Any
@@ -123,7 +123,7 @@ class _Look:
         return self.intervals != "none" or self.explain
 
     def into(self, reports: list[TaskReport]) -> Iterator[tuple[int, TaskReport]]:
-        """Yield the valid reports by their positions, with what was asked for."""
+        """Yield the valid reports with the additions, by their positions."""
         found = {number: report for number, report in enumerate(reports) if report.valid_submission}
         if self.intervals != "none":
             with long_work("intervals", len(found)) as advance:
@@ -154,7 +154,7 @@ def talk(sentence: str) -> None:
 
 
 def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
-    """Prepare the tasks among these that need no download and are not ready yet."""
+    """Prepare those of the tasks that need no download and are not prepared yet."""
     for task_id in dict.fromkeys(task_ids):
         try:
             task = registry.get_task(task_id)
@@ -164,7 +164,7 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
             talk(f"preparing {task.id}")
             prepare_task(task)
         except BioevalError:
-            continue  # grading will say what is wrong, for each submission
+            continue  # grading reports the problem for each submission
 
 
 @click.command(
@@ -173,21 +173,23 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
 )
 @click.argument("submissions", type=click.Path(path_type=Path))
 @click.option(
-    "--output-dir", type=click.Path(file_okay=False, path_type=Path), help="Where reports go.  [required]"
+    "--output-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder for reports.  [required]",
 )
-@click.option("--workers", type=click.IntRange(1, 256), help="Processes that grade [one a core].")
+@click.option("--workers", type=click.IntRange(1, 256), help="Number of grading processes [one per core].")
 @click.option("--scheduler", metavar="URL", help="Grade on a Dask cluster, such as tcp://host:8786.")
-@click.option("--resume", is_flag=True, help="Go on with a batch that was cut short.")
+@click.option("--resume", is_flag=True, help="Resume an interrupted batch.")
 @_GRADED
 def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: Any) -> int:
-    """Grade the submissions that a JSONL file lists, and write the reports.
+    """Grade the submissions listed in a JSONL file, and write reports.
 
-    Exit 0: all graded and valid. 1: some are invalid. 2: wrong use. 3: some could not be graded.
+    Exit codes: 0 all valid, 1 some invalid, 2 usage error, 3 some could not be graded.
     """
     submissions = find_list(submissions)
-    need_file(submissions, "a JSONL file with one submission a line")
+    need_file(submissions, "a JSONL file with one submission per line")
     if output_dir is None:
-        raise UsageError("say where the reports go: --output-dir DIR")
+        raise UsageError("give a folder for the reports: --output-dir DIR")
 
     registry = registry_of(given)
     listed = read_submissions(submissions)
@@ -207,7 +209,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
                 resume = given["resume"]
                 result = run_batch(listed, output_dir, backend, resume=resume, on_progress=on_progress)
         except KeyboardInterrupt:
-            talk("interrupted; the reports so far are kept, go on with --resume")
+            talk("interrupted; finished reports are kept, continue with --resume")
             return ExitCode.INTERRUPTED
         if not as_json:
             batch_summary(result)
@@ -216,7 +218,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
             try:
                 rewrite(result, look.into)
             except KeyboardInterrupt:
-                talk("interrupted; the reports are complete but for intervals and error views")
+                talk("interrupted; the reports are complete except for intervals and explanations")
                 return ExitCode.INTERRUPTED
     if as_json:
         paths = {"report": str(result.report_path), "individual_reports": str(result.individual_dir)}
@@ -241,7 +243,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
 def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
     """Grade one CSV or h5ad FILE for TASK and show its report.
 
-    Exit 0: valid. 1: invalid. 2: wrong use. 3: could not be graded.
+    Exit codes: 0 valid, 1 invalid, 2 usage error, 3 could not be graded.
     """
     file = find_submission(file, task_id)
     need_file(file, "a CSV or h5ad file")
@@ -277,9 +279,9 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
 @_limits
 @JSON
 def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
-    """Say everything that is wrong with FILE as a submission for TASK.
+    """List everything that is wrong with FILE as a submission for TASK.
 
-    Exit 0: valid. 1: invalid. 2: wrong use. 3: the grader could not be run.
+    Exit codes: 0 valid, 1 invalid, 2 usage error, 3 the grader could not run.
     """
     file = find_submission(file, task_id)
     need_file(file, "a CSV or h5ad file")

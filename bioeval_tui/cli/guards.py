@@ -1,4 +1,4 @@
-"""The command that runs the guards over transcripts."""
+"""`guards`: check transcripts."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from bioeval_tui.terminal import print_json, say
 
 @click.command(
     epilog=(
-        "\b\nEach line is a JSON object: `id`; `messages` with `role` (user is the simulated user, assistant the\n"
-        "agent) and `content`; optionally `facts` or `vignette`, `tasks`, and `condition` [supplied].\n\n"
+        "\b\nEach line of FILE is a JSON object: `id`; `messages` with `role` (user: the simulated user, assistant:\n"
+        "the agent) and `content`; optional: `facts` or `vignette`, `tasks`, and `condition` [supplied].\n\n"
         "\b\nExamples:\n  bioeval-tui guards transcripts.jsonl\n"
         "  bioeval-tui guards transcripts.jsonl --json | tail -1\n  bioeval-tui guards 7f3a"
     )
@@ -35,11 +35,11 @@ from bioeval_tui.terminal import print_json, say
     type=click.Path(path_type=Path, allow_dash=True),
     shell_complete=complete_run,
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON Lines [when stdout is no terminal].")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON Lines [if stdout is not a terminal].")
 def guards(transcripts: Path, as_json: bool) -> int:
-    """Check what a simulated user says in recorded conversations: one line for each finding, then the totals.
+    """Check the simulated user's messages: print one line for each finding, then the totals.
 
-    RUN is a recorded or imported run's id, the beginning or end of it. Exit 0: every line was read. 2: a line
+    RUN is the id of a recorded or imported run, or its beginning or end. Exit codes: 0 every line was read, 2 a line
     could not be read.
     """
     if not transcripts.exists() and (path := _run(str(transcripts))) is not None:
@@ -55,7 +55,7 @@ def guards(transcripts: Path, as_json: bool) -> int:
 
 
 def _run(name: str) -> Path | None:
-    """Return the recording of a run that is named so; None where the name is that of a file."""
+    """Return the recording of the run with this id; None if the name looks like a file."""
     if "." in name or "/" in name or name == "-":
         return None
     return Catalogue(Settings.from_environment().runs_dir).find(name)

@@ -1,4 +1,4 @@
-"""Runs without a screen: the engine in the foreground, progress on stderr, the result on stdout."""
+"""Headless runs: the engine in the foreground, progress on stderr, the result on stdout."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def run_headless(
     min_pass_k: Sequence[str] = (),
     files: Mapping[str, Path] | None = None,
 ) -> int:
-    """Run the batch, print its result, hold it against the thresholds, and return the exit code.
+    """Run the batch, print its result, check it against the thresholds, and return the exit code.
 
-    `files` says which formats of a gate's outcome are written where.
+    `files` maps the formats of the gate's result to the files to write.
 
     Raises:
-        BioevalError: what is wrong with jobs, settings or file names, before anything is sent.
+        BioevalError: a job, setting or file name is wrong; nothing was sent.
     """
     rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
     rules.require_held(spec.conditions)
@@ -66,7 +66,7 @@ def run_headless(
     talk = plain_console(stderr=True)
     prepared = prepare_batch(spec, settings)
     if hosts := hosts_of(prepared):
-        talk.print(Text(f"transcripts go to: {', '.join(hosts)}"), soft_wrap=True)
+        talk.print(Text(f"transcripts are sent to: {', '.join(hosts)}"), soft_wrap=True)
     for sentence in judges_see(prepared):
         talk.print(Text(sentence), soft_wrap=True)
     interrupted: list[bool] = []
@@ -85,10 +85,10 @@ def run_headless(
     except RecordingError as error:
         if not interrupted:
             raise
-        talk.print(Text(clean_line(str(error), 500)), soft_wrap=True)  # the disk refused to the end
+        talk.print(Text(clean_line(str(error), 500)), soft_wrap=True)  # the disk stayed full
         return ExitCode.INTERRUPTED
     prices = load_prices(settings.data_dir / FILE_NAME)
-    if len(spec.runs) * spec.trials > 1:  # while they went on, nothing was kept of them
+    if len(spec.runs) * spec.trials > 1:  # their conversations were not kept in memory
         paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
         states, results = _fold_all(paths, prices, as_json=as_json, keep_words=bool(gate.files))
     else:
@@ -116,7 +116,7 @@ def run_headless(
 
 
 def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
-    """Print what the batch would take, send nothing, and return the exit code."""
+    """Print the batch's calls and cost, send nothing, and return the exit code."""
     found = estimate_batch(spec, settings)
     if as_json:
         print_json([run.to_dict() for run in found], indent=2)
@@ -128,7 +128,7 @@ def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
 def _fold_all(
     paths: Sequence[Path], prices: Prices, *, as_json: bool, keep_words: bool
 ) -> tuple[list[RunState], list[str]]:
-    """Return each run folded and, `as_json`, its result; without `keep_words` one run's words are in memory at a time."""
+    """Return the state of each run, and its result if `as_json`; `keep_words` keeps all messages in memory."""
     states: list[RunState] = []
     results: list[str] = []
     for path in paths:
@@ -147,14 +147,14 @@ def _result_text(state: RunState, prices: Prices) -> str:
 
 
 def _one_or_list(results: Sequence[str]) -> str:
-    """Return one JSON object as it is, several as a list of them."""
+    """Return a single JSON object, or a list of several."""
     return (
         results[0] if len(results) == 1 else "[\n" + ",\n".join(indent(one, "  ") for one in results) + "\n]"
     )
 
 
 def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
-    """Print what the batch found, one row for each run, then the means of each agent and model, never pooled over conditions."""
+    """Print the conclusion, one row for each run, then the means of each agent and model by condition."""
     if runs:
         console.print(Text(conclude_batch(runs).sentence, style="bold"), soft_wrap=True)
     table = Table(box=None, pad_edge=False)
@@ -182,7 +182,7 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
 
 
 def _is_single(states: Sequence[RunState]) -> bool:
-    """Say whether there is one run of one trial: its score card says everything."""
+    """Whether there is one run of one trial: its score card is enough."""
     return len(states) == 1 and (states[0].started is None or states[0].started.trials == 1)
 
 
@@ -204,8 +204,8 @@ def _say_how_to_resume(states: Sequence[RunState], console: Console) -> None:
     if stopped:
         what = plural(len(stopped), "run")
         first = f"`bioeval-tui runs resume {stopped[0]}`"
-        more = "" if len(stopped) == 1 else " and so on"
-        console.print(Text(f"{what} not finished; {first}{more} continues with what is missing"))
+        more = "" if len(stopped) == 1 else " (and the others)"
+        console.print(Text(f"{what} not finished; continue with {first}{more}"))
 
 
 def _offer_reruns(states: Sequence[RunState], settings: Settings, console: Console) -> None:
@@ -221,5 +221,7 @@ def _say_who_is_missing(states: Sequence[RunState], console: Console) -> None:
     failures = [failure for talk in held for failure in talk.request_failures if failure.peer == "agent"]
     away = bool(failures) and all(failure.unreachable for failure in failures)
     if away and not any(conversation.messages for conversation in held):
-        words = "no agent was reached: start yours and give its address with --agent-url or BIOEVAL_AGENT_URL"
+        words = (
+            "the agent could not be reached: start it, and set its URL with --agent-url or BIOEVAL_AGENT_URL"
+        )
         console.print(Text(f"{words}; `bioeval-tui agent` serves the sample agent"))

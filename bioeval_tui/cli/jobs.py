@@ -1,4 +1,4 @@
-"""Commands for people who write jobs: check, schema, assert."""
+"""`check`, `schema` and `assert`: commands for writing jobs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")
 @with_options("code")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool) -> int:
-    """Check job files before anything runs: keys, types, expressions and Cypher, every problem at once."""
+    """Check job files: keys, types, expressions and Cypher. Lists every problem at once."""
     embedded = is_embedded(Settings.from_environment())
     checked = [check_job(path, embedded=embedded, code=code) for path in map(find_job, jobs)]
     if as_json:
@@ -57,7 +57,7 @@ def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool) -> int:
             for problem in job.problems:
                 say(f"{'warning: ' if problem.severity == 'warning' else ''}{problem}")
             if not job.problems:
-                say(f"{job.path}: fine")
+                say(f"{job.path}: no problems")
     return ExitCode.BAD_INPUT if any(job.errors for job in checked) else ExitCode.OK
 
 
@@ -66,22 +66,22 @@ def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool) -> int:
 )
 @click.argument("what", type=click.Choice(["job", "result"]), default="job")
 def schema(what: str) -> int:
-    """Print a JSON Schema: of job files, for editors that complete and check them, or of a run's result (`--json`)."""
+    """Print the JSON Schema of job files, for editors, or of a run's result (`--json`)."""
     print_document(schema_text(what))
     return ExitCode.OK
 
 
 def schema_text(what: str = "job") -> str:
-    """Return the JSON Schema of job files, or of a `result`, as it is written to a file."""
+    """Return the JSON Schema of job files or of a `result`, as text."""
     made = result_schema() if what == "result" else job_schema()
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
 class _TakesExpression(click.Command):
-    """A command whose argument may begin with a minus sign: `-7 / 2 == -3` is no option."""
+    """A command whose argument may start with a minus sign: `-7 / 2 == -3` is not an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put what cannot be an option behind `--`."""
+        """Move the expression behind `--`."""
         place = next((at for at, arg in enumerate(args) if _NO_OPTION.match(arg)), None)
         if place is not None and "--" not in args:
             args = [*args[:place], *args[place + 1 :], "--", args[place]]
@@ -98,23 +98,29 @@ class _TakesExpression(click.Command):
     ),
 )
 @click.argument("expression", required=False)
-@click.option("--context", help="A JSON file {objectContext, evaluation}, or a recording's id or file.")
+@click.option("--context", help="A JSON file {objectContext, evaluation}, or a run's id or recording file.")
 @click.option(
-    "--after-turn", type=click.IntRange(0), help="With a recording: the state after this turn [the last]."
+    "--after-turn", type=click.IntRange(0), help="With a recording: use the state after this turn [the last]."
 )
 @click.option(
-    "--condition", type=click.Choice(["withheld", "supplied"]), default="supplied", show_default=True
+    "--condition",
+    type=click.Choice(["withheld", "supplied"]),
+    default="supplied",
+    show_default=True,
+    help="With a recording: use this condition.",
 )
-@click.option("--cypher", help="A query for the configured graph instead of an expression.")
-@click.option("--expected", help="What the query must give, as JSON (a bare word is text).")
-@click.option("--graph", metavar="NAME", help="embedded, neo4j or a plug-in [Neo4j when NEO_URI is set].")
+@click.option("--cypher", help="A Cypher query for the configured graph, instead of an expression.")
+@click.option("--expected", help="The expected result, as JSON (a bare word is text).")
+@click.option(
+    "--graph", metavar="NAME", help="The graph: embedded, neo4j or a plug-in [neo4j if NEO_URI is set]."
+)
 def assert_(expression: str | None, cypher: str | None, **options: Any) -> int:
-    """Evaluate one assertion and print its value as JSON; one that does not hold says on stderr what it compared.
+    """Evaluate one assertion and print its value as JSON. If it fails, prints what it compared on stderr.
 
-    Exit 0: true or equal. 1: not. 2: the text is wrong, with a caret under the column.
+    Exit codes: 0 passed, 1 failed, 2 syntax or type error (a caret marks the column).
     """
     if (expression is None) == (cypher is None):
-        raise UsageError("give an expression or --cypher, one of them")
+        raise UsageError("give an expression or --cypher, not both")
     try:
         if expression is not None:
             return _expression(expression, options)
@@ -131,7 +137,7 @@ def assert_(expression: str | None, cypher: str | None, **options: Any) -> int:
 def _expression(text: str, options: dict[str, Any]) -> int:
     parsed = parse(text)
     if options["context"] is None:
-        raise UsageError("an expression needs --context: a JSON file, or a recording's id")
+        raise UsageError("an expression needs --context: a JSON file, or a run's id")
     context, evaluation = read_context(options["context"], options["condition"], options["after_turn"])
     names = scope(context, evaluation)
     value = evaluate(parsed, names)
@@ -143,7 +149,7 @@ def _expression(text: str, options: dict[str, Any]) -> int:
 
 
 def _say_why(parts: Sequence[Part]) -> None:
-    """Say on stderr what each condition compared: stdout is the value alone."""
+    """Print on stderr what each condition compared; stdout has only the value."""
     for part in parts:
         if len(parts) > 1 or part.sides:
             say(f"{_shown(part.value)}: {clean_line(part.text, 200)}", err=True)
@@ -170,7 +176,7 @@ def _cypher(query: str, options: dict[str, Any]) -> int:
     _print_value(value)
     if options["expected"] is None or passed:
         return ExitCode.OK
-    say(f"  the query gave {_shown(value)}, expected is {_shown(expected)}", err=True)
+    say(f"  the query returned {_shown(value)}, expected {_shown(expected)}", err=True)
     return ExitCode.BELOW
 
 

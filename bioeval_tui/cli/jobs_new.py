@@ -21,15 +21,15 @@ _SPOKEN = tuple(one.name for one in agent_protocols.PROTOCOLS if not one.is_func
 
 @click.command(epilog="\b\nExamples:\n  bioeval-tui new job.yml\n  bioeval-tui new job.yml --yes --offline")
 @click.argument("job", type=click.Path(path_type=Path))
-@click.option("--yes", is_flag=True, help="Ask nothing; write the defaults.")
-@click.option("--offline", is_flag=True, help="A scripted user and a rules judge: no model, no key.")
-@click.option("--force", is_flag=True, help="Overwrite a file that exists.")
+@click.option("--yes", is_flag=True, help="Ask nothing, and use the defaults.")
+@click.option("--offline", is_flag=True, help="Use a scripted user and a rules judge: no model, no API key.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def new(job: Path, yes: bool, offline: bool, force: bool) -> int:
-    """Ask a few questions and write a commented job file, ready to check and run."""
+    """Create a job file with comments from a few questions."""
     if job.exists() and not force:
         raise UsageError(f"{job} exists; give --force to overwrite it")
     if not job.parent.is_dir():
-        raise UsageError(f"{job.parent} is no folder")
+        raise UsageError(f"{job.parent} is not a folder")
     answers = Answers(offline=offline) if yes else _ask(Answers(offline=offline))
     write_whole(job, job_text(answers))
     beside = job.parent / "job.schema.json"  # the file's first lines name it
@@ -41,7 +41,7 @@ def new(job: Path, yes: bool, offline: bool, force: bool) -> int:
     say(f"wrote {job}; next: bioeval-tui check {job}, then bioeval-tui run {job}")
     if not answers.offline:
         instead = f"; without one: bioeval-tui run {job} --rehearsal" if answers.script else ""
-        say(f"its user and judge are models: set OPENAI_API_KEY first{instead}{env_file_hint()}")
+        say(f"the user and the judge are models: set OPENAI_API_KEY first{instead}{env_file_hint()}")
     return ExitCode.BAD_INPUT if problems else ExitCode.OK
 
 
@@ -49,23 +49,21 @@ def _ask(defaults: Answers) -> Answers:
     answers = replace(
         defaults,
         user=_question("Name of the user that the evaluator plays", defaults.user),
-        chatbot=_question("Name of the chatbot, as your agent knows it", defaults.chatbot),
-        url=_question("Where your agent listens", defaults.url),
+        chatbot=_question("Name of the chatbot in your agent", defaults.chatbot),
+        url=_question("URL of your agent", defaults.url),
         protocol=str(
             click.prompt("Its protocol", default=defaults.protocol, type=click.Choice(list(_SPOKEN)))
         ),
         seconds=float(
             click.prompt(
-                "The average answer time you wish for, in seconds",
+                "Target for the average answer time, in seconds",
                 default=defaults.seconds,
                 type=click.FloatRange(0, min_open=True),
             )
         ),
         task=_question("One thing to ask the agent for", defaults.task),
-        criteria=_question("How one can tell that it was done well", defaults.criteria),
-        fact=_question(
-            "One fact that the user knows and the agent has to ask for (- for none)", defaults.fact
-        ),
+        criteria=_question("How to tell that it was done well", defaults.criteria),
+        fact=_question("One fact that the user knows and the agent must ask for (- for none)", defaults.fact),
     )
     answers = replace(answers, fact="" if answers.fact == "-" else answers.fact)
     offline = defaults.offline or click.confirm("Work offline, with a scripted user and a rules judge")
@@ -74,15 +72,15 @@ def _ask(defaults: Answers) -> Answers:
 
 
 def _ask_script(answers: Answers) -> Script:
-    """Ask for the words of the script: nobody else can tell how the user speaks and what the agent says."""
+    """Ask for the script: only the user knows what their agent says."""
     known = script_for(answers)
     script = known or Script(ask=answers.task, tell=in_first_person(answers.fact), asked="", done="")
-    ask = _question("What the user says to get it", script.ask)
+    ask = _question("What the user says to ask for it", script.ask)
     tell, asked = script.tell, script.asked
     if answers.fact:
-        tell = _question("How the user says the fact", script.tell)
-        asked = _question("Words of the agent's question for it, such as: which time zone", script.asked)
-    done = _question("Words of the agent's message when it is done, such as: reminder is set", script.done)
+        tell = _question("How the user gives the fact", script.tell)
+        asked = _question("Words in the agent's question for it, such as: which time zone", script.asked)
+    done = _question("Words in the agent's message when it is done, such as: reminder is set", script.done)
     return Script(ask, tell, asked, done)
 
 

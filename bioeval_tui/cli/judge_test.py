@@ -1,4 +1,4 @@
-"""The command that asks a judge again after changes that should not matter."""
+"""`judge-test`: ask a judge again after changes that should not matter."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from bioeval_tui.text import plural
     type=click.IntRange(1),
     default=60,
     show_default=True,
-    help="How many are drawn, of all runs together.",
+    help="Number of conversations to sample from all runs.",
 )
-@click.option(
-    "--seed", type=int, default=1, show_default=True, help="The same runs and seed give the same draw."
-)
+@click.option("--seed", type=int, default=1, show_default=True, help="Random seed of the sample.")
 @with_options("judge_models", "allow_hosts")
-@click.option("--rules", is_flag=True, help="Test the job's rules.")
+@click.option("--rules", is_flag=True, help="Test the job's rules judge.")
 @click.option(
     "--job",
     "job_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The job's file, beside which its prompt is [as before]; an imported run needs it.",
+    help="The job file, to find its prompt [as recorded]. Required for an imported run.",
 )
-@click.option("--fail-on-accused", is_flag=True, help="Exit 1 when a change moves the judge beyond doubt.")
+@click.option(
+    "--fail-on-accused", is_flag=True, help="Exit with 1 if a change has a significant effect on the judge."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def judge_test(
     run: tuple[str, ...],
@@ -58,11 +58,11 @@ def judge_test(
     fail_on_accused: bool,
     as_json: bool,
 ) -> int:
-    """Ask the judge of recorded conversations again: unchanged, and after changes that should not matter.
+    """Ask the judge about recorded conversations again: unchanged, and after changes that should not matter.
 
-    The speakers get other names, the tasks the opposite order, answers a line that says nothing, a polite end, or
-    "this deserves 1.0". A sound judge is accused of anything in at most 1 % of all tests. Nothing is recorded. RUN is an
-    id, the beginning or end of it, or a recording's file.
+    The changes are other speaker names, reversed tasks, meaningless padding, a polite ending, and "this deserves 1.0".
+    A sound judge is wrongly accused in at most 1 % of all tests. Nothing is recorded. RUN is a run's id, its beginning
+    or end, or a recording file.
     """
     settings = Settings.from_environment()
     paths = dict.fromkeys(find_recording(name, settings.runs_dir) for name in run)
@@ -73,10 +73,10 @@ def judge_test(
         for path in paths
     ]
     if hosts := list(dict.fromkeys(host for tester in testers for host in tester.hosts)):
-        say(f"transcripts go to: {', '.join(hosts)}", err=True)
+        say(f"transcripts are sent to: {', '.join(hosts)}", err=True)
     drawn = list(draw(testers, conversations, seed))
     if not drawn:
-        raise UsageError("no conversation of these runs can be judged")
+        raise UsageError("these runs have no conversation that can be judged")
     talks = sum(len(own) for _, own in drawn)
     say(f"{plural(talks, 'conversation')}, each asked up to {1 + len(CHANGES)} times", err=True)
     asked: list[JudgeAsked] = []

@@ -1,4 +1,4 @@
-"""A group whose commands are loaded when they are called: its help comes from a table, and loads none of them."""
+"""A click group that loads a command's module when the command is called; its help comes from a table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 Table = Mapping[str, tuple[str, str]]
-"""Each command's module in this package, and its line in help; a command with an empty line is not listed."""
+"""The module and help text of each command. A command with an empty help text is hidden."""
 
 Change = Callable[[str, click.Command], click.Command]
-"""Adds to a command, given its name, what all commands of its group take."""
+"""Adds the options that all commands of a group share, given a command's name."""
 
 
 class LazyGroup(click.Group):
-    """A group of the commands in `table`. `change` sees each before it is called."""
+    """A group of the commands in `table`. `change` is applied to a command when it is loaded."""
 
     def __init__(self, *given: Any, table: Table, change: Change | None = None, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -32,7 +32,7 @@ class LazyGroup(click.Group):
         return [name for name, (_, about) in self.table.items() if about]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load the command's module and return the command; None if there is none of that name."""
+        """Load the command's module and return the command; None if the name is unknown."""
         if cmd_name not in self.table:
             return None
         module = import_module(f"bioeval_tui.cli.{self.table[cmd_name][0]}")
@@ -40,13 +40,13 @@ class LazyGroup(click.Group):
         return self.change(cmd_name, next(command for command in commands if command.name == cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list from the table, without loading a command."""
+        """Write the list of commands from the table, without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, self.table[name][1]) for name in self.list_commands(ctx)])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return what the shell offers, from the table: click would load every command for its line."""
-        from click.shell_completion import CompletionItem  # for the tab key alone
+        """Return completions from the table; click itself would load every command."""
+        from click.shell_completion import CompletionItem  # needed only for completion
 
         found = [
             CompletionItem(name, help=self.table[name][1])
@@ -56,7 +56,11 @@ class LazyGroup(click.Group):
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find the command; for a misspelt one, suggest the nearest."""
+        """Find the command; suggest the closest name for a misspelt one.
+
+        Raises:
+            UsageError: there is no such command.
+        """
         name = args[0] if args else ""
         if name and name not in self.table and not name.startswith("-"):
             near = difflib.get_close_matches(name, self.list_commands(ctx), 1)

@@ -1,4 +1,4 @@
-"""The ledger of looks at the answers: check it."""
+"""`ledger`: check the ledger of graded submissions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bioeval_tui.text import clean_line, plural
 
 @click.group(epilog="\b\nExample:\n  bioeval-tui ledger verify")
 def ledger() -> None:
-    """Check the ledger of looks at the answers."""
+    """Check the ledger of graded submissions."""
 
 
 @ledger.command(
@@ -27,9 +27,9 @@ def ledger() -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def ledger_verify(file: Path | None, data_dir: Path | None, as_json: bool) -> int:
-    """Check that no line of a ledger was changed, moved or taken away.
+    """Check that no line of a ledger was changed, moved or removed.
 
-    Without FILE it is the one in the folder of the tasks' data. Exit 0: whole. 1: not. 2: there is none.
+    The default FILE is the ledger in the folder of the tasks' data. Exit codes: 0 intact, 1 changed, 2 no ledger found.
     """
     settings = settings_for({"tasks_dirs": (), "data_dir": data_dir, "leaderboard": None})
     path = file or settings.tasks_data_dir / NAME
@@ -39,7 +39,7 @@ def ledger_verify(file: Path | None, data_dir: Path | None, as_json: bool) -> in
             {"file": str(path), "lines": found.lines, "whole": not found.problems, "problems": found.problems}
         )
     else:
-        whole = "whole" if not found.problems else "not whole"
+        whole = "intact" if not found.problems else "changed"
         say(f"{clean_line(str(path), 300)}: {plural(found.lines, 'line')}, {whole}")
         for problem in found.problems:
             say(f"  · {problem}")

@@ -1,4 +1,4 @@
-"""The command line: parse, load the command that is called, own exit codes and what is said of errors."""
+"""The command line: parse arguments, load the command, report errors and set the exit code."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from bioeval_tui.cli.redaction import COMMANDS_THAT_SHOW, with_redact
 from bioeval_tui.errors import BioevalError, ExitCode, InputError, NotMeasuredError, ScreenCrashError
 
 COMMANDS: Table = {
-    "app": ("app", "Open the terminal application: jobs, runs, benchmarks, medals."),
-    "demo": ("demo", "Watch it work: a real conversation, offline, no key, no server."),
-    "run": ("run", "Evaluate an agent: hold the conversations of one or more jobs."),
-    "plan": ("plan", "Say how many cases and trials a difference or an interval needs."),
-    "watch": ("watch", "Attach this terminal to a run in progress elsewhere."),
-    "serve": ("serve", "Open the application in a browser, for you or for an audience."),
-    "review": ("review", "Accept or correct judged scores and graded submissions; judges against people."),
-    "judge-test": ("judge_test", "Ask a judge again after changes that should not matter to it."),
-    "runs": ("runs", "List, show and replay recorded runs."),
-    "new": ("jobs_new", "Write a commented job file from a few questions."),
-    "check": ("jobs", "Check job files before anything runs."),
+    "app": ("app", "Open the terminal application."),
+    "demo": ("demo", "Watch a live evaluation, offline, without an API key or a server."),
+    "run": ("run", "Evaluate an agent with one or more jobs."),
+    "plan": ("plan", "Plan how many cases and trials you need."),
+    "watch": ("watch", "Attach to a run in progress."),
+    "serve": ("serve", "Open the application in a browser."),
+    "review": ("review", "Review judged scores and graded submissions."),
+    "judge-test": ("judge_test", "Test whether a judge changes its mind."),
+    "runs": ("runs", "List, show, replay, report and manage recorded runs."),
+    "new": ("jobs_new", "Create a job file from a few questions."),
+    "check": ("jobs", "Check job files for errors."),
     "schema": ("jobs", "Print the JSON Schema of job files or of results."),
-    "guards": ("guards", "Check what a simulated user says in recorded conversations."),
-    "assert": ("jobs", "Evaluate one assertion against a saved state or the graph."),
-    "samples": ("samples", "List the sample jobs and submissions, or copy them into a folder."),
-    "agent": ("agent", "Serve the sample agent alone."),
+    "guards": ("guards", "Check the simulated user's messages in transcripts."),
+    "assert": ("jobs", "Try an assertion on a saved state or the graph."),
+    "samples": ("samples", "List or copy the sample jobs and submissions."),
+    "agent": ("agent", "Start the sample agent."),
     "grade": ("grade", "Grade submissions against leaderboards."),
-    "grade-sample": ("grade", "Grade one file for one task."),
-    "validate": ("grade", "Say everything that is wrong with a submission."),
+    "grade-sample": ("grade", "Grade one file."),
+    "validate": ("grade", "List everything that is wrong with a submission."),
     "tasks": ("tasks", "List, show, prepare and check machine-learning tasks."),
     "medals": ("medals", "Show graded reports as a medal table."),
-    "ledger": ("ledger", "Check the ledger of looks at the answers."),
-    "baseline": ("baseline", "Write baseline submissions for a task."),
+    "ledger": ("ledger", "Check the ledger of graded submissions."),
+    "baseline": ("baseline", "Create baseline submissions for a task."),
     "docs": ("docs", "Read the documentation, offline."),
-    "doctor": ("doctor", "Say what works here and, where something is missing, what brings it."),
+    "doctor": ("doctor", "Check the installation and suggest fixes."),
     "engine": ("engine", ""),
     "tui": ("app", ""),
     "serve-tab": ("serve_tab", ""),
@@ -55,7 +55,7 @@ def _with_common_options(name: str, command: click.Command) -> click.Command:
 EXAMPLE = """
 \b
 Examples:
-  bioeval-tui demo                     watch two conversations being evaluated
+  bioeval-tui demo                     watch a live evaluation
   bioeval-tui run JOB.yml              evaluate your own agent
   bioeval-tui grade submissions.jsonl --output-dir results
 """
@@ -92,7 +92,7 @@ def app(context: click.Context, debug: bool) -> int:
 
 
 def main() -> NoReturn:
-    """Run the command line and exit with a code that means something (see `errors.ExitCode`)."""
+    """Run the command line and exit with a code from `errors.ExitCode`."""
     debug = "--debug" in sys.argv[1:]
     try:
         code = app.main(prog_name="bioeval-tui", standalone_mode=False)
@@ -102,7 +102,7 @@ def main() -> NoReturn:
         sys.exit(exit_.exit_code)
     except click.ClickException as error:
         shown = io.StringIO()
-        error.show(file=shown)  # it may name a file of somebody else's folder
+        error.show(file=shown)  # its text may contain a foreign file name, which must be cleaned
         _write(shown.getvalue().rstrip("\n"))
         sys.exit(ExitCode.BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
@@ -112,14 +112,14 @@ def main() -> NoReturn:
         _say_traceback(error) if debug else _say(error)
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        # Whoever read us is gone; keep Python from complaining about it at exit.
+        # The reader closed the pipe: silence the interpreter's message at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
     except MemoryError:
-        _write("error: there is not enough memory for this; is a file much larger than it should be?")
+        _write("error: out of memory; is an input file much larger than expected?")
         sys.exit(ExitCode.NOT_MEASURED)
     except Exception as error:
-        # The last stop of every defect: one sentence for the user, the whole traceback in the log file.
+        # A bug: one sentence for the user, the full traceback in the log file.
         if debug:
             _say_traceback(error)
         elif isinstance(error, ModuleNotFoundError) and (sentence := _missing_package(error)) is not None:
@@ -130,7 +130,7 @@ def main() -> NoReturn:
 
 
 def _write(text: str, *, err: bool = True) -> None:
-    from bioeval_tui.terminal import say  # a tenth of the time that `--help` takes, which does without
+    from bioeval_tui.terminal import say  # `--help` needs none of it and is a tenth faster without
 
     say(text, err=err)
 
@@ -140,8 +140,8 @@ def _say_traceback(error: Exception) -> None:
 
 
 def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
-    """Return what to say when a package that this program asks for is not installed; None for any other module."""
-    # Here and below: only what failed waits for it.
+    """Return an error that names a missing dependency of this program; None for any other module."""
+    # Here and below: imported only after a failure.
     from bioeval_tui.installation import install_command, package_of
 
     package = package_of(error.name or "")
@@ -161,7 +161,7 @@ def _say(error: BioevalError) -> None:
 
 
 def _defect(error: Exception) -> None:
-    """Keep the traceback in a log file; tell the user one sentence and where it is."""
+    """Write the traceback to a log file; show the user one sentence with its path."""
     from bioeval_tui.record.masking.current import current, masking
     from bioeval_tui.settings import Settings, private_dir
     from bioeval_tui.text import clean_line, home_relative
@@ -175,8 +175,8 @@ def _defect(error: Exception) -> None:
     except OSError:
         where = "; run again with --debug to see the details"
     crashed = isinstance(error, ScreenCrashError)
-    what = "the screen crashed, a defect" if crashed else "this is a defect"
+    what = "the screen crashed, a bug" if crashed else "this is a bug"
     message = clean_line(str(error) if crashed else f"{type(error).__name__}: {error}", 300)
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-    sentence = f"{what} of bioeval-tui ({message}){where}{notes}"
+    sentence = f"{what} in bioeval-tui ({message}){where}{notes}"
     _write(f"error: {current().text(sentence) if masking() else sentence}")

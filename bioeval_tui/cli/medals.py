@@ -1,4 +1,4 @@
-"""`medals`: graded reports, and runs of agents, as a medal table."""
+"""`medals`: graded reports and runs of agents as a medal table."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from bioeval_tui.tui.data.services import AppServices
 @WHERE
 @BOARD
 @click.option("--json", "as_json", is_flag=True, help="Print a list of reports.")
-@click.option("--table", is_flag=True, help="Print a table even in a terminal.")
+@click.option("--table", is_flag=True, help="Print a table instead of opening the screen.")
 @click.option(
     "--agents",
     is_flag=True,
-    help="Print how the agents stand: shares of medals, ranks, differences; with --json as well.",
+    help="Compare agents: shares of medals, ranks and differences. Works with --json.",
 )
 @click.option(
     "--format", "kind", type=click.Choice(names("medals")),
-    help="What to write [by the name of --output].",
+    help="The format [by the extension of --output].",
 )  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="The file to write [stdout].")
 def medals(
     places: tuple[Path, ...],
     as_json: bool,
@@ -62,11 +62,10 @@ def medals(
 ) -> int:
     """Show graded reports (of this program, BioML-bench or MLE-bench; files or folders) as a medal table.
 
-    A folder of runs, such as the `runs` of a checkout of BioML-bench, is graded first: its tasks and their data are
-    found by themselves, and what was looked at is said.
+    A folder of runs, such as `runs` in a BioML-bench checkout, is graded first. Its tasks and data are found
+    automatically.
 
-    In a terminal this opens the medal screen; with --format or --output it writes one HTML file, Markdown, CSV or
-    JSON.
+    In a terminal this opens the medal screen. With --format or --output it writes HTML, Markdown, CSV or JSON.
     """
     settings, runs, reports = with_runs(settings_for(given), places)
     on_screen = (
@@ -74,7 +73,7 @@ def medals(
     )
     if on_screen:
         need_terminal("give --table")
-        from bioeval_tui.cli.open_screen import show  # a table or a file waits for no screen
+        from bioeval_tui.cli.open_screen import show  # tables and files need no screen
 
         show(AppServices(settings, reports=reports, runs=runs), "medals", "leave")
         return ExitCode.OK
@@ -108,7 +107,7 @@ def _agents_table(found: Standings) -> None:
 
 
 def _graded(runs: Runs, settings: Settings) -> Loaded:
-    """Grade the submissions of runs, in their order, and say where they were looked for."""
+    """Grade the submissions of runs in order, and print which folders were searched."""
     for line in runs.looked:
         say(line, err=True)
     registry = Registry(settings.tasks_dirs, settings.tasks_data_dir, settings.leaderboard)

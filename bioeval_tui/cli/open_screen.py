@@ -1,4 +1,4 @@
-"""Open the terminal application, and end with it."""
+"""Run the terminal application."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bioeval_tui.errors import ScreenCrashError
 from bioeval_tui.tui.app import BioevalApp, OnQuit
 from bioeval_tui.tui.data.services import AppServices
 
-# The first paint waits for what is imported above.
+# Imports above delay the first paint.
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.attach import FollowedRun
     from bioeval_tui.evaluate.engine.run_view import RunView
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def show(services: AppServices, start: Opener | str, on_quit: OnQuit) -> None:
-    """Open the application on a run or on a screen, by its name; close the services with it.
+    """Run the application, starting with a run or the screen of that name, and close its services.
 
     Raises:
-        ScreenCrashError: a screen crashed; the terminal has been restored by then.
+        ScreenCrashError: a screen crashed; the terminal is restored.
     """
     try:
         run_app(BioevalApp(services, start, on_quit=on_quit))
@@ -30,10 +30,10 @@ def show(services: AppServices, start: Opener | str, on_quit: OnQuit) -> None:
 
 
 def show_started(spec: EngineSpec, settings: Settings, view: FollowedRun, on_quit: OnQuit) -> None:
-    """Open the application on the first run of a batch that was just started.
+    """Run the application, showing the first run of a batch that was just started.
 
     Raises:
-        ScreenCrashError: a screen crashed; the terminal has been restored by then.
+        ScreenCrashError: a screen crashed; the terminal is restored.
     """
     services = AppServices(settings, spec=spec)
     services.batches.note(spec, view)
@@ -45,10 +45,10 @@ def show_started(spec: EngineSpec, settings: Settings, view: FollowedRun, on_qui
 
 
 def run_app(app: BioevalApp) -> None:
-    """Run the application until it is left.
+    """Run the application until the user quits.
 
     Raises:
-        ScreenCrashError: a screen crashed; the terminal has been restored by then.
+        ScreenCrashError: a screen crashed; the terminal is restored.
     """
     app.run()
     if app.crash is not None:

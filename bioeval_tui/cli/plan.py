@@ -1,4 +1,4 @@
-"""The command that says how many cases and trials are needed."""
+"""`plan`: how many cases and trials are needed."""
 
 from __future__ import annotations
 
@@ -23,31 +23,33 @@ from bioeval_tui.terminal import print_json
 @click.option(
     "--detect",
     type=click.FloatRange(0, 1, min_open=True),
-    help="The difference of two agents' scores to be told.",
+    help="The difference between two agents' scores to detect.",
 )
 @click.option(
     "--width",
     type=click.FloatRange(0, 1, min_open=True),
-    help="How wide the interval of one agent's mean may be.",
+    help="The maximum width of the confidence interval of one agent's mean.",
 )
 @click.option("--power", type=click.FloatRange(0.05, 1, min_open=True, max_open=True), default=0.8, show_default=True,
-              help="The chance that a difference of that size is found.")  # fmt: skip
+              help="The probability of detecting a difference of that size.")  # fmt: skip
 @click.option("--from", "runs", metavar="RUN", multiple=True, shell_complete=complete_run,
-              help="Take variances, calls, cost and time from this run; repeat it for several, of one or both agents.")  # fmt: skip
+              help="Estimate variances, calls, cost and time from this run. Repeat for several runs of one or both agents.")  # fmt: skip
 @click.option(
-    "--sd-between", type=click.FloatRange(0, 1), help="Assumed: the standard deviation between cases [0.17]."
+    "--sd-between", type=click.FloatRange(0, 1), help="Assumed standard deviation between cases [0.17]."
 )
 @click.option(
-    "--sd-within", type=click.FloatRange(0, 1), help="Assumed: that between trials of one case [0.20]."
+    "--sd-within",
+    type=click.FloatRange(0, 1),
+    help="Assumed standard deviation between trials of one case [0.20].",
 )
 @click.option("--correlation", type=click.FloatRange(-1, 1), default=0.5, show_default=True,
-              help="Of the two agents' case means, unless runs of both are given.")  # fmt: skip
+              help="Correlation of the two agents' case means, unless runs of both are given.")  # fmt: skip
 @click.option(
     "--concurrency",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Conversations at once, for the hours.",
+    help="Concurrent conversations, to estimate the hours.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def plan(
@@ -61,16 +63,16 @@ def plan(
     concurrency: int,
     as_json: bool,
 ) -> int:
-    """Say how many cases and trials tell a difference, or give an interval of a width, and what they would take.
+    """Plan how many cases and trials you need to detect a difference, or to get an interval of a given width.
 
-    RUN is an id, the beginning or end of it, or a recording's file. No model is called.
+    Also prints calls, cost and time. RUN is a run's id, its beginning or end, or a recording file. No model is called.
     """
     if (detect is None) == (width is None):
         raise UsageError(
-            "say what for: --detect 0.1, a difference of two agents, or --width 0.1, the interval of one"
+            "give --detect 0.1 (a difference between two agents) or --width 0.1 (an interval for one agent)"
         )
     if runs and (sd_between is not None or sd_within is not None):
-        raise UsageError("give runs to take the variances from, or assumed ones, not both")
+        raise UsageError("give --from RUN or assumed standard deviations, not both")
     settings = Settings.from_environment()
     prices = load_prices(settings.data_dir / FILE_NAME)
     loaded = [load_run(find_recording(name, settings.runs_dir), prices=prices) for name in runs]

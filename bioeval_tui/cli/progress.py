@@ -18,7 +18,7 @@ from bioeval_tui.text import clean_line, compact_json, shorten
 
 
 class BatchProgress:
-    """Prints what happened. With `verbose`, what the agent did between the lines as well."""
+    """Prints progress. With `verbose`, also the agent's tool calls and events."""
 
     def __init__(self, console: Console, *, conversations: int, several: bool, verbose: bool = False) -> None:
         """`conversations` is how many there are to be in all; `several` tells each of them in one line."""
@@ -30,7 +30,7 @@ class BatchProgress:
         self._whole = ProgressLines(console)
 
     def show(self, state: RunState, event: RunEvent, change: Change) -> None:
-        """Print one event, if it is worth a line."""
+        """Print an event, if it deserves a line."""
         if isinstance(event, events.ConversationScored):
             self._done += 1
         if not self._several:
@@ -67,7 +67,7 @@ def _name(state: RunState, event: RunEvent) -> str:
 
 
 def _generation(event: RunEvent) -> list[str]:
-    """Return what the agent did for an answer, one line each."""
+    """Return the agent's tool calls and events for an answer, one per line."""
     if not isinstance(event, events.MessageCompleted | events.CallsTraced):
         return []
     return [clean_line(shorten(compact_json(item), 400)) for item in event.generation]
@@ -77,7 +77,7 @@ def open_progress(wanted: bool, hosts: Sequence[str], conversations: int) -> Sho
     """Return what takes the events of a batch; it says first which `hosts` transcripts go to."""
     if not wanted:
         return lambda state, event, change: None
-    first = f"transcripts go to: {', '.join(hosts)}"
+    first = f"transcripts are sent to: {', '.join(hosts)}"
     if _in_a_notebook():
         return NotebookProgress(first, conversations).show
     console = plain_console(stderr=True)

@@ -1,4 +1,4 @@
-"""`--redact RULES.yml`: the option of every command that shows or writes what was recorded."""
+"""`--redact RULES.yml`: the option of every command that shows or writes recorded data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMANDS_THAT_SHOW = frozenset(
 
 
 def with_redact(command: click.Command) -> click.Command:
-    """Return the command with `--redact`; a group's commands get it, too."""
+    """Add `--redact` to a command, or to all commands of a group."""
     if isinstance(command, click.Group):
         for one in command.commands.values():
             with_redact(one)
@@ -41,14 +41,14 @@ def _option() -> click.Option:
         metavar="RULES.yml",
         expose_value=False,
         callback=_use_rules,
-        help="Mask names and identifiers in everything that is shown or written.",
+        help="Mask names and identifiers in all output.",
     )
 
 
 def _use_rules(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     if path is None:
         return
-    # Only who masks waits for it.
+    # Needed only for masking.
     from bioeval_tui.record.masking.current import use
     from bioeval_tui.record.masking.mask import Mask
     from bioeval_tui.record.masking.rules_file import load_rules

@@ -1,4 +1,4 @@
-"""The command that opens the review screen."""
+"""`review`: open the review screen."""
 
 from __future__ import annotations
 
@@ -26,29 +26,28 @@ from bioeval_tui.tui.review.review_items import ReviewSource
     epilog="\b\nExamples:\n  bioeval-tui review 7f3a 91c2 --blind\n  bioeval-tui review results/ --as ada\n  bioeval-tui review 7f3a --sample 100 --seed 7"
 )
 @click.argument("what", metavar="RUN|REPORT...", nargs=-1, required=True, shell_complete=complete_run)
-@click.option("--blind", is_flag=True, help="Keep the judge's word back until you have given yours.")
+@click.option("--blind", is_flag=True, help="Hide the judge's scores until you have entered yours.")
 @click.option(
     "--sample",
     type=click.IntRange(1),
     metavar="N",
-    help="Draw so many judged tasks at random, to review them blind.",
+    help="Review a random sample of N judged tasks, blind.",
 )
+@click.option("--seed", type=int, default=1, show_default=True, help="Random seed of the sample.")
 @click.option(
-    "--seed", type=int, default=1, show_default=True, help="The same runs and seed give the same draw."
+    "--strata", type=click.Choice(["verdict", "condition", "job"]), help="Sample in proportion to this."
 )
-@click.option(
-    "--strata", type=click.Choice(["verdict", "condition", "job"]), help="Draw in proportion to this."
-)
-@click.option("--as", "name", default="", help="Your name as a reviewer [user and host].")
+@click.option("--as", "name", default="", help="Your name as a reviewer [user@host].")
 def review(
     what: tuple[str, ...], blind: bool, sample: int | None, seed: int, strata: str | None, name: str
 ) -> int:
-    """Review judged tasks and graded submissions: accept, judge otherwise, assign fault, add notes, undo.
+    """Review judged tasks and graded submissions: accept or change scores, set the fault, add notes, undo.
 
-    RUN is a run's id, the beginning or end of it, or a recording's file; REPORT a grading report or a folder of
-    them. Reviews are kept beside the recording or the report, which never change; works offline, without keys.
-    With --sample the queue is a random draw in a random order: `runs agreement` then says what people would say of
-    everything. Without a terminal it prints what was drawn.
+    RUN is a run's id, its beginning or end, or a recording file; REPORT is a grading report or a folder of them.
+    Reviews are stored beside the recording or report, which never change. Works offline, without API keys.
+
+    With --sample you review a random sample in random order, so that `runs agreement` can estimate what people would
+    say about all verdicts. Without a terminal, this prints the sample.
     """
     settings = Settings.from_environment()
     if sample is None:
@@ -67,12 +66,12 @@ def _show(
 ) -> int:
     """Open the review screen on runs (ids or recordings) and grading reports (files or folders).
 
-    With `drawn` it shows what was drawn of them.
+    With `drawn` it shows only the sample.
 
     Raises:
-        UsageError: something of these is neither, or there is no terminal.
+        UsageError: an argument is neither a run nor a report, or there is no terminal.
     """
-    need_terminal("`bioeval-tui runs show RUN` prints what was judged")
+    need_terminal("`bioeval-tui runs show RUN` prints the verdicts")
 
     reports = [text for text in what if Path(text).is_dir() or text.endswith(".json")]
     runs = [text for text in what if text not in reports]

@@ -1,4 +1,4 @@
-"""`run`: hold the conversations of jobs, on the screen or without one."""
+"""`run`: run jobs, on the screen or headlessly."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ DEFAULT_JOB = "data/eval/agent.yml"
 @with_options(*OPTIONS)
 @click.option(
     "--until-decided", is_flag=True,
-    help="Stop as soon as the one bar, or which of two models is better, is decided beyond doubt; "
-    "--repeat is the most trials [200].",
+    help="Stop as soon as the threshold, or the better of two models, is decided; "
+    "--repeat is the maximum number of trials [200].",
 )  # fmt: skip
-@click.option("--verbose", is_flag=True, help="Show what the agent did between the lines.")
-@click.option("--dry-run", is_flag=True, help="Say what it would take, and send nothing.")
-@click.option("--headless", is_flag=True, help="No screen: progress on stderr, the score card on stdout.")
+@click.option("--verbose", is_flag=True, help="Show the agent's tool calls and events.")
+@click.option("--dry-run", is_flag=True, help="Print the number of calls and their cost, and send nothing.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Headless: print JSON; with a FILE.json, write a report there."
+    "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
 )
+@click.option("--json", "as_json", is_flag=True, help="Headless: print JSON, or write it to a FILE.json.")
 @with_bars
 @with_gate_files_and_json
 def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
-    """Evaluate an agent: hold a job's conversations, facts withheld and facts supplied, and score them.
+    """Evaluate an agent: run a job's conversations with facts withheld and supplied, and score them.
 
-    JOB is a YAML file, or the name of a sample (`bioeval-tui samples` lists them). Several jobs or models make a
-    batch: a run for each job and model, --repeat trials in each.
+    JOB is a YAML file, or the name of a sample (see `bioeval-tui samples`). Several jobs or models form a batch: one
+    run for each job and model, with --repeat trials.
     """
     if jobs and file is not None:
-        raise UsageError("give the job once: as an argument or with --file")
+        raise UsageError("give the job as an argument or with --file, not both")
     if not jobs and file is None and not Path(DEFAULT_JOB).exists():
         raise UsageError(
-            f"no job is given, and {DEFAULT_JOB} does not exist: give a job file, or the name of a sample "
-            "such as medication_reminder, or write one with `bioeval-tui new job.yml`"
+            f"no job given, and {DEFAULT_JOB} does not exist: give a job file or the name of a sample, "
+            "such as medication_reminder, or create one with `bioeval-tui new job.yml`"
         )
     settings = Settings.from_environment()
     request = request_of(jobs or (file or Path(DEFAULT_JOB),), options)
@@ -71,37 +71,37 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
         request = _until_decided(request, options["fail_under"])
     spec = spec_of(request, settings.runs_dir)
     if options["dry_run"]:
-        from bioeval_tui.cli.headless import dry_run  # --help and a wrong option do not wait for it
+        from bioeval_tui.cli.headless import dry_run  # --help and usage errors don't need it
 
         return dry_run(spec, settings, as_json=options["as_json"])
     if _is_headless(options):
-        from bioeval_tui.cli.headless import run_headless  # the screen does not wait for it
+        from bioeval_tui.cli.headless import run_headless  # the screen does not need it
 
         asked = {name: options[name] for name in ("as_json", "verbose", *THRESHOLDS)}
         return run_headless(spec, settings, files=gate_files(options), **asked)
-    from bioeval_tui.cli.show_run import say_hosts, show_run  # a run without a screen does not wait for it
+    from bioeval_tui.cli.show_run import say_hosts, show_run  # a headless run does not need it
 
     say_hosts(spec, settings)
     return show_run(spec, settings, leave_running=True)
 
 
 MOST_ROUNDS = 200
-"""Trials that --until-decided holds at most, unless --repeat says how many."""
+"""The maximum number of trials with --until-decided, unless --repeat is given."""
 
 
 def _until_decided(request: RunRequest, fail_under: tuple[str, ...]) -> RunRequest:
-    """Return the request with what is to be decided: the one bar, or which of two models is better."""
+    """Return the request with the question to decide: one threshold, or which of two models is better."""
     under = GateRules.parse(fail_under).under
     if len(under) > 1 or bool(under) == (len(request.models) == 2):
         raise UsageError(
-            "--until-decided needs one bar (--fail-under supplied:0.8), or two models (--model A --model B)"
+            "--until-decided needs one threshold (--fail-under supplied:0.8) or two models (--model A --model B)"
         )
     until = next((f"{name}:{bar:g}" for name, bar in under.items()), "difference")
     return replace(request, until=until, trials=request.trials if request.trials > 1 else MOST_ROUNDS)
 
 
 def _is_headless(options: dict[str, Any]) -> bool:
-    """A bar or a file for CI is asked of a run that nobody watches; so is one without a terminal."""
+    """Whether to run headlessly: thresholds and files for CI imply it, and so does the lack of a terminal."""
     return (
         any(options[name] for name in ("headless", "as_json", *THRESHOLDS))
         or bool(gate_files(options))

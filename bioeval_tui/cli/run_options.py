@@ -1,4 +1,4 @@
-"""The options that say how runs are held, each written once: `run`, `demo` and `runs resume` take theirs from here."""
+"""The options of runs, each defined once for `run`, `demo`, `judge-test` and `runs resume`."""
 
 from __future__ import annotations
 
@@ -15,59 +15,65 @@ from bioeval_tui.sample.paths import find_job
 
 OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "models": click.option(
-        "--model", "models", multiple=True, help="The agent's model; repeat it for a run with each."
+        "--model", "models", multiple=True, help="The agent's model. Repeat for several runs."
     ),
     "agent_url": click.option(
-        "--agent-url", help="Where the agent listens [BIOEVAL_AGENT_URL, http://localhost:8081]."
+        "--agent-url", help="The agent's URL [BIOEVAL_AGENT_URL, http://localhost:8081]."
     ),
     "allow_hosts": click.option(
         "--allow-host",
         "allow_hosts",
         metavar="HOST",
         multiple=True,
-        help="Let a job send transcripts, and the key that it names, to this host; repeat it for several.",
+        help="Allow a job to send transcripts and its key to this host. Repeatable.",
     ),
     "code": click.option(
         "--code",
         metavar="DIR",
         multiple=True,
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="A folder from which the job's Python functions may be loaded; repeat it for several.",
+        help="Allow loading the job's Python functions from this folder. Repeatable.",
     ),
     "evaluator_model": click.option(
-        "--evaluator-model", help="Who plays the user [BIOEVAL_EVALUATOR_MODEL]."
+        "--evaluator-model", help="The evaluator's model, which plays the user [BIOEVAL_EVALUATOR_MODEL]."
     ),
     "judge_models": click.option(
         "--judge-model",
         "judge_models",
         multiple=True,
-        help="Who judges [BIOEVAL_JUDGE_MODEL]; repeat it for a panel.",
+        help="The judge's model [BIOEVAL_JUDGE_MODEL]. Repeat for a panel.",
     ),
     "rehearsal": click.option(
-        "--rehearsal", is_flag=True, help="Scripted evaluator and rules judge instead of models."
+        "--rehearsal", is_flag=True, help="Use the scripted evaluator and the rules judge instead of models."
     ),
     "graph": click.option(
         "--graph",
         metavar="NAME",
         default="auto",
         show_default=True,
-        help="The graph that Cypher asks: embedded, neo4j, none, or a plug-in.",
+        help="The graph for setups and Cypher assertions: auto, embedded, neo4j, none, or a plug-in.",
     ),
     "unrestricted_setups": click.option(
         "--unrestricted-setups",
         is_flag=True,
-        help="Pass the job's setups to Neo4j as they are: schema, procedures, LOAD CSV, several statements.",
+        help="Pass the job's setups to Neo4j unchanged: schema, procedures, LOAD CSV, several statements.",
     ),
     "condition": click.option(
         "--condition",
         type=click.Choice(["withheld", "supplied", "both"]),
         default="both",
         show_default=True,
-        help="Hold one condition only: half the calls, and neither mean nor uplift.",
+        help="Run one condition only: half the calls, but no mean and no uplift.",
     ),
-    "order": click.option("--order", type=click.Choice(["withheld-first", "supplied-first", "random"])),
+    "order": click.option(
+        "--order",
+        type=click.Choice(["withheld-first", "supplied-first", "random"]),
+        help="The order of the two conditions [the job's, else withheld-first].",
+    ),
     "parallel": click.option(
-        "--parallel", is_flag=True, help="Conditions at once; the target must keep conversations apart."
+        "--parallel",
+        is_flag=True,
+        help="Run both conditions at the same time; the agent must keep conversations apart.",
     ),
     "cases": click.option(
         "--cases", metavar="ROWS", help="Of the job's cases only these, by row and id: 1-20,case_7."
@@ -80,38 +86,42 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="A table of cases (CSV, JSONL, Parquet) in the place of the job's own.",
     ),
-    "seed": click.option("--seed", type=int, help="Seed of everything that is drawn."),
+    "seed": click.option("--seed", type=int, help="Random seed."),
     "repeat": click.option(
-        "--repeat", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Trials of each run."
+        "--repeat",
+        type=click.IntRange(1, 10_000),
+        default=1,
+        show_default=True,
+        help="Number of trials of each run.",
     ),
     "submissions": click.option(
         "--submissions",
         multiple=True,
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="A folder in which medal assertions may look for files, outside the job's own; repeat it for several.",
+        help="Allow medal assertions to read files in this folder, too. Repeatable.",
     ),
     "leaderboard": click.option(
         "--leaderboard",
         metavar="own|published|FILE",
         callback=lambda context, parameter, value: board(value),
-        help="What medal assertions rank on, see `bioeval-tui grade --help`.",
+        help="The leaderboard of medal assertions; see `bioeval-tui grade --help`.",
     ),
     "concurrency": click.option(
-        "--concurrency", type=click.IntRange(1, 1000), help="Most conversations at once [1]."
+        "--concurrency", type=click.IntRange(1, 1000), help="Maximum number of concurrent conversations [1]."
     ),
     "requests_per_minute": click.option(
         "--max-requests-per-minute",
         "requests_per_minute",
         type=click.FloatRange(0, min_open=True),
-        help="Most requests a minute to the agent, and as many to the models.",
+        help="Maximum number of requests per minute to the agent, and to the models.",
     ),
     "max_calls": click.option(
-        "--max-calls", type=click.IntRange(1), help="No further conversation after so many calls."
+        "--max-calls", type=click.IntRange(1), help="Start no more conversations after this many calls."
     ),
     "max_cost": click.option(
         "--max-cost",
         type=click.FloatRange(0, min_open=True),
-        help="No further conversation after so many dollars.",
+        help="Start no more conversations after this many dollars.",
     ),
     "otlp": click.option(
         "--otlp",
@@ -122,7 +132,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         help="Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [4318]; 0 takes a free one.",
     ),
     "no_events": click.option(
-        "--no-events", is_flag=True, help="Leave prompts and retrieved contexts out of the recording."
+        "--no-events", is_flag=True, help="Don't record prompts and retrieved contexts."
     ),
 }
 
@@ -139,7 +149,7 @@ def with_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 
 def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:
-    """Return what all of `OPTIONS`, as they were given, ask for."""
+    """Return the request that the values of `OPTIONS` describe."""
     same = ("models", "agent_url", "allow_hosts", "evaluator_model", "graph", "unrestricted_setups", "order", "parallel", "seed", "concurrency",
             "requests_per_minute", "max_calls", "max_cost", "leaderboard", "otlp", "cases", "sample")  # fmt: skip
     return RunRequest(

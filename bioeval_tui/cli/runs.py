@@ -9,20 +9,20 @@ from bioeval_tui.cli.lazy import LazyGroup, Table
 from bioeval_tui.cli.redaction import with_redact
 
 RUNS: Table = {
-    "agreement": ("runs_agreement", "Compare judges with the people who reviewed their scores."),
-    "compare": ("runs_report", "Compare two runs: per task, assertion and turn, side by side."),
-    "delete": ("runs_manage", "Delete runs for good: recording, later scores and log."),
-    "explain": ("runs_report", "Explain a run's scores, and what each part would have to be."),
+    "agreement": ("runs_agreement", "Compare judges with people's reviews."),
+    "compare": ("runs_report", "Compare two runs side by side, or rank several."),
+    "delete": ("runs_manage", "Delete runs permanently."),
+    "explain": ("runs_report", "Explain a run's score, and what would reach a target."),
     "export": ("runs_report", "Export recorded runs for other tools."),
-    "gate": ("runs_agreement", "Hold recorded runs against thresholds, and exit accordingly."),
-    "import": ("runs_manage", "Take in a recording that somebody sent."),
-    "list": ("runs_list", "List the recorded runs, newest first; interrupted ones too."),
-    "prune": ("runs_manage", "Delete for good the runs that began before a time."),
-    "record-to": ("runs_record_to", "Record a run that is under way in another folder."),
-    "replay": ("watch", "Play a run again on the live screen, true to its recorded times."),
+    "gate": ("runs_agreement", "Check recorded runs against thresholds, for CI."),
+    "import": ("runs_manage", "Import a recording, or conversations of another tool."),
+    "list": ("runs_list", "List the recorded runs, newest first."),
+    "prune": ("runs_manage", "Delete old runs permanently."),
+    "record-to": ("runs_record_to", "Move the recording of a run in progress to another folder."),
+    "replay": ("watch", "Replay a run on the live screen, or write the replay to a file."),
     "report": ("runs_report", "Write a report of one or more runs."),
-    "rescore": ("runs_rescore", "Judge recorded transcripts again, without talking to the agent."),
-    "resume": ("runs_resume", "Resume an interrupted or stopped run with what is missing."),
+    "rescore": ("runs_rescore", "Judge recorded transcripts again, without calling the agent."),
+    "resume": ("runs_resume", "Resume an interrupted or stopped run."),
     "show": ("runs_show", "Show a run's score card."),
 }
 

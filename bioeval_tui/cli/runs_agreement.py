@@ -1,4 +1,4 @@
-"""Commands about what people said of recorded runs: agreement, and the gate over reviewed scores."""
+"""`runs agreement` and `runs gate`: people's reviews, and thresholds for recorded runs."""
 
 from __future__ import annotations
 
@@ -34,22 +34,24 @@ if TYPE_CHECKING:
     "\n  bioeval-tui runs agreement --blind --csv --output calibration.csv"
 )
 @click.argument("run", metavar="[RUN]...", nargs=-1, shell_complete=complete_run)
-@click.option("--judge", default="", help="Only judges with this in their name.")
-@click.option("--blind", is_flag=True, help="Only scores that were given before the judge's was seen.")
+@click.option("--judge", default="", help="Only judges whose name contains this.")
+@click.option("--blind", is_flag=True, help="Use only blind reviews.")
 @click.option(
     "--labels",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A CSV of people's labels, in place of reviews: columns case or trial, and the label.",
+    help="A CSV file of people's labels to use instead of reviews: columns case or trial, and the label.",
 )
-@click.option("--column", default="", help="The column of the labels [people_score, label, score or passed].")
+@click.option(
+    "--column", default="", help="The column with the labels [people_score, label, score or passed]."
+)
 @click.option(
     "--labels-drawn",
     is_flag=True,
-    help="What was labelled was drawn at random: then scores can be corrected by it.",
+    help="The labelled items are a random sample, so corrected scores can be estimated from them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print a row for each task and judge.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [stdout].")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV with a row for each task and judge.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="The file to write [stdout].")
 def agreement(
     run: tuple[str, ...],
     judge: str,
@@ -63,31 +65,31 @@ def agreement(
 ) -> int:
     """Compare judges with the people who reviewed their scores, and people with each other.
 
-    Cohen's kappa over passed or not, weighted kappa over tenths, Krippendorff's alpha, sensitivity, specificity and the
-    mean absolute difference, with intervals, for each judge model and prompt version; what people would say of
-    everything, where the reviews were drawn at random; and where they differ. RUN is an id, the beginning or end of it,
-    or a recording's file; without one, every run that has reviews.
+    For each judge model and prompt version, prints Cohen's kappa (pass or fail), weighted kappa (tenths),
+    Krippendorff's alpha, sensitivity, specificity and the mean absolute difference, with intervals, and the largest
+    differences. With reviews of a random sample, also estimates what people would say about all verdicts. RUN is a run's
+    id, its beginning or end, or a recording file; without RUN, all runs with reviews.
     """
     if as_json and as_csv:
         raise UsageError("give --json or --csv, not both")
 
     if labels is None and (column or labels_drawn):
-        raise UsageError("--column and --labels-drawn are about --labels FILE")
+        raise UsageError("--column and --labels-drawn need --labels FILE")
     if labels is not None and not run:
-        raise UsageError("say whose labels these are: name the runs")
+        raise UsageError("--labels needs the runs that were labelled: name them")
     paths = _paths(run)
     items, problems = rated_tasks(paths, blind=blind, every=True)
     if labels is not None:
         items = with_labels(items, labels, column)
     if not any(item.people for item in items):
-        what = "blind score" if blind else "score"
-        say(f"no {what} of people yet; `bioeval-tui review RUN` gives the first", err=True)
+        what = "blind reviews" if blind else "reviews"
+        say(f"no {what} yet; add some with `bioeval-tui review RUN`", err=True)
         return ExitCode.NOT_MEASURED
     report = agreement_report(items, problems, judge=judge)
     corrected = corrections(paths, items, drawn=labels_drawn)
     corrected = [each for each in corrected if judge.lower() in each.judge.judge.lower()]
     if judge and not report.judges:
-        raise UsageError(f"no judge of these tasks has {judge!r} in its name")
+        raise UsageError(f"no judge of these tasks has a name that contains {judge!r}")
     as_csv = as_csv or (output is not None and output.suffix == ".csv")
     if as_csv or as_json or output is not None:
         text = (
@@ -111,7 +113,7 @@ def agreement(
 )
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
 @with_bars
-@click.option("--reviewed", is_flag=True, help="Hold people's scores against the bars, where there are any.")
+@click.option("--reviewed", is_flag=True, help="Use people's scores where there are reviews.")
 @with_gate_files
 def gate(
     run: tuple[str, ...],
@@ -121,14 +123,14 @@ def gate(
     reviewed: bool,
     **files: Path | None,
 ) -> int:
-    """Hold recorded runs against bars, as `run --headless` does, and exit 0, 1 (below) or 3 (not measured).
+    """Check recorded runs against thresholds, as `run --headless` does, and exit with 0, 1 (below) or 3 (not measured).
 
-    The judge's scores count; with --reviewed, people's do where somebody reviewed. RUN is an id, the beginning or
-    end of it, or a recording's file.
+    Uses the judge's scores; with --reviewed, people's scores where there are reviews. RUN is a run's id, its beginning
+    or end, or a recording file.
     """
     rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
     if not (rules.under or rules.pass_k or rules.on_assertion):
-        raise UsageError("give a bar: --fail-under, --fail-on-assertion or --min-pass-k")
+        raise UsageError("give a threshold: --fail-under, --fail-on-assertion or --min-pass-k")
     held = Gate(rules, gate_files(files))
     held.check_paths()
     runs = [load_run(path) for path in _paths(run)]

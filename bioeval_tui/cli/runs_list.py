@@ -15,38 +15,38 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
 
 SHOWN = 50
-"""Rows of the list in the terminal unless more are asked for."""
+"""The default number of rows in the terminal."""
 
 
 @click.command(
     "list",
     epilog="\b\nExamples:\n  bioeval-tui runs list --since 7d --status completed\n  bioeval-tui runs list --json",
 )
-@click.option("--job", help="Runs whose job's name has this in it.")
-@click.option("--model", help="Runs whose agent's model has this in its name.")
-@click.option("--since", metavar="TIME", help="Runs that began since: 7d, 12h, or a date.")
+@click.option("--job", help="Only runs whose job name contains this.")
+@click.option("--model", help="Only runs whose agent's model contains this.")
+@click.option("--since", metavar="TIME", help="Only runs started since then: 7d, 12h, or a date.")
 @click.option("--status", type=click.Choice(["running", "completed", "cancelled", "failed", "interrupted"]))
 @click.option(
     "--fault",
     type=click.Choice(["agent", "evaluator", "judge", "infrastructure", "none"]),
-    help="Whose fault it was.",
+    help="Only runs with this fault.",
 )
-@click.option("--min-score", type=click.FloatRange(0, 1), help="Runs whose mean is at least this.")
+@click.option("--min-score", type=click.FloatRange(0, 1), help="Only runs with at least this mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
-@click.option("--limit", type=click.IntRange(1), help="How many, newest first [50; all of them as JSON].")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of runs [50; with --json, all].")
 def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any) -> int:
-    """List the recorded runs, newest first; interrupted ones too."""
+    """List the recorded runs, newest first."""
     start = moment(since, datetime.now(UTC)) if since else None
     catalogue, filters = Catalogue(Settings.from_environment().runs_dir), RunFilter(since=start, **wanted)
     if as_json:
-        # A run a line: ten thousand of them would take longer to indent than to find.
+        # One run per line: indenting ten thousand takes longer than finding them.
         rows = catalogue.json_lines(filters, limit)
         say("[\n" + ",\n".join(rows) + "\n]" if rows else "[]")
         return ExitCode.OK
     found = catalogue.runs(filters, limit or SHOWN)
     if not found:
         asked = start is not None or any(value is not None for value in wanted.values())
-        say("no run matches" if asked else "no runs yet; `bioeval-tui demo` makes one", err=True)
+        say("no run matches" if asked else "no runs yet; `bioeval-tui demo` creates one", err=True)
     else:
         print_runs(found)
     return ExitCode.OK

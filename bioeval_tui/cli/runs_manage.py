@@ -1,4 +1,4 @@
-"""Commands that change which runs are kept: import, delete, prune."""
+"""`runs import`, `runs delete` and `runs prune`."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     "--job",
     "job_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Let a job's tasks and judge hold for it, in place of the file's scores; `runs rescore` judges by them.",
+    help="Use this job's tasks and judge instead of the file's scores; then run `runs rescore`.",
 )
-@click.option("--licence", default="", help="The file's licence, where it does not say [unknown].")
-@click.option("--origin", default="", help="Where it comes from: an address, a paper [unknown].")
+@click.option("--licence", default="", help="The file's licence, if the file does not say [unknown].")
+@click.option("--origin", default="", help="Where the file comes from: a URL, a paper [unknown].")
 def import_run(file: Path, kind: str | None, job_file: Path | None, licence: str, origin: str) -> int:
-    """Take in what somebody sent: a recording, or conversations of another program, as one run.
+    """Import a recording, or conversations of another tool, as one run.
 
-    Every text is cleaned. What a file does not say stays unknown. A file of any size is read piece by piece.
+    Texts are cleaned, and missing information stays unknown. Files may have any size.
     """
     settings = Settings.from_environment()
     job = job_snapshot(load_job(job_file).job) if job_file is not None else None
@@ -59,17 +59,17 @@ def import_run(file: Path, kind: str | None, job_file: Path | None, licence: str
         say(f"note: {problem}", err=True)
     for note in done.notes:
         say(f"note: {note}", err=True)
-    said = "is there now" if done.new else "was there already"
-    say(f"{done.run_id} {said}; `bioeval-tui runs show {done.run_id}` shows it", err=True)
+    said = "imported" if done.new else "already imported"
+    say(f"{said}: {done.run_id}; show it with `bioeval-tui runs show {done.run_id}`", err=True)
     say(done.run_id)
     return ExitCode.OK
 
 
 @click.command(epilog="\b\nExample:\n  bioeval-tui runs delete 195407-7f3a 201133-91c2")
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def delete(run_ids: tuple[str, ...], yes: bool) -> int:
-    """Delete runs for good: recording, later scores and log. RUN is the id, or six characters of its beginning or end."""
+    """Permanently delete runs: recording, later scores and log. RUN is an id, or six characters of its start or end."""
     paths = [find_run(run_id, least=6)[1] for run_id in run_ids]
     return _delete(list(dict.fromkeys(paths)), yes)
 
@@ -79,16 +79,16 @@ def delete(run_ids: tuple[str, ...], yes: bool) -> int:
     "\n  bioeval-tui runs prune --trash"
 )
 @click.option("--older-than", metavar="AGE", help="An age such as 30d, 12h or 8w, or a date.")
-@click.option("--trash", is_flag=True, help="Empty the trash, however new what is in it.")
-@click.option("--dry-run", is_flag=True, help="Say which runs, and delete nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--trash", is_flag=True, help="Empty the trash, whatever its age.")
+@click.option("--dry-run", is_flag=True, help="List the runs, and delete nothing.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def prune(older_than: str | None, trash: bool, dry_run: bool, yes: bool) -> int:
-    """Delete for good: runs that began before a time, and what was moved to the trash before it.
+    """Permanently delete runs that were started, or moved to the trash, before a time.
 
-    Runs that go on are kept. --trash alone empties the trash.
+    Runs in progress are kept. --trash alone empties the trash.
     """
     if older_than is None and not trash:
-        raise UsageError("say what to delete: --older-than AGE, or --trash")
+        raise UsageError("give --older-than AGE or --trash")
     settings = Settings.from_environment()
     before = moment(older_than, datetime.now(UTC)) if older_than is not None else None
     found = Catalogue(settings.runs_dir).runs(RunFilter(before=before)) if before else []
@@ -113,9 +113,9 @@ def _delete(paths: list[Path], yes: bool, thrown: Sequence[Thrown] = ()) -> int:
     what = _counted(paths, thrown)
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError(f"--yes is needed to delete {what} where nobody can be asked")
+            raise UsageError(f"cannot ask for confirmation without a terminal; pass --yes to delete {what}")
         shown = ", ".join(path.stem for path in paths[:5]) + (" …" if len(paths) > 5 else "")
-        click.confirm(f"Delete {what} for good{f' ({shown})' if shown else ''}?", abort=True, err=True)
+        click.confirm(f"Permanently delete {what}{f' ({shown})' if shown else ''}?", abort=True, err=True)
     logs_dir = Settings.from_environment().logs_dir
     freed = delete_runs(paths, logs_dir) + empty(thrown, logs_dir)
     for run_id in (*(path.stem for path in paths), *(one for each in thrown for one in each.run_ids)):

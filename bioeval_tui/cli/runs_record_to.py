@@ -1,4 +1,4 @@
-"""`runs record-to`: the folder in which a run under way is recorded."""
+"""`runs record-to`: move the recording of a run in progress."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from bioeval_tui.terminal import say
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def record_to(run_id: str, folder: Path) -> int:
-    """Let a run that goes on be recorded in another FOLDER, as when its disk is full.
+    """Move the recording of a run in progress to FOLDER, for example because its disk is full.
 
-    What is recorded so far goes along; a link stays where it was, so that everything finds it as before.
+    A link stays in its place, so that all commands still find it.
     """
     path = find_run(run_id)[1]
     info = read_live(path)
     if info is None or not info.alive():
-        raise UsageError(f"{path.stem} does not go on now; `bioeval-tui runs resume {path.stem}` lets it")
+        raise UsageError(f"{path.stem} is not running; `bioeval-tui runs resume {path.stem}` resumes it")
     refused = asyncio.run(send_intent(info, RECORD_TO, text=str(folder.absolute()), sender=sender_name()))
     if refused is not None:
         raise UsageError(refused)
-    say(f"{path.stem} is recorded in {folder.absolute()} now", err=True)
+    say(f"{path.stem} is now recorded in {folder.absolute()}", err=True)
     return ExitCode.OK
 
 

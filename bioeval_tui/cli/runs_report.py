@@ -1,4 +1,4 @@
-"""Commands that write about recorded runs: report, compare, explain, export. They work offline, without keys."""
+"""`runs report`, `runs compare`, `runs explain` and `runs export`. They work offline, without API keys."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 TARGET = 0.8
 AS_RECORDED = click.option(
-    "--as-recorded", is_flag=True, help="Count the recorded verdicts where transcripts were judged again."
+    "--as-recorded", is_flag=True, help="Use the recorded verdicts, even if transcripts were judged again."
 )
 
 
 def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Add how runs are written: the format, and where."""
+    """Add the options for the format and the output file."""
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
         listed = "; ".join(f"{found.name}: {found.about}" for found in holding("run", "runs"))
@@ -44,13 +44,13 @@ def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Ca
             click.option(
                 "--output",
                 type=click.Path(path_type=Path),
-                help="Where to write: a file, or a folder in which it gets a name [stdout].",
+                help="The file or folder to write to [stdout].",
             ),
             click.option(
                 option,
                 "kind",
                 type=click.Choice(names("run", "runs")),
-                help=f"What to write [by the name of --output{default}]. {listed}.",
+                help=f"The format [by the extension of --output{default}]. {listed}.",
             ),
         ):
             command = one(command)
@@ -70,7 +70,7 @@ def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Ca
     type=click.FloatRange(0, 1),
     default=0.8,
     show_default=True,
-    help="The score that the report says what would reach it.",
+    help="The target score; the report shows what would reach it.",
 )
 @AS_RECORDED
 def report(
@@ -78,7 +78,7 @@ def report(
 ) -> int:
     """Write a report of one or more runs.
 
-    RUN is a run's id, the beginning or end of it, or a recording's file.
+    RUN is a run's id, its beginning or end, or a recording file.
     """
     return _write_runs(choose(output, kind, "run", "runs", default="html"), run, output, target, as_recorded)
 
@@ -89,10 +89,12 @@ def report(
 @click.argument("a", shell_complete=complete_run)
 @click.argument("b", shell_complete=complete_run)
 @click.argument("more", nargs=-1, shell_complete=complete_run)
-@click.option("--texts", is_flag=True, help="Show what the agent said, turn by turn.")
+@click.option("--texts", is_flag=True, help="Show the agent's messages turn by turn.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the JSON here.")
-@click.option("--fail-on-regression", is_flag=True, help="Exit 1 when B is worse than A.")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the JSON to this file."
+)
+@click.option("--fail-on-regression", is_flag=True, help="Exit with 1 if B is worse than A.")
 @AS_RECORDED
 def compare(
     a: str,
@@ -104,10 +106,10 @@ def compare(
     fail_on_regression: bool,
     as_recorded: bool,
 ) -> int:
-    """Compare run B with run A: per task, assertion and turn, side by side, with a plain sentence.
+    """Compare run B with run A by task, assertion and turn, and give a conclusion.
 
-    A and B are ids, the beginning or end of them, or recordings' files. With MORE runs their agents are ranked, with
-    intervals, and nothing is compared side by side.
+    A and B are run ids, their beginnings or ends, or recording files. With MORE runs, ranks their agents with intervals
+    instead.
     """
     if more:
         if texts or fail_on_regression:
@@ -119,7 +121,7 @@ def compare(
     if not as_json:
         print_comparison(found, plain_console(), texts=texts)
     if fail_on_regression:
-        # What got worse is said before what could not be measured: it is a finding, not a gap.
+        # A regression is a finding, so it takes precedence over anything that was not measured.
         if found.regressions:
             return ExitCode.BELOW
         if not found.measured:
@@ -131,9 +133,7 @@ def _rank(names: tuple[str, ...], as_json: bool, output: Path | None, as_recorde
     """Print the ranks of the runs' agents."""
     found = rankings(summarise_runs(_load(names, as_recorded)))
     if not found:
-        raise UsageError(
-            "these runs are of one agent, or hold no condition in common: there is nobody to rank"
-        )
+        raise UsageError("nothing to rank: these runs have the same agent, or no condition in common")
     if as_json or output is not None:
         write_or_print(json.dumps(ranking_dicts(found), indent=2, ensure_ascii=False) + "\n", output)
     if not as_json:
@@ -175,11 +175,11 @@ def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: b
 def export(run: tuple[str, ...], kind: str | None, output: Path | None, as_recorded: bool) -> int:
     """Export recorded runs for other tools.
 
-    RUN is a run's id, the beginning or end of it, or a recording's file.
+    RUN is a run's id, its beginning or end, or a recording file.
     """
     if kind is None and (output is None or output.is_dir()):
         raise UsageError(
-            f"say what to write: --to {', '.join(names('run', 'runs')[:-1])} or {names('run', 'runs')[-1]}"
+            f"give a format: --to {', '.join(names('run', 'runs')[:-1])} or {names('run', 'runs')[-1]}"
         )
     return _write_runs(choose(output, kind, "run", "runs"), run, output, TARGET, as_recorded)
 

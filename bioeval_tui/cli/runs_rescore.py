@@ -28,20 +28,20 @@ from bioeval_tui.terminal import print_json, say
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option(
     "--judge-model", "--model", "judge_models", multiple=True,
-    help="The model that judges; repeat it for a panel [the job's own judge].",
+    help="The judge's model [the job's judge]. Repeat for a panel.",
 )  # fmt: skip
 @click.option(
     "--allow-host", "allow_hosts", metavar="HOST", multiple=True,
-    help="Let the recorded job send transcripts and keys to this host.",
+    help="Allow the recorded job to send transcripts and its key to this host. Repeatable.",
 )  # fmt: skip
-@click.option("--rules", is_flag=True, help="Let the job's rules judge.")
+@click.option("--rules", is_flag=True, help="Use the job's rules judge.")
 @click.option(
     "--job",
     "job_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The job's file, beside which its prompt is [as before]; an imported run needs it.",
+    help="The job file, to find its prompt [as recorded]. Required for an imported run.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a list of objects, old and new scores in each.")
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects with old and new scores.")
 def rescore(
     run_ids: tuple[str, ...],
     judge_models: tuple[str, ...],
@@ -50,9 +50,9 @@ def rescore(
     job_file: Path | None,
     as_json: bool,
 ) -> int:
-    """Judge recorded transcripts again, without talking to the agent. The recording itself never changes.
+    """Judge recorded transcripts again, without calling the agent. The recording does not change.
 
-    Where people reviewed the scores, it says whether the new verdicts agree better with them.
+    If people reviewed the scores, also prints whether the new verdicts agree better with them.
     """
     found = [find_run(run_id) for run_id in run_ids]
     rescorers = [
@@ -63,7 +63,7 @@ def rescore(
     ]
     hosts = dict.fromkeys(host for rescorer in rescorers for host in rescorer.hosts)
     if hosts:
-        say(f"transcripts go to: {', '.join(hosts)}", err=True)
+        say(f"transcripts are sent to: {', '.join(hosts)}", err=True)
     for sentence in dict.fromkeys(rescorer.judge_sees for rescorer in rescorers if rescorer.judge_sees):
         say(sentence, err=True)
     printed: list[dict[str, Any]] = []
@@ -78,7 +78,7 @@ def rescore(
                     err=True,
                 )
         if not judged:
-            say(f"{rescorer.run_id}: no conversation that could be judged", err=True)
+            say(f"{rescorer.run_id}: has no conversation that can be judged", err=True)
         if not judged or any(item.error for item in judged):
             code = ExitCode.NOT_MEASURED
         run = load_run(rescorer.path)

@@ -24,32 +24,36 @@ from bioeval_tui.terminal import say
     "--job",
     "job_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The job's file [as before]; an imported run needs it.",
+    help="The job file [as recorded]. Required for an imported run.",
 )
-@click.option("--force", is_flag=True, help="Go on, with the job as recorded, although its file has changed.")
+@click.option("--force", is_flag=True, help="Resume with the job as recorded, even if its file has changed.")
 @click.option(
-    "--rerun", is_flag=True, help="Add a trial for each that evaluator, judge or infrastructure spoilt."
+    "--rerun",
+    is_flag=True,
+    help="Add a trial for each one that failed because of the evaluator, the judge or the infrastructure.",
 )
 @with_options("max_calls", "max_cost", "unrestricted_setups")
-@click.option("--headless", is_flag=True, help="No screen: progress on stderr, the score card on stdout.")
+@click.option(
+    "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
+)
 @click.option("--json", "as_json", is_flag=True, help="Headless: print one JSON object.")
 def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
-    """Let an interrupted or stopped run go on: hold the conversations that are missing, and only those.
+    """Resume an interrupted or stopped run: run only the missing conversations.
 
-    Finished conversations are neither held nor paid for again. RUN is the id, or the beginning or end of it.
+    Finished conversations are not repeated. RUN is a run's id, or its beginning or end.
     """
     settings, path = find_run(run_id)
     spec = resume_spec(path, **options)
     if spec is None:
-        say(f"{path.stem}: nothing is missing; `bioeval-tui runs show {path.stem}` shows it", err=True)
+        say(f"{path.stem}: already complete; show it with `bioeval-tui runs show {path.stem}`", err=True)
         if offer := rerun_offer(path):
             say(offer, err=True)
         return ExitCode.OK
     if headless or as_json or not sys.stdout.isatty():
-        from bioeval_tui.cli.headless import run_headless  # the screen does not wait for it
+        from bioeval_tui.cli.headless import run_headless  # the screen does not need it
 
         return run_headless(spec, settings, as_json=as_json)
-    from bioeval_tui.cli.show_run import show_run  # a run without a screen does not wait for it
+    from bioeval_tui.cli.show_run import show_run  # a headless run does not need it
 
     return show_run(spec, settings, leave_running=True)
 

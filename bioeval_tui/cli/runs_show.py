@@ -25,10 +25,10 @@ from bioeval_tui.terminal import print_json, say
     "--json", "as_json", is_flag=True, help="Print one JSON object (see `bioeval-tui schema result`)."
 )
 @click.option(
-    "--as-recorded", is_flag=True, help="Count the recorded verdicts where transcripts were judged again."
+    "--as-recorded", is_flag=True, help="Use the recorded verdicts, even if transcripts were judged again."
 )
 def show(run_id: str, as_json: bool, as_recorded: bool) -> int:
-    """Show a run's score card. RUN_ID is the id, or the beginning or end of it."""
+    """Show a run's score card. RUN_ID is its id, or the beginning or end of it."""
     settings = Settings.from_environment()
     path = Catalogue(settings.runs_dir).find(run_id)
     run = load_run(path, prices=load_prices(settings.data_dir / FILE_NAME), as_recorded=as_recorded)

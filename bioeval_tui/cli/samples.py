@@ -1,4 +1,4 @@
-"""`samples`: what to try the program on, wherever it is installed."""
+"""`samples`: sample jobs and submissions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from bioeval_tui.text import clean_line
     epilog="\b\nExamples:\n  bioeval-tui samples\n  bioeval-tui samples try-it\n  bioeval-tui run medication_reminder --agent-url http://127.0.0.1:8081"
 )
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Overwrite files that were changed.")
+@click.option("--force", is_flag=True, help="Overwrite changed files.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def samples(folder: Path | None, force: bool, as_json: bool) -> int:
     """List the sample jobs and submissions, or copy them into DIR.
 
-    Commands take them by name, without a copy: `run` and `check` a job, `grade` a list, `validate` and `grade-sample`
-    an agent.
+    You can use samples by name, without copying them: jobs with `run` and `check`, lists with `grade`, and agents with
+    `validate` and `grade-sample`.
     """
     if folder is not None:
         written = copy_samples(folder, force=force)
@@ -43,7 +43,7 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
     say("  bioeval-tui check medication_reminder")
     say("  bioeval-tui grade submissions --output-dir results")
     say("  bioeval-tui validate broken oncology/breast-cancer")
-    say("  bioeval-tui samples DIR       copies the files, to read and to change")
+    say("  bioeval-tui samples DIR       copies the files, to read and change")
     return ExitCode.OK
 
 

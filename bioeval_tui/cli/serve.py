@@ -27,23 +27,37 @@ from bioeval_tui.tui.data.preferences import Preferences
     "\n  bioeval-tui serve --read-only --redact rules.yml --host 192.168.1.20"
 )
 @click.argument("places", metavar="[FOLDER_OR_JOB]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--read-only", is_flag=True, help="Recordings only: nothing can be run, changed or written.")
 @click.option(
-    "--run", "run_id", metavar="RUN", shell_complete=complete_run, help="Open each tab on this run's replay."
+    "--read-only", is_flag=True, help="Show recordings only; nothing can be run, changed or written."
+)
+@click.option(
+    "--run",
+    "run_id",
+    metavar="RUN",
+    shell_complete=complete_run,
+    help="Open the replay of this run in each tab.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 takes a free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default=True,
+    help="The port; 0 chooses a free one.",
 )
 @click.option(
     "--allow-host",
     "allowed_hosts",
     multiple=True,
     metavar="NAME[:PORT]",
-    help="Another name of this server, such as its name behind a proxy; repeat it for several.",
+    help="Another name of this server, for example behind a proxy. Repeatable.",
 )
 @click.option(
-    "--max-sessions", type=click.IntRange(1, 100), default=4, show_default=True, help="Most tabs at once."
+    "--max-sessions",
+    type=click.IntRange(1, 100),
+    default=4,
+    show_default=True,
+    help="Maximum number of open tabs.",
 )
 def serve(
     places: tuple[Path, ...],
@@ -54,33 +68,33 @@ def serve(
     allowed_hosts: tuple[str, ...],
     max_sessions: int,
 ) -> int:
-    """Open the application in a browser: prints a link that opens it, and serves until Ctrl-C.
+    """Serve the application to a browser until Ctrl-C, and print the link that opens it.
 
-    Each tab has a process of its own that ends with it. A run that a tab started goes on, as it does without a
-    terminal. Who has the link can do what you can do here, unless --read-only is given.
+    Each tab is a separate process. A run that was started in a tab continues when the tab closes. Anyone with the link
+    can do what you can do here, unless you pass --read-only.
     """
     command = _tab_command(places, read_only, run_id)
     can = "see every recording" if read_only else "run jobs and read files as you can"
     warning = (
         ""
         if is_loopback(host)
-        else f"Other machines can reach this: who has the link can {can}. Nothing is encrypted."
+        else f"Other machines can reach this server: anyone with the link can {can}. Nothing is encrypted."
     )
     options = ServeOptions(command, host, port, allowed_hosts, max_sessions, _is_light)
     return asyncio.run(_serve(options, warning))
 
 
 def _is_light() -> bool:
-    """Say whether the look that was chosen last is the light one."""
+    """Whether the last theme was the light one."""
     return Preferences(Settings.from_environment().data_dir).values.get("theme") == "light"
 
 
 def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> list[str]:
-    """Return what draws a tab, everything in it looked at now rather than in each tab."""
+    """Return the command of a tab, after checking its arguments once for all tabs."""
     command = program_command("serve-tab")
     if read_only:
         if places:
-            raise UsageError("--read-only shows recordings, no job files: give one or the other")
+            raise UsageError("--read-only shows recordings only: don't give job files or folders")
         command.append("--read-only")
     for place in places:
         if not place.exists():
@@ -108,7 +122,7 @@ async def _serve(options: ServeOptions, warning: str) -> int:
     async with serving(options, lambda sentence: say(sentence, err=True)) as link:
         say(link)
         sys.stdout.flush()
-        say("Open the link in a browser; Ctrl-C ends it and every session.", err=True)
+        say("Open the link in a browser. Ctrl-C stops the server and all sessions.", err=True)
         if warning:
             say(warning, err=True)
         return await stop

@@ -1,4 +1,4 @@
-"""`serve-tab`: the process that draws one tab of `serve`."""
+"""`serve-tab`: the process of one tab of `serve`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def serve_tab(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> 
 def _show(
     settings: Settings, places: Sequence[Path] = (), *, read_only: bool = False, run_id: str | None = None
 ) -> None:
-    """Draw one tab of `serve`: the application, or with `read_only` recordings alone, on the replay of a run if given."""
+    """Run the application in one tab; with `read_only`, show recordings only. `run_id` opens a replay."""
     inner = AppServices(settings, job_places=places, writes=not read_only)
     services = cast(Services, ReadOnlyServices(inner)) if read_only else inner
     screen = "runs" if read_only else "jobs" if places else "home"

@@ -1,4 +1,4 @@
-"""Show the demo at reading pace: a run that is held now, or recordings that come with the program."""
+"""Show the demo at reading pace: a new run, or recordings in the package."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace: Pace, loop: bool) -> None:
-    """Open the demo's screens on a run that was just started.
+    """Run the demo's application on a run that was just started.
 
     Raises:
-        ScreenCrashError: a screen crashed; the terminal has been restored by then.
+        ScreenCrashError: a screen crashed; the terminal is restored.
     """
     shown = ReplayedRun(source.path, PACES[pace], timing=reading_times, source=source)
     services = AppServices(settings, spec=spec)
@@ -41,11 +41,11 @@ def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace
 
 
 def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool) -> int:
-    """Play the recordings of a demo, `batch` or `failure`, from a folder of their own; return the exit code.
+    """Play the recordings of a demo, `batch` or `failure`, from a temporary folder; return the exit code.
 
     Raises:
         UsageError: there is no terminal.
-        ScreenCrashError: a screen crashed; the terminal has been restored by then.
+        ScreenCrashError: a screen crashed; the terminal is restored.
     """
     need_terminal("give --headless without --show")
     with tempfile.TemporaryDirectory(prefix="bioeval-demo-") as folder:

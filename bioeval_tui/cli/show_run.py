@@ -1,4 +1,4 @@
-"""Hold runs on the live screen: start their engine, show them, and leave nothing behind that should not stay."""
+"""Run jobs on the live screen: start the engine, show it, and clean up."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def show_run(
     leave_running: bool,
     show: Callable[[FollowedRun], None] | None = None,
 ) -> int:
-    """Start an engine, show its run, say how it ended, and return the exit code.
+    """Start an engine, show its run, print how it ended, and return the exit code.
 
-    With `leave_running` the engine survives the screen; otherwise it is cancelled when the screen closes,
-    however it closes. `show` opens another screen than the application's own.
+    With `leave_running`, the engine continues after the screen closes; otherwise it is cancelled. `show` replaces the
+    application's own screen.
     """
     need_terminal("give --headless")
     # The engine first: it starts on the other core while the screen's modules load here.
@@ -38,28 +38,28 @@ def show_run(
     with contextlib.nullcontext() if leave_running else _ending_with_terminal(view):
         try:
             if show is None:
-                from bioeval_tui.cli.open_screen import show_started  # see above
+                from bioeval_tui.cli.open_screen import show_started  # loaded while the engine starts
 
                 show_started(spec, settings, view, "ask" if leave_running else "cancel")
             else:
                 show(view)
         except ScreenCrashError as error:
             if leave_running and view.engine_runs():
-                error.add_note(f"the run continues, see it with `bioeval-tui watch {view.run_id}`")
+                error.add_note(f"the run continues; attach to it with `bioeval-tui watch {view.run_id}`")
             raise
         finally:
             if not leave_running:
                 asyncio.run(stop_run(view))
-    from bioeval_tui.report.formats.farewell import say_goodbye  # the first paint has no use for it
+    from bioeval_tui.report.formats.farewell import say_goodbye  # the first paint does not need it
 
     return say_goodbye([recording_path(settings.runs_dir, run.run_id) for run in spec.runs])
 
 
 @contextlib.contextmanager
 def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
-    """Let a closed terminal (SIGHUP) and a SIGTERM end the run as well, which this process otherwise outlives.
+    """Cancel the run when the terminal is closed (SIGHUP) or on SIGTERM.
 
-    A screen without its terminal cannot be relied on to unwind: the run is stopped beside it, then it is left.
+    A screen without its terminal may not unwind, so another thread stops the run and exits.
     """
     names = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
 
@@ -72,7 +72,7 @@ def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
         for name in names:
             signal.signal(name, lambda number, frame: None)  # once is enough
         if number == signal.SIGTERM:
-            raise SystemExit(128 + number)  # the terminal is there, and wants to be put in order
+            raise SystemExit(128 + number)  # the terminal still exists and must be restored
         threading.Thread(target=stop_and_leave, args=(number,)).start()
 
     before = {name: signal.signal(name, leave) for name in names}
@@ -84,8 +84,8 @@ def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
 
 
 def say_hosts(spec: EngineSpec, settings: Settings) -> None:
-    """Say on stderr to which hosts transcripts will go, and what judges will see."""
+    """Print on stderr which hosts receive transcripts, and what judges see."""
     prepared = prepare_batch(replace(spec, plays=True), settings)
-    say(f"transcripts go to: {', '.join(hosts_of(prepared))}", err=True)
+    say(f"transcripts are sent to: {', '.join(hosts_of(prepared))}", err=True)
     for sentence in judges_see(prepared):
         say(sentence, err=True)

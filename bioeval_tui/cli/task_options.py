@@ -1,4 +1,4 @@
-"""Options of the commands that need machine-learning tasks: where they and their data are, what to rank on."""
+"""Options for machine-learning tasks: the folders of tasks and data, and the leaderboard."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ WHERE = options(
         "tasks_dirs",
         multiple=True,
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="A folder of tasks, or a checkout of BioML-bench, besides the tasks that ship; may be given again.",
+        help="A folder of tasks, or a BioML-bench checkout, in addition to the included tasks. Repeatable.",
     ),
     click.option(
         "--data-dir",
         type=click.Path(file_okay=False, path_type=Path),
-        help="Where prepared data lives, as <folder>/<task>/prepared.",
+        help="The folder with prepared data, as <folder>/<task>/prepared.",
     ),
 )
 BOARD = click.option(
     "--leaderboard",
     metavar="own|published|FILE",
     callback=lambda context, parameter, value: board(value),
-    help="What to rank on: the task's own leaderboard, the published one that ships, or a CSV file with a column score "
+    help="The leaderboard: the task's own, the included published one, or a CSV file with a column score "
     "[own if it has entries, else published].",
 )
 
 
 def board(value: str | None) -> str | None:
-    """Return the leaderboard that was chosen: `own`, `published`, or the absolute path of a file; None for none.
+    """Return the chosen leaderboard: `own`, `published`, the absolute path of a file, or None.
 
     Raises:
         UsageError: there is no such file.
@@ -64,20 +64,20 @@ def board(value: str | None) -> str | None:
 
 
 def need_file(path: Path, what: str) -> None:
-    """Say that a file is missing before anything else is looked at.
+    """Check that a file exists, before anything else.
 
     Raises:
-        UsageError: there is no such file.
+        UsageError: the file does not exist or is a folder.
     """
     shown = clean_line(str(path), 300)
     if not path.exists():
-        raise UsageError(f"there is no file {shown}; give {what}")
+        raise UsageError(f"{shown} does not exist; give {what}")
     if path.is_dir():
         raise UsageError(f"{shown} is a folder; give {what}")
 
 
 def settings_for(given: Mapping[str, Any]) -> Settings:
-    """Return the environment's settings with what `WHERE` and `BOARD` say."""
+    """Return the environment's settings with the values of `WHERE` and `BOARD`."""
     settings = Settings.from_environment()
     data_dir: Path | None = given["data_dir"]
     return replace(
@@ -89,8 +89,8 @@ def settings_for(given: Mapping[str, Any]) -> Settings:
 
 
 def with_runs(settings: Settings, places: Sequence[Path]) -> tuple[Settings, Runs | None, tuple[Path, ...]]:
-    """Return the runs of agents among these places, settings with their tasks and data, and the other places."""
-    from bioeval_tui.grade.runs import find_runs, is_runs  # pydantic and yaml: only where a folder is given
+    """Return the runs of agents in these folders, settings with their tasks and data, and the other places."""
+    from bioeval_tui.grade.runs import find_runs, is_runs  # pydantic and yaml: only if a folder is given
 
     folders = [place for place in places if is_runs(place)]
     if not folders:

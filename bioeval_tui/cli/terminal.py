@@ -1,4 +1,4 @@
-"""Whether there is a terminal to draw on, and what happens when it goes away."""
+"""Check that there is a terminal, and exit when it is closed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ _TERMINAL = 0
 
 
 def need_terminal(instead: str) -> None:
-    """Raise `UsageError` when there is no terminal to draw on; `instead` is what works without one."""
+    """Check that there is a terminal; `instead` suggests what works without one.
+
+    Raises:
+        UsageError: stdin or stdout is not a terminal.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(f"this needs a terminal; without one, {instead}")
     if hasattr(select, "poll") and os.isatty(_TERMINAL):
@@ -23,17 +27,17 @@ def need_terminal(instead: str) -> None:
 
 
 def _hang_up_with_terminal() -> None:
-    """End this process when its terminal has gone and the system does not say so by SIGHUP.
+    """End this process when its terminal is closed without a SIGHUP.
 
-    It says so to the terminal's own session alone, and not to who was told to ignore it (`nohup`). The screen would
-    read the end of its input for ever, on a whole core.
+    The signal reaches only the terminal's own session, and not with `nohup`. Otherwise the screen would read the end of
+    its input forever and use a whole core.
     """
     terminal = select.poll()
-    terminal.register(_TERMINAL, 0)  # that it is hung up is told unasked
+    terminal.register(_TERMINAL, 0)  # POLLHUP is always reported
     while not (told := terminal.poll()):
         pass
     if not told[0][1] & select.POLLHUP:
-        return  # this system cannot tell of terminals
+        return  # this system does not support polling terminals
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         os._exit(128 + signal.SIGHUP)
     os.kill(os.getpid(), signal.SIGHUP)

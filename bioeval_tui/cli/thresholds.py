@@ -1,4 +1,4 @@
-"""The options that say what must hold: the same for a run that is held now and for recorded ones."""
+"""The options for thresholds: the same for new and recorded runs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ _OPTIONS = (
     click.option(
         "--fail-under",
         multiple=True,
-        metavar="BAR",
-        help="Exit 1 below: 0.8 (the mean of both conditions), or supplied:0.85,withheld:0.5.",
+        metavar="SCORE",
+        help="Exit with 1 below this score: 0.8 (the mean of both conditions), or supplied:0.85,withheld:0.5.",
     ),
+    click.option("--fail-on-assertion", is_flag=True, help="Exit with 1 if an assertion fails at the end."),
     click.option(
-        "--fail-on-assertion", is_flag=True, help="Exit 1 when an assertion does not hold at the end."
-    ),
-    click.option(
-        "--min-pass-k", multiple=True, metavar="K:BAR", help="Exit 1 when pass^K is below, such as 2:0.9."
+        "--min-pass-k",
+        multiple=True,
+        metavar="K:SHARE",
+        help="Exit with 1 if pass^K is below this, such as 2:0.9.",
     ),
 )
 
 THRESHOLDS = ("fail_under", "fail_on_assertion", "min_pass_k")
-"""The names under which commands are given them."""
+"""The names of these options as parameters."""
 
 
 def with_bars(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,7 +38,7 @@ def with_bars(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add an option for each format that can hold a gate's outcome; `gate_files` reads them."""
+    """Add an option for each format that can contain a gate's result; `gate_files` reads them."""
     for found in reversed(holding("gate")):
         command = click.option(
             f"--{found.name}",
@@ -50,7 +51,7 @@ def with_gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_gate_files_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the same to a `JsonFileCommand`, where `--json` alone prints the result."""
+    """Add these options to a `JsonFileCommand`, where `--json` without a file prints the result."""
     command = with_gate_files(command)
     for option in command.__click_params__:  # type: ignore[attr-defined]
         if option.name == "write_json":
@@ -59,16 +60,16 @@ def with_gate_files_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def gate_files(options: Mapping[str, Any]) -> dict[str, Path]:
-    """Return which formats are to be written where."""
+    """Return the files to write, by format."""
     asked = {found.name: options.get(f"write_{found.name}") for found in holding("gate")}
     return {name: path for name, path in asked.items() if path is not None}
 
 
 class JsonFileCommand(click.Command):
-    """A command whose `--json` may be followed by the name of a file that ends in .json."""
+    """A command whose `--json` may be followed by a file name that ends in .json."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read `--json out.json` as the file to write, and a bare `--json` as before."""
+        """Read `--json out.json` as a file to write."""
         found = list(args)
         for place, arg in enumerate(args):
             name, _, value = arg.partition("=")

@@ -1,4 +1,4 @@
-"""`watch` and `runs replay`: a run that goes on, or a recorded one, on the live screen."""
+"""`watch` and `runs replay`: a run in progress or a recorded one on the live screen."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 @click.command(epilog="\b\nExample:\n  bioeval-tui watch 7f3a")
 @click.argument("run_id")
 def watch(run_id: str) -> int:
-    """Attach this terminal to a run in progress elsewhere: see it, pause it, cancel it.
+    """Attach to a run in progress: watch, pause or cancel it.
 
-    RUN_ID is the id or the beginning or end of it; `bioeval-tui runs list` shows them.
+    RUN_ID is its id, or the beginning or end of it; see `bioeval-tui runs list`.
     """
     settings = Settings.from_environment()
     return _show(settings, Catalogue(settings.runs_dir).find(run_id))
@@ -43,45 +43,43 @@ def watch(run_id: str) -> int:
     type=click.FloatRange(0.5, 32),
     default=1.0,
     show_default=True,
-    help="1 is true to the recorded times.",
+    help="Playback speed.",
 )
 @click.option(
     "--cast",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.cast",
-    help="Write an asciicast (version 3) instead, with a marker for each turn.",
+    help="Write an asciicast (version 3) with a marker for each turn, instead of playing.",
 )
 @click.option(
     "--html",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.html",
-    help="Write one HTML file instead that plays it offline.",
+    help="Write one HTML file that plays offline, instead of playing.",
 )
 @click.option(
     "--gif",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.gif",
-    help="Write an animated picture instead; needs ffmpeg.",
+    help="Write a GIF instead; needs ffmpeg.",
 )
 @click.option(
     "--mp4",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.mp4",
-    help="Write a film instead; needs ffmpeg.",
+    help="Write a video instead; needs ffmpeg.",
 )
-@click.option("--size", default="120x40", show_default=True, help="Of a written replay: columns x rows.")
-@click.option(
-    "--theme", default="dark", show_default=True, help="Of a written replay: any theme of the settings."
-)
+@click.option("--size", default="120x40", show_default=True, help="Size of a written replay: columns x rows.")
+@click.option("--theme", default="dark", show_default=True, help="Theme of a written replay.")
 @click.option(
     "--times",
     type=click.Choice(["reading", "recorded"]),
     default="reading",
     show_default=True,
-    help="Of a written replay: paced to be read, or true to the recorded times.",
+    help="Timing of a written replay: reading pace or recorded times.",
 )
 def replay(run_id: str, speed: float, size: str, theme: str, times: str, **written: Path | None) -> int:
-    """Play a run again on the live screen, true to its recorded times; or write it to a file that others can play."""
+    """Replay a run on the live screen with its recorded times, or write the replay to a file."""
     settings = Settings.from_environment()
     files = {kind: file for kind, file in written.items() if file is not None}
     if files:
@@ -94,7 +92,7 @@ def replay(run_id: str, speed: float, size: str, theme: str, times: str, **writt
 
 
 def _show(settings: Settings, path: Path, *, speed: float | None = None) -> int:
-    """Attach to the run if it goes on, else replay it; return the exit code."""
+    """Attach to the run if it is in progress, otherwise replay it; return the exit code."""
     need_terminal(f"`bioeval-tui runs show {path.stem}` prints the score card")
 
     view = FollowedRun(path) if is_live(path) and speed is None else ReplayedRun(path, speed)

@@ -36,10 +36,10 @@ def write_replay(
     theme: str,
     times: str,
 ) -> int:
-    """Write the replay of a recording to these files, and say where.
+    """Write the replay of a recording to these files.
 
     Raises:
-        UsageError: a size or theme that cannot be drawn, or a file that cannot be written.
+        UsageError: the size or theme is invalid, or a file cannot be written.
     """
     cells = _size(size)
     services = AppServices(settings, writes=False)
@@ -78,7 +78,7 @@ def _size(text: str) -> tuple[int, int]:
     size = (int(match[1]), int(match[2])) if match else (0, 0)
     if not all(low <= value <= high for low, value, high in zip(LEAST, size, MOST, strict=True)):
         raise UsageError(
-            f"--size {clean_line(text, 40)}: write columns x rows, such as 120x40, "
+            f"--size {clean_line(text, 40)}: use columns x rows, such as 120x40, "
             f"from {LEAST[0]}x{LEAST[1]} to {MOST[0]}x{MOST[1]}"
         )
     return size

@@ -111,7 +111,7 @@ def test_no_command_prints_a_sequence_of_a_file(world: tuple[Path, dict[str, str
         for command, done in zip(COMMANDS, threads.map(printed, COMMANDS), strict=True):
             said = done.stdout + done.stderr
             assert b"Traceback" not in said, (command, said[-2000:])
-            assert b"defect of bioeval-tui" not in said, (command, said[-2000:])
+            assert b"bug in bioeval-tui" not in said, (command, said[-2000:])
             found = {hex(ord(letter)) for letter in set(said.decode("utf-8")) if ord(letter) in UNSAFE - {9}}
             assert not found, (command[:2], found)
             assert said, command

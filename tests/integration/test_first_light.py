@@ -155,7 +155,7 @@ def test_an_agent_that_is_not_there_is_named_first_and_nothing_counts_as_measure
             ("not_measured", cause)
         }
     assert (done.returncode, "Traceback" in done.stderr) == (3, False)
-    assert "no agent was reached: start yours and give its address with --agent-url" in done.stderr
+    assert "the agent could not be reached: start it, and set its URL with --agent-url" in done.stderr
     assert junit.read_text().count(f'<error message="{cause}"') == junit.read_text().count("<testcase")
     (listed,) = run("runs", "list", data_dir=tmp_path).stdout.splitlines()[1:]
     assert "✗ agent failed" in listed

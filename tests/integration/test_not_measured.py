@@ -89,7 +89,7 @@ async def test_what_is_no_agent_is_not_measured(answer: Any, said: str, at: str,
     assert result["score"] is None
     reason = result["conditions"]["withheld"]["reason"]
     assert said in reason
-    assert "no agent was reached" not in done.stderr
+    assert "the agent could not be reached: start it" not in done.stderr
     assert set(keys) == {"treehorn"}, "what the published client sends when it is told no key"
 
 

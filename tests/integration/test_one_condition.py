@@ -85,7 +85,7 @@ def test_a_run_of_one_condition_is_resumed_with_that_one_alone(place: tuple[str,
     assert (result["status"], list(result["conditions"])) == ("completed", ["withheld"])
     assert len(result["conditions"]["withheld"]["trials"]) == 2
     again = run("runs", "resume", path.stem, data_dir=data_dir)
-    assert "nothing is missing" in again.stderr
+    assert "already complete" in again.stderr
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ async def test_a_dry_run_sends_nothing(job: Path, tmp_path: Path) -> None:
 async def test_hosts_are_named_before_the_first_message(job: Path, tmp_path: Path) -> None:
     async with RestAgentServer() as server:
         done = await run(server, tmp_path, job)
-    assert done.stderr.splitlines()[0] == f"transcripts go to: {server.url.removeprefix('http://')}"
+    assert done.stderr.splitlines()[0] == f"transcripts are sent to: {server.url.removeprefix('http://')}"
 
 
 async def test_the_most_calls_stop_new_conversations_and_the_run_can_be_resumed(

@@ -71,7 +71,7 @@ def test_a_killed_run_goes_on_with_what_is_missing_and_ends_like_an_undisturbed_
         expected = undisturbed["conditions"][name]["messages"]
         assert said == [message["content"] for message in expected if message["role"] == "user"]
     again = run("runs", "resume", recording.stem, data_dir=data_dir)
-    assert (again.returncode, "nothing is missing" in again.stderr) == (0, True)
+    assert (again.returncode, "already complete" in again.stderr) == (0, True)
     assert kinds(recording).count("run_resumed") == 1
 
 

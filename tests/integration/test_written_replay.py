@@ -112,7 +112,7 @@ def test_masked_words_are_nowhere_in_the_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"), [({"size": "9x9"}, "columns x rows"), ({"theme": "mauve"}, "no such theme")]
+    ("asked", "says"), [({"size": "9x9"}, "columns x rows"), ({"theme": "mauve"}, "unknown theme")]
 )
 def test_what_cannot_be_drawn_is_said_in_a_sentence(asked: dict[str, str], says: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=says):

@@ -49,7 +49,7 @@ def crash_of(screen: Screen, data_dir: Path, error: str) -> str:
     sentence, end, after = screen.printed.partition("error: ")[2].partition("\n")
     assert end
     assert "error" not in after
-    assert sentence.startswith(f"the screen crashed, a defect of bioeval-tui ({error}: the title is broken")
+    assert sentence.startswith(f"the screen crashed, a bug in bioeval-tui ({error}: the title is broken")
     assert "~/logs/errors.log" in sentence
     assert "bioeval-tui doctor" in sentence
     log = (data_dir / "logs" / "errors.log").read_text(encoding="utf-8")

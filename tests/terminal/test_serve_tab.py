@@ -117,8 +117,6 @@ async def test_a_crashed_tab_is_closed_and_said_by_the_server(
             await tab.is_closed()
         code, said = ended(process, signal.SIGINT)
     assert code == ExitCode.INTERRUPTED
-    assert (
-        "a session ended early: error: the screen crashed, a defect of bioeval-tui (BrokenPipeError" in said
-    )
+    assert "a session ended early: error: the screen crashed, a bug in bioeval-tui (BrokenPipeError" in said
     assert "Traceback" not in said
     assert "the title is broken" in (tmp_path / "logs" / "errors.log").read_text(encoding="utf-8")

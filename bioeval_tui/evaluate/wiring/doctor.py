@@ -1,4 +1,4 @@
-"""Examine every part that the program may need. Nothing here takes longer than a few seconds."""
+"""Check every component that the program may need, within a few seconds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROBE_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One part: `works`, `broken` (needed and does not work) or `absent` (optional, not set up)."""
+    """The state of one component: `works`, `broken` (needed, but does not work) or `absent` (optional, not set up)."""
 
     part: str
     state: State
@@ -84,8 +84,7 @@ def examine(settings: Settings | None = None, *, online: bool = True) -> list[Fi
 
 
 def _plugins(settings: Settings) -> Finding:
-    """List what other packages add, from their metadata: nothing of them is imported."""
-    # Here and below: what is missing is found where it is looked for.
+    """List the plug-ins of other packages from their metadata, without importing them."""
     found = [plugin for group in plugins.GROUPS for plugin in plugins.installed(group)]
     named = ", ".join(
         f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})" for plugin in found
@@ -101,7 +100,7 @@ def _python(settings: Settings) -> Finding:
 
 
 def _installation(settings: Settings) -> Finding:
-    """Name what manages this environment, and the packages that everything needs."""
+    """Name the installer of this environment, and missing packages that everything needs."""
     words = {
         "clone": f"a clone in {home_relative(installation.clone() or Path())}, run by uv",
         "uv tool": "a uv tool",
@@ -127,7 +126,7 @@ def _terminal(settings: Settings) -> Finding:
     said = f"{size.columns}×{size.lines}, colours: {_colours()}"
     if not sys.stdout.isatty():
         return Finding(
-            "terminal", "absent", "stdout is not a terminal", "use --headless, or start it in a terminal"
+            "terminal", "absent", "stdout is not a terminal", "use --headless, or run it in a terminal"
         )
     if size.columns < 80 or size.lines < 24:
         return Finding("terminal", "works", said, "80×24 or larger is comfortable")
@@ -157,7 +156,7 @@ def _data_folder(settings: Settings) -> Finding:
 def _embedded_graph(settings: Settings) -> Finding:
     why_not = available()
     if why_not is not None:
-        to_do = "without it, Cypher in the demo and in jobs is not measured, unless NEO_URI names a Neo4j"
+        to_do = "without it, Cypher assertions are not measured, unless you set NEO_URI to a Neo4j"
         return Finding("embedded graph", "broken", why_not, to_do)
 
     async def self_test(folder: str) -> int:
@@ -174,8 +173,8 @@ def _embedded_graph(settings: Settings) -> Finding:
         return Finding(
             "embedded graph",
             "broken",
-            f"the self-test answered {answer}, not 42",
-            f"install them again: `{installation.install_command(['graphqlite', 'apsw'])}`",
+            f"the self-test returned {answer}, not 42",
+            f"reinstall it: `{installation.install_command(['graphqlite', 'apsw'])}`",
         )
     return Finding("embedded graph", "works", "self-test passed")
 
@@ -185,13 +184,13 @@ def _agent(settings: Settings) -> Finding:
     try:
         status_of(settings.agent_url)
     except httpx2.HTTPError as error:
-        to_do = "start your agent, or `bioeval-tui agent --port 8081`; BIOEVAL_AGENT_URL says where it is"
+        to_do = "start your agent, or `bioeval-tui agent --port 8081`; set BIOEVAL_AGENT_URL to its URL"
         return Finding("agent", "absent", f"{host} {unreachable(error)}", to_do)
     return Finding("agent", "works", f"{host} answers")
 
 
 def status_of(url: str, headers: Mapping[str, str] | None = None) -> int:
-    """Return the status of an answer, whose body is left unread: it may have no end. Raises httpx2's errors."""
+    """Return the status of a response without reading its body, which may be endless. Raises httpx2's errors."""
     with httpx2.stream("GET", url, headers=headers, timeout=PROBE_S) as answer:
         return answer.status_code
 
@@ -218,10 +217,10 @@ def _openai(settings: Settings) -> Finding:
 
 
 def _role(settings: Settings, role: str, mine: RoleSettings) -> Finding:
-    """Return whether the endpoint answers that the environment sets for one role alone."""
+    """Check the endpoint that the environment sets for one role."""
     name = f"{role} endpoint"
     if mine.api_type not in (None, "openai"):
-        return Finding(name, "works", f"{mine.api_type}, asked when the first run needs it")
+        return Finding(name, "works", f"{mine.api_type}, checked when the first run needs it")
     base = mine.base_url or settings.openai_base_url or "https://api.openai.com/v1"
     return _answers(name, base, mine.api_key, f"BIOEVAL_{role.upper()}")
 
@@ -234,16 +233,16 @@ def _answers(name: str, url: str, key: Secret | None, variables: str) -> Finding
         to_do = f"check {variables}_BASE_URL and the network"
         return Finding(name, "broken", f"{host_of(base)} {unreachable(error)}", to_do)
     if status in (401, 403):
-        said = f"{host_of(base)} refuses the key ({status})"
+        said = f"{host_of(base)} rejects the key ({status})"
         return Finding(name, "broken", said, f"check {variables}_API_KEY")
     return Finding(name, "works", f"{host_of(base)} answers ({status})")
 
 
 def _neo4j(settings: Settings) -> Finding:
     if not settings.neo_uri_is_set and settings.neo_password is None:
-        to_do = "set NEO_URI and NEO_PASSWORD to check your agent's own graph" + env_file_hint()
+        to_do = "set NEO_URI and NEO_PASSWORD to use your agent's graph" + env_file_hint()
         return Finding("neo4j", "absent", "NEO_URI is not set", to_do)
-    from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph  # its driver takes a while to load
+    from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph  # its driver loads slowly
 
     async def probe() -> None:
         password = settings.neo_password.get_secret_value() if settings.neo_password else ""
@@ -290,7 +289,7 @@ def _grading(settings: Settings) -> Finding:
 
 EXTRAS = {
     "distributed": ("grading on a Dask cluster", ["distributed"]),
-    "graders": ("what two published graders need", ["levenshtein", "pycocotools"]),
+    "graders": ("packages that two published graders need", ["levenshtein", "pycocotools"]),
     "kaggle": ("tasks from Kaggle", ["kaggle"]),
 }
 

@@ -83,7 +83,7 @@ def test_a_file_that_is_not_there_is_said_once_before_anything_else(tasks, run: 
         with pytest.raises(UsageError, match=f"there is no file {missing}; give a") as problem:
             run(*words)
         assert problem.value.exit_code == 2
-    with pytest.raises(UsageError, match=r"say where the reports go: --output-dir DIR"):
+    with pytest.raises(UsageError, match=r"give a folder for the reports: --output-dir DIR"):
         run("grade", tasks.submit("", "empty.jsonl"))
 
 
@@ -227,7 +227,7 @@ def test_finished_reports_survive_and_resume_goes_on(tasks, tmp_path: Path, how:
     _, talk = process.communicate(timeout=60)
     if how == signal.SIGINT:
         assert process.returncode == 130
-        assert "go on with --resume" in talk
+        assert "continue with --resume" in talk
     finished = len(list(out.glob("*_individual_reports/*.json")))
     assert 20 <= finished < count
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)

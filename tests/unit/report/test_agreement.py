@@ -143,7 +143,7 @@ def test_the_gate_counts_people_only_when_asked(path: Path, tmp_path: Path) -> N
     assert result.return_value == ExitCode.BELOW
     assert "(reviewed)" in result.output
     assert "by ada, ben" in summary.read_text("utf-8")
-    with pytest.raises(UsageError, match="give a bar"):
+    with pytest.raises(UsageError, match="give a threshold"):
         raise call("gate", path.stem).exception or AssertionError
 
 

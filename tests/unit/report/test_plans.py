@@ -76,8 +76,8 @@ def test_a_single_job_tells_of_its_trials_and_says_that_cases_are_assumed() -> N
 
 def test_a_mistake_is_one_sentence() -> None:
     for arguments, words in (
-        ((), "say what for"),
-        (("--detect", "0.1", "--width", "0.1"), "say what for"),
+        ((), "give --detect"),
+        (("--detect", "0.1", "--width", "0.1"), "give --detect"),
         (("--detect", "0.1", "--from", "x", "--sd-within", "0.1"), "not both"),
     ):
         with pytest.raises(UsageError, match=words):
