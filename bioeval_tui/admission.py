@@ -1,9 +1,9 @@
-"""Who may keep a server waiting: connections that have not said yet what they want are few, short-lived, and go first.
+"""Limits on incomplete requests to a server: few connections, for a short time, and the oldest is closed first.
 
-A server on a shared machine or a network is reached by anybody. A connection that sends half a request, or nothing,
-costs a file descriptor until somebody closes it. `Admission` holds each connection until its first words are
-whole, for so many seconds and bytes, and closes the one that has waited longest when too many wait: who means it
-sends its words at once, so its owner always gets in.
+Anyone on a shared machine or network can connect to a server. A connection that sends an incomplete request, or
+nothing, uses a file descriptor until it is closed. `Admission` waits for each connection's first request, with limits on
+time and size, and closes the oldest waiting connection if there are too many. Real clients send their request at once,
+so they always get in.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ def most_connections() -> int:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionLimits:
-    """What a connection may take before its first words are whole, and how many may be open that nobody vouches for."""
+    """Limits of a connection before its first request is complete, and of connections that are not trusted yet."""
 
     seconds: float = 10.0
     size: int = 32_768
     """Bytes."""
     waiting: int = 128
     admitted: int = 256
-    """Connections that said something, and that `Admission.keep` was not called for."""
+    """Connections that sent a request, without a call of `Admission.keep`."""
     open: int = field(default_factory=most_connections)
-    """All connections together. Those that nobody vouches for make room; when there are none, nobody else gets in."""
+    """All connections. Untrusted ones are closed to make room; if there are none, new connections are refused."""
 
 
 def server_log(name: str) -> logging.Logger:
-    """Return the log of a server, which whoever reaches it cannot fill: nothing of requests that are wrong themselves.
+    """Return the log of a server. It omits invalid requests, and has at most `MOST_LOGGED` entries per minute.
 
-    Of everything else at most `MOST_LOGGED` entries a minute.
+    Otherwise clients could fill the disk.
     """
     log = logging.getLogger(name)
     if not log.filters:
@@ -76,9 +76,9 @@ class _Seldom(logging.Filter):
 
 
 class Admission:
-    """Makes the protocols for `loop.create_server`: each hands its connection on once its first words are whole.
+    """The protocol factory for `loop.create_server`: passes a connection on once its first request is complete.
 
-    `make` gives the protocol that goes on; `until` is what the first words end with.
+    `make` creates the protocol that takes over; `until` marks the end of the first request.
     """
 
     def __init__(
@@ -101,28 +101,28 @@ class Admission:
         return await loop.create_server(self, sock=listener, backlog=BACKLOG)
 
     def keep(self, transport: asyncio.BaseTransport | None) -> None:
-        """Vouch for a connection: it showed that it may be here, so no other can take its place."""
+        """Trust a connection: it is authorised, so it is never closed to make room."""
         if isinstance(transport, asyncio.Transport) and transport in self._admitted:
             del self._admitted[transport]
             self._kept.add(transport)
 
     def close(self) -> None:
-        """Close every connection that nobody vouched for."""
+        """Close every connection that is not trusted."""
         for transport in [*self._waiting, *self._admitted]:
             transport.abort()
 
     def came(self, transport: asyncio.Transport) -> None:
-        """Let a connection wait for its first words."""
+        """Let a connection wait for its first request."""
         loop = asyncio.get_running_loop()
         self._waiting[transport] = loop.call_later(self._limits.seconds, transport.abort)
         if len(self._waiting) > self._limits.waiting:
             self._close_oldest(self._waiting)
         elif len(self._waiting) + len(self._admitted) + len(self._kept) > self._limits.open:
-            # Who has said something goes before who may be about to.
+            # Close connections that have sent a request before those that may be about to.
             self._close_oldest(self._admitted or self._waiting)
 
     def heard(self, transport: asyncio.Transport, size: int, *, whole: bool) -> asyncio.Protocol | None:
-        """Take how much a waiting connection has said; return the protocol that goes on once that is enough."""
+        """Note how much a waiting connection has sent; return the protocol that takes over once that is enough."""
         if transport not in self._waiting:
             return None  # it is being closed
         if not whole:

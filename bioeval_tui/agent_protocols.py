@@ -1,4 +1,4 @@
-"""The protocols in which agents are spoken to, a line each: who speaks it, and what it can tell and take.
+"""The table of agent protocols: the class that speaks each, and what it can report and accept.
 
 A job names one in `target.protocol`. A name that is not here is a plug-in's (docs/plugins.md). docs/agents.md has this
 table for people; `tests/test_recipes.py` holds the two together.

@@ -1,4 +1,4 @@
-"""Tables and styled lines on the terminal. All text is cleaned here, once more than where it came in."""
+"""Tables and styled lines in the terminal. All text is cleaned here again."""
 
 from __future__ import annotations
 

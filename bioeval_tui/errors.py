@@ -1,4 +1,4 @@
-"""The exception tree. Every one carries one sentence that a user can act on.
+"""The exception hierarchy. Every exception has a message that a user can act on.
 
     BioevalError                     exit 2 unless a subclass says otherwise
     ├── UsageError                   wrong use of the command line or a setting          exit 2
@@ -12,7 +12,7 @@
         ├── NotMeasuredError         something could not be measured, with the reason
         └── StorageError             a file could not be written: a full disk, a folder without permission
 
-A screen that crashes is a `ScreenCrashError`, a defect of the program like any other exception: exit 3.
+A screen that crashes raises `ScreenCrashError`, a bug like any other exception: exit code 3.
 
 Failures that are expected during a run (an agent's 500, a judge's malformed answer) are values in
 events, not exceptions that cross a module.

@@ -1,4 +1,4 @@
-"""Files that appear under their names only when they are whole, and stay there when the power goes.
+"""Atomic, durable file writes: a file appears only when it is complete, and survives a power failure.
 
 Every part of the program that writes a file goes through here, but for those that append to one of their own
 (recordings, journals, logs, databases): `tests/test_house.py` lists them.

@@ -1,4 +1,4 @@
-"""How this copy of the program is installed, and the command that brings it a package."""
+"""How this program is installed, and the command that installs a package for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regular expressions that someone else wrote, searched with a limit on time and size.
+"""Untrusted regular expressions, matched with limits on time and size.
 
 A job's patterns come from a file that may come from anywhere, and are run over text that an agent wrote.
 Backtracking can take hours on a few dozen characters, so every search has a deadline, which the
@@ -85,7 +85,7 @@ def pattern_problem(pattern: str) -> str | None:
 def _compiled(pattern: str) -> Any:
     if len(pattern) > MAX_PATTERN:
         raise InputError(
-            f"the pattern {_shown(pattern)} has {len(pattern):,} characters; the most is {MAX_PATTERN:,}"
+            f"the pattern {_shown(pattern)} has {len(pattern):,} characters; the limit is {MAX_PATTERN:,}"
         )
     try:
         return regex.compile(pattern, regex.IGNORECASE | regex.VERSION0)

@@ -1,4 +1,4 @@
-"""Parts that other packages add: agents, evaluators, judges, graphs and metrics, by entry points.
+"""Plug-ins from entry points: agents, evaluators, judges, graphs and metrics.
 
 A package declares an entry point in the group `bioeval_tui.agents` (or another of `GROUPS`); its name is
 what a job file says. Listing reads the installed packages' metadata and imports nothing; a plug-in's code

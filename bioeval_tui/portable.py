@@ -1,4 +1,4 @@
-"""What systems do differently: locking a file, reading at a place in it, a process with a life of its own."""
+"""Differences between operating systems: file locks, positioned reads, detached processes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lock(descriptor: int, *, wait: bool = False) -> None:
 
 
 def is_at(descriptor: int, path: Path) -> bool:
-    """Say whether an open file is the one that `path` names now: it may have been removed or replaced since."""
+    """Return whether an open file is the one that `path` names now: it may have been removed or replaced since."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

@@ -56,11 +56,15 @@ class Evaluation:
         return found
 
     def condition(self, name: str) -> dict[str, Any]:
-        """Return the statistics of `withheld` or `supplied` over all trials of the first agent and model."""
+        """Return the statistics of `withheld` or `supplied` over all trials of the first agent and model.
+
+        Raises:
+            ValueError: the condition was not run.
+        """
         _known(name)
         held: dict[str, dict[str, Any]] = self.report["summary"][0]["conditions"]
         if name not in held:
-            raise ValueError(f"facts {name} were not held; the run holds facts {' and '.join(held)}")
+            raise ValueError(f"facts {name} were not run; the run has facts {' and '.join(held)}")
         return held[name]
 
     def assert_score(self, bar: float, *, condition: str | None = None) -> Evaluation:
@@ -163,7 +167,7 @@ class Evaluation:
             held = list(run["conditions"])
             if condition is not None and condition not in held:
                 raise ValueError(
-                    f"{_name(run)}: facts {condition} were not held, only facts {' and '.join(held)}"
+                    f"{_name(run)}: facts {condition} were not run, only facts {' and '.join(held)}"
                 )
             yield run, held if condition is None else [condition]
 
@@ -289,4 +293,4 @@ def _choice(config: pytest.Config) -> NotMeasured:
         return "skip"
     if chosen == "fail":
         return "fail"
-    raise pytest.UsageError(f"{INI} = {chosen}: write fail or skip")
+    raise pytest.UsageError(f"{INI} = {chosen}: use fail or skip")

@@ -1,4 +1,4 @@
-"""The composite score: one formula for the runner, the running score on screen and every explanation of it.
+"""The composite score: one formula for runs, screens and explanations.
 
     score = (1·timing + 2·task + 4·assertion) / (sum of the weights present) − min(0.3 · failures, 0.5)
 
@@ -22,7 +22,7 @@ ASSERTION_WEIGHT = 4.0
 FAILURE_PENALTY = 0.3
 MOST_PENALTY = 0.5
 NEEDS_BOTH = "needs both conditions"
-"""What is said in the place of the published mean, and of the uplift, where one condition was not held."""
+"""The text in place of the published mean and the uplift, if only one condition was run."""
 
 
 @dataclass(frozen=True, slots=True)

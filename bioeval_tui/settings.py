@@ -1,4 +1,4 @@
-"""Settings from the environment, to which `--env-file` adds. Credentials come from nowhere else."""
+"""Settings and credentials from the environment and `--env-file`, and from nowhere else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_ENV_FILE = 1_000_000
 
 
 class Secret:
-    """A credential that shows itself only when it is asked to: not in a repr, a log or a traceback."""
+    """A secret string that is hidden in reprs, logs and tracebacks."""
 
     __slots__ = ("_value",)
 
@@ -95,7 +95,7 @@ class Settings:
         """Read the environment; no file is read.
 
         Raises:
-            UsageError: a number of seconds is none, or a provider is unknown.
+            UsageError: a number of seconds is invalid, or a provider is unknown.
         """
         values = os.environ if environment is None else environment
 
@@ -113,14 +113,16 @@ class Settings:
             except ValueError:
                 value = 0.0
             if not 0 < value < float("inf"):
-                raise UsageError(f"{name}={clean_line(found or '', 40)}: write seconds, such as {usual:g}")
+                raise UsageError(
+                    f"{name}={clean_line(found or '', 40)}: must be a number of seconds, such as {usual:g}"
+                )
             return value
 
         def provider(name: str) -> Provider | None:
             found = text(name)
             known = next((one for one in PROVIDERS if one == found), None)
             if found is not None and known is None:
-                raise UsageError(f"{name}={clean_line(found, 40)}: write one of {', '.join(PROVIDERS)}")
+                raise UsageError(f"{name}={clean_line(found, 40)}: use one of {', '.join(PROVIDERS)}")
             return known
 
         def role(name: str) -> RoleSettings:
@@ -176,7 +178,7 @@ class Settings:
             nearest = next((path for path in (folder, *folder.parents) if path.exists()), folder)
             if nearest.exists() and not nearest.is_dir():
                 shown = clean_line(self.data_dir_override, 200)
-                raise UsageError(f"BIOEVAL_DATA_DIR={shown}: {clean_line(str(nearest), 200)} is no folder")
+                raise UsageError(f"BIOEVAL_DATA_DIR={shown}: {clean_line(str(nearest), 200)} is not a folder")
             return folder
 
         return user_data_path(APP_NAME, appauthor=False)
@@ -240,7 +242,7 @@ def read_env_file(path: Path) -> None:
             data = file.read(MAX_ENV_FILE + 1)
         if len(data) > MAX_ENV_FILE:
             raise UsageError(
-                f"--env-file {shown}: larger than {MAX_ENV_FILE:,} bytes; that is no file of variables"
+                f"--env-file {shown}: larger than {MAX_ENV_FILE:,} bytes, too large for a file of variables"
             )
         text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -250,7 +252,7 @@ def read_env_file(path: Path) -> None:
         written = binding.original.string
         if binding.error or (binding.key is not None and binding.value is None) or "\0" in written:
             blank_lines = written[: len(written) - len(written.lstrip())].count("\n")
-            raise UsageError(f"{shown}, line {binding.original.line + blank_lines}: write NAME=value")
+            raise UsageError(f"{shown}, line {binding.original.line + blank_lines}: must be NAME=value")
     for name, value in dotenv_values(stream=StringIO(text)).items():
         os.environ.setdefault(name, value or "")
     _env_files.append(path.absolute())

@@ -1,4 +1,4 @@
-"""The one place that writes to stdout and stderr, and it cleans: a terminal never acts on what others wrote.
+"""The only module that writes to stdout and stderr. It removes control sequences from untrusted text.
 
 Tables and colours go through `consoles`, which cleans in the same way. `tests/test_house.py` sees that nothing else
 prints.

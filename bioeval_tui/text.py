@@ -1,4 +1,4 @@
-"""Untrusted text made safe, once, where it enters.
+"""Makes untrusted text safe, once, on input.
 
 Text of agents, models, submissions, job files and leaderboards can hold terminal control sequences,
 bidirectional overrides and other invisible characters. `clean` turns each into a visible picture, so
@@ -84,7 +84,7 @@ def clean_value(value: Any, limit: int = MAX_TEXT) -> Any:
 
 
 def is_large(value: Any, limit: int = 20_000) -> bool:
-    """Say whether a JSON-like value holds more than `limit` items and characters, looking no further than that."""
+    """Return whether a JSON-like value holds more than `limit` items and characters, looking no further than that."""
     waiting = [value]
     while waiting:
         item = waiting.pop()

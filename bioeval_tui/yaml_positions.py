@@ -1,4 +1,4 @@
-"""YAML to plain values, remembering where each stood: every problem can name its line and column."""
+"""YAML to plain values with their positions, so that every problem can name its line and column."""
 
 from __future__ import annotations
 

@@ -114,3 +114,43 @@ def test_nothing_starts_the_program_by_its_name() -> None:
                 assert "bioeval_tui" not in words or "-m" not in words, (
                     f"{folder}/{path}:{node.lineno}: use program_command"
                 )
+
+
+EXPRESSION_LIBRARY = "evaluate/assertions/expressions/"
+"""Its functions without a docstring are those of Kotlin, listed in docs/assertions.md; they raise ExpressionError."""
+
+
+def raising_functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Return the public functions with a `raise` of their own; not those of commands, whose docstring is their help."""
+    found: list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]] = []
+
+    def walk(node: ast.Module | ast.ClassDef, place: str) -> None:
+        for child in node.body:
+            if isinstance(child, ast.ClassDef) and not child.name.startswith("_"):
+                walk(child, place)
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and not child.name.startswith("_"):
+                decorators = " ".join(ast.unparse(one) for one in child.decorator_list)
+                if "command(" not in decorators and any(map(raises_itself, child.body)):
+                    found.append((f"{place}:{child.name}", child))
+
+    for path in sorted(PACKAGE.rglob("*.py")):
+        walk(ast.parse(path.read_text(encoding="utf-8")), path.relative_to(PACKAGE).as_posix())
+    return found
+
+
+def raises_itself(node: ast.AST) -> bool:
+    """Return whether a new error is raised here, outside of nested functions."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        return False
+    if isinstance(node, ast.Raise) and node.exc is not None:
+        return not ast.unparse(node.exc).startswith("NotImplementedError")
+    return any(map(raises_itself, ast.iter_child_nodes(node)))
+
+
+def test_docstrings_say_which_errors_a_function_raises() -> None:
+    silent = []
+    for place, function in raising_functions():
+        said = ast.get_docstring(function) or ""
+        if "raise" not in said.lower() and not (place.startswith(EXPRESSION_LIBRARY) and not said):
+            silent.append(place)
+    assert silent == []

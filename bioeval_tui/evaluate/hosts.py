@@ -1,4 +1,4 @@
-"""Where transcripts go: hosts as they are named to people, and whether one is this machine."""
+"""Hosts that receive transcripts: their names for users, and whether one is this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def host_of(url: str, *, any_scheme: bool = False) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether `host` or `host:port` is this machine."""
+    """Return whether `host` or `host:port` is this machine."""
     name = urlsplit(f"//{host}").hostname or ""
     if name == "localhost":
         return True

@@ -1,4 +1,4 @@
-"""What models cost: a table that ships with the program, and the user's own in the data folder above it.
+"""Prices of models: a table in the package, overridden by the user's own in the data folder.
 
 A price that nobody wrote down is unknown, never 0. The shipped prices hold for the provider's own host
 only: the same name on another server costs something else, or nothing.
@@ -91,7 +91,7 @@ def _yaml(text: str, file: str) -> dict[str, Any]:
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise InputError("prices", (Problem("a mapping of models to {in, out} is wanted", file),))
+        raise InputError("prices", (Problem("must be a mapping of models to {in, out}", file),))
     return {str(key): value for key, value in data.items()}
 
 

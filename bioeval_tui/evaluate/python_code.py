@@ -1,4 +1,4 @@
-"""Functions that a job names as `module:function`: from installed packages, or from folders that the user gave.
+"""Loads functions that a job names as `module:function`, from installed packages or folders that the user allowed.
 
 A job may come from anybody, so it does not decide what is run: the standard library, the working folder and PYTHONPATH
 are not looked at, and the function must be written for this, which the name of its first parameter says.
@@ -47,7 +47,7 @@ def locate(reference: str, folders: Sequence[Path]) -> ModuleSpec:
     if spec is None or path != module:
         given = " or ".join(clean_line(str(folder), 200) for folder in folders)
         where = f"nor in {given}" if folders else "and no folder was given with --code DIR"
-        raise UsageError(f"there is no module {clean_line(module, 100)}: it is not installed, {where}")
+        raise UsageError(f"module {clean_line(module, 100)} not found: it is not installed, {where}")
     if _lacks(spec, name.partition(".")[0]):
         raise UsageError(f"{clean_line(spec.origin or module, 200)} has no function {clean_line(name, 100)}")
     return spec
@@ -73,10 +73,10 @@ def load(reference: str, folders: Sequence[Path], first_parameter: str) -> Calla
         why = clean_line(f"{type(error).__name__}: {error}", 300)
         raise UsageError(f"{shown} cannot be loaded: {why}") from error
     if not callable(found):
-        raise UsageError(f"{shown} is no function")
+        raise UsageError(f"{shown} is not a function")
     if next(iter(_parameters(found)), "") != first_parameter:
         raise UsageError(
-            f"{shown} was not written for this: its first parameter must be called `{first_parameter}`"
+            f"{shown} was not written for this purpose: its first parameter must be called `{first_parameter}`"
         )
     checked: Callable[..., Any] = found
     return checked
@@ -135,7 +135,7 @@ def reference_to(function: Callable[..., Any]) -> str:
 
 
 def takes(function: Callable[..., Any], parameter: str) -> bool:
-    """Say whether a function has a parameter of that name."""
+    """Return whether a function has a parameter of that name."""
     return parameter in _parameters(function)
 
 
@@ -202,7 +202,7 @@ def _site_folders() -> tuple[str, ...]:
 
 
 def _lacks(spec: ModuleSpec, name: str) -> bool:
-    """Say whether a module's source certainly binds no such name."""
+    """Return whether a module's source certainly binds no such name."""
     if spec.origin is None or not spec.origin.endswith(".py"):
         return False
     try:

@@ -1,4 +1,4 @@
-"""The one rule for sending a request again: what may be sent again, how often, and after which wait.
+"""The retry rule: which requests are retried, how often, and after which wait.
 
 A request that may have reached its peer (a timeout, a reset after sending, a broken answer) is never sent again: an
 agent would act twice. A refused connection, 408, 425, 429 and 5xx are.
@@ -92,7 +92,7 @@ async def send(
 
 
 def may_retry(status: int) -> bool:
-    """Say whether a request that was answered with this status may succeed later."""
+    """Return whether a request that was answered with this status may succeed later."""
     return status in RETRIED_STATUS or status >= 500
 
 

@@ -1,4 +1,4 @@
-"""The tool calls of an agent, whatever brought them: how a recording keeps them, and how they are read.
+"""The tool calls of an agent, for every protocol: how they are recorded and read.
 
 A call is the event `{"request": {"function": {"name"}, "arguments": {}, "id"?}}`, as the published REST API has it; its
 result is `{"output", "id"?, "error"?}`. What only a span tells has its id as `span`; where it tells no arguments,

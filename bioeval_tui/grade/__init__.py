@@ -1,4 +1,4 @@
-"""Grading: what BioML-bench's grading does, as a library. Importing it loads no pandas.
+"""Grading as in BioML-bench, as a library. Importing it does not load pandas.
 
     from bioeval_tui.grading import registry, grade_submission
     report = grade_submission(Path("submission.csv"), registry.get_task("oncology/breast-cancer"))

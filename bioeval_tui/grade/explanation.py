@@ -1,4 +1,4 @@
-"""Why a score is what it is, as tables with bars: the form in which workers, terminal, screen and report share it.
+"""Explanations of a score as tables with bars, shared by workers, terminal, screens and reports.
 
 Standard library only.
 """

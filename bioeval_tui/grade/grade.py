@@ -226,7 +226,7 @@ class TaskGrading:
             return None  # reading it says why
         if size <= most:
             return None
-        return f"submission file {clean_line(path.name, 200)} has {size:,} bytes; {most:,} is the most for this task"
+        return f"submission file {clean_line(path.name, 200)} has {size:,} bytes; the limit is {most:,} for this task"
 
     def _report(
         self,

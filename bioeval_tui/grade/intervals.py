@@ -1,4 +1,4 @@
-"""How sure a submission's score and medal are: its rows are drawn again, and each score ranked on the leaderboard.
+"""Intervals of a submission's score and medal, by resampling its rows and ranking each score.
 
 Declared metrics are resampled by `resampling`. The published ProteinGym grader is the mean of Spearman's correlations
 for three ways to split into folds: rows are drawn for all three at once. Any other grader with code is called on
@@ -151,7 +151,7 @@ def _of_proteingym(scorer: CodeScorer, path: Path) -> Draws | None:
 def _of_code(scorer: CodeScorer, path: Path, time_limit_s: float) -> Draws:
     submission, answers = scorer.frames(path)
     if not hasattr(answers, "columns"):
-        raise CannotResampleError("its answers are no table")
+        raise CannotResampleError("its answers are not a table")
     name = _id_column(submission, answers)
     aligned = submission.set_index(name).loc[answers[name]].reset_index()[list(submission.columns)]
     rows = len(answers)
@@ -171,7 +171,7 @@ def _of_code(scorer: CodeScorer, path: Path, time_limit_s: float) -> Draws:
 
     as_handed_in = to_score(scorer.score(path))
     if to_score(once(np.arange(rows))) != as_handed_in:
-        raise CannotResampleError("its grader gives another score when rows get other ids")
+        raise CannotResampleError("its grader's score depends on the ids of the rows")
     random = np.random.default_rng(0)
     scores = resample(rows, [np.arange(rows)], once, random, time_limit_s, fewest=FEWEST_CALLS)
     return Draws(scores, f"bootstrap, {len(scores):,} calls of the grader on resampled rows", rows)
@@ -187,4 +187,4 @@ def _id_column(submission: pd.DataFrame, answers: pd.DataFrame) -> str:
             and set(answers[name]) == set(submission[name])
         ):
             return str(name)
-    raise CannotResampleError("no column of ids is the same in the submission and the answers")
+    raise CannotResampleError("the submission and the answers have no column of ids in common")

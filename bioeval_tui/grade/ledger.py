@@ -1,4 +1,4 @@
-"""The ledger of looks at the answers: one line for each graded submission, each holding the hash of the one before.
+"""The ledger of graded submissions: one line each, with the hash of the previous line.
 
 Every score that is shown says something about the hidden answers; who tries often enough finds what scores well there and
 nowhere else. `grading-ledger.jsonl` stands in the folder of the tasks' data. Lines are only ever added, under a lock, so that
@@ -186,7 +186,9 @@ def verify(path: Path) -> Verified:
     try:
         lines = path.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
-        raise InputError(f"there is no ledger {shown}: nothing was graded with that data yet") from None
+        raise InputError(
+            f"there is no ledger {shown}, because nothing was graded with that data yet"
+        ) from None
     except OSError as error:
         raise InputError(f"{shown} cannot be read: {clean_line(str(error), 160)}") from None
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""What a declarative grader compares, as `config.yaml` says it."""
+"""The settings of a declarative grader in `config.yaml`."""
 
 from __future__ import annotations
 

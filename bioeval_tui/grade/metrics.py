@@ -333,11 +333,11 @@ def _added(name: str) -> Metric:
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
-        raise KeyError(f"there is no metric `{name}`; {hint}")
+        raise KeyError(f"unknown metric `{name}`; {hint}")
     try:
         metric = plugins.load("metrics", name)
     except UsageError as error:
         raise KeyError(str(error)) from None
     if not isinstance(metric, Metric):
-        raise KeyError(f"the plug-in `{name}` is no bioeval_tui.grading.metrics.Metric")
+        raise KeyError(f"the plug-in `{name}` is not a bioeval_tui.grading.metrics.Metric")
     return metric

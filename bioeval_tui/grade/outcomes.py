@@ -1,4 +1,4 @@
-"""What grading one submission comes to: a report, an invalid file with its reasons, or not graded."""
+"""The outcome of grading one submission: a report, an invalid file with reasons, or not graded."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class NotGraded:
         except (KeyError, AttributeError, TypeError):
             raise ValueError("an entry of `not_graded` needs `task_id` and `reason`") from None
         if not all(isinstance(text, str) for text in (task_id, path, reason, agent or "")):
-            raise ValueError("an entry of `not_graded` has something other than text in it")
+            raise ValueError("an entry of `not_graded` has a value that is not text")
         if not isinstance(attempts, int):
             raise ValueError("`attempts` of an entry of `not_graded` must be a whole number")
         return cls(task_id, path, reason, attempts, agent=agent)

@@ -1,4 +1,4 @@
-"""Submission paths: whose they are, and whether they can be read."""
+"""Submission paths: their agent, and whether they can be read."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def why_not_a_file(path: Path, name: str | None = None) -> str | None:
 
 
 def is_same_file(path: Path, other: Path) -> bool:
-    """Say whether both are one file, by whatever path or link; False where that cannot be told."""
+    """Return whether both are one file, by whatever path or link; False where that cannot be told."""
     try:
         return path.samefile(other)
     except OSError:

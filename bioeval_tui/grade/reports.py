@@ -1,4 +1,4 @@
-"""Sum up reports, and load those that this program, BioML-bench or MLE-bench wrote."""
+"""Aggregates reports, and loads those of this program, BioML-bench or MLE-bench."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _outcomes(path: Path) -> Iterator[TaskReport | NotGraded]:
     try:
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
-        raise InputError(f"there is no file {shown}") from None
+        raise InputError(f"{shown} does not exist") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{shown} cannot be read: {clean_line(str(error), 120)}") from None
     if path.suffix == ".jsonl":

@@ -1,4 +1,4 @@
-"""What a score would have been on other test rows: the distribution of a metric over resampled rows.
+"""The distribution of a metric over resampled rows: the scores on other, similar test rows.
 
 Rows are drawn with replacement 2,000 times and the metric is computed each time. What is a mean over rows (the errors and
 losses) needs no drawing: its percentiles are those of the saddlepoint approximation, which agrees with endless drawing
@@ -129,7 +129,7 @@ def resample(
     scores = np.array(found)
     known = scores[np.isfinite(scores)]
     if len(known) < (1 - _UNDEFINED) * len(scores):
-        raise CannotResampleError("the metric is undefined on too many of the resampled rows")
+        raise CannotResampleError("the metric is undefined on too many resamples")
     return np.sort(known)
 
 
@@ -237,7 +237,7 @@ def _of_influence(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
     parts = [_INFLUENCE[metric.name](np.asarray(true), guess) for true, guess in pairs]
     rows = len(pairs[0][0])
     if metric.name == "roc_auc" and len(parts) > 1:
-        raise CannotResampleError(f"several targets with more than {LARGE:,} rows have classes of their own")
+        raise CannotResampleError(f"the targets have different classes, and more than {LARGE:,} rows")
     score = np.mean([float(metric.function(true, guess)) for true, guess in pairs])
     strata = parts[0] if len(parts) == 1 else [np.mean([part[0] for part in parts], axis=0)]
     method = "bootstrap of the rows' influence (saddlepoint)" + (
@@ -329,7 +329,7 @@ def _of_confusion(metric: Metric, true: Any, guess: Any, random: np.random.Gener
     )
     known = scores[np.isfinite(scores)]
     if len(known) < (1 - _UNDEFINED) * RESAMPLES:
-        raise CannotResampleError("the metric is undefined on too many of the resampled rows")
+        raise CannotResampleError("the metric is undefined on too many resamples")
     return Draws(np.sort(known), _words(RESAMPLES, "rows", stratified=True), len(true))
 
 
@@ -350,5 +350,5 @@ def _of_comparable_pairs(true: Floats, guess: Floats, event: Floats, random: np.
     found = np.concatenate(scores)
     known = found[np.isfinite(found)]
     if len(known) < (1 - _UNDEFINED) * RESAMPLES:
-        raise CannotResampleError("no pair can be compared on too many of the resampled rows")
+        raise CannotResampleError("too many resamples have no comparable pair")
     return Draws(np.sort(known), _words(RESAMPLES, "rows"), rows)

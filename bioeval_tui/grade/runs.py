@@ -45,7 +45,7 @@ def published_data_dir() -> Path:
 
 
 def is_runs(folder: Path) -> bool:
-    """Say whether a folder holds runs: a checkout, its `runs`, or one run group; not where grading reports lie."""
+    """Return whether a folder holds runs: a checkout, its `runs`, or one run group; not where grading reports lie."""
     return (
         folder.is_dir()
         and not any(any(folder.glob(pattern)) for pattern in _REPORTS)

@@ -83,7 +83,7 @@ class CodeScorer:
         return self._function(submission, answers)
 
     def examine(self, path: Path) -> list[Problem]:
-        """Say whether the file can be read at all; the code's own checks come with grading."""
+        """Return whether the file can be read at all; the code's own checks come with grading."""
         try:
             if path.suffix.lower() == H5AD:
                 from bioeval_tui.grade.files.h5ad_reading import refuse_unreadable
@@ -114,7 +114,7 @@ class CsvScorer:
         if not problems and answers[spec.id].duplicated().any():
             problems = [Problem("the answers hold an id twice")]
         if problems:
-            raise NotMeasuredError(f"the answers do not fit the grader: {problems[0].message}")
+            raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         self.ids = alignment.as_index(answers[spec.id])
         self.truths = [self._truth(answers[name], name) for name in spec.targets]
         self.true = [spec.metric.ready(truth) for truth in self.truths]
@@ -124,7 +124,7 @@ class CsvScorer:
     def _numbers(self, column: pd.Series, name: str) -> NDArray[np.float64]:
         values, problems = alignment.numbers(column, name)
         if values is None:
-            raise NotMeasuredError(f"the answers do not fit the grader: {problems[0].message}")
+            raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         return values
 
     def _truth(self, column: pd.Series, name: str) -> Any:
@@ -132,7 +132,7 @@ class CsvScorer:
         if kind == "label":
             values, problems = alignment.labels(column, name)
             if values is None:
-                raise NotMeasuredError(f"the answers do not fit the grader: {problems[0].message}")
+                raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
             return values.to_numpy()
         floats = self._numbers(column, name)
         if kind == "probability" and not np.isin(floats, (0.0, 1.0)).all():
@@ -180,7 +180,11 @@ class CsvScorer:
         return draws(self.spec.metric, self.pairs(path), event)
 
     def score_frame(self, frame: pd.DataFrame) -> Any:
-        """Return the metric for a submission's DataFrame; see `score`."""
+        """Return the metric for a submission's DataFrame; see `score`.
+
+        Raises:
+            InvalidSubmissionError: the submission does not match the answers; it lists every finding.
+        """
         predicted, problems = self._aligned(frame)
         if problems:
             raise alignment.invalid(problems)

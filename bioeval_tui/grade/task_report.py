@@ -1,4 +1,4 @@
-"""TaskReport: what grading one submission says, in the published shape. Standard library only."""
+"""TaskReport: the report on one submission, in the published shape. Standard library only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a score is: its interval, the chance of each medal, and the places it may truly have. Standard library only."""
+"""The uncertainty of a score: its interval, the chance of each medal, and the range of places. Standard library only."""
 
 from __future__ import annotations
 

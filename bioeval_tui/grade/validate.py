@@ -1,4 +1,4 @@
-"""The doctor: everything that is wrong with a submission, not just the first thing.
+"""Validation: everything that is wrong with a submission, not just the first problem.
 
 A declared metric knows what it needs. For a grader with code the file is compared with the task's
 sample submission, which shows what a good file looks like; the grader itself has the last word.

@@ -1,4 +1,4 @@
-"""Points in time as people type them: a date, a date with a time, or how long ago."""
+"""Parse points in time: a date, a date with a time, or an age."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def moment(text: str, now: datetime) -> datetime:
     except (ValueError, OverflowError):
         shown = clean_line(text, 40)
         raise UsageError(
-            f"{shown!r} is no time; write a date such as 2026-11-20, or an age such as 12h or 30d"
+            f"{shown!r} is not a time; use a date such as 2026-11-20, or an age such as 12h or 30d"
         ) from None

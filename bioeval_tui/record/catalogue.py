@@ -1,4 +1,4 @@
-"""The list of runs: a SQLite file that can be thrown away, rebuilt from the recordings at any time.
+"""The list of runs: a SQLite file that can be deleted and rebuilt from the recordings.
 
 Listing reads only what can have changed. A folder whose time of change is the one seen last has no file
 more or less, and a run that has ended is never written again without one (a resumed run gets its `.live`
@@ -75,7 +75,7 @@ json_object(
 
 
 def _is_damaged(error: sqlite3.DatabaseError) -> bool:
-    """Say whether a catalogue has to be made again; a lock, a full disk or a missing permission is no damage."""
+    """Return whether a catalogue has to be made again; a lock, a full disk or a missing permission is no damage."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         return not isinstance(error, sqlite3.OperationalError)
@@ -204,7 +204,7 @@ class Catalogue:
         """
         if len(text) < least:
             raise UsageError(
-                f"{clean_line(text, 20)}: give at least {least} characters of the id; `bioeval-tui runs list` shows it"
+                f"{clean_line(text, 20)}: give at least {least} characters of the id; see `bioeval-tui runs list`"
             )
         if is_run_id(text) and recording_path(self.runs_dir, text).is_file():
             return recording_path(self.runs_dir, text)
@@ -216,8 +216,10 @@ class Catalogue:
         if len(found) == 1:
             return recording_path(self.runs_dir, found[0])
         if found:
-            raise UsageError(f"{len(found)} runs match: {', '.join(found[-5:])}; give more of the id")
-        raise UsageError("no such run; `bioeval-tui runs list` shows them")
+            raise UsageError(
+                f"{len(found)} runs match: {', '.join(found[-5:])}; give more characters of the id"
+            )
+        raise UsageError("no such run; see `bioeval-tui runs list`")
 
     def ids(self) -> list[str]:
         """Return the ids of all runs, oldest first, from the names of the files alone."""
@@ -466,7 +468,7 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Say whether it is a file, or a link whose target is one or is gone: a disk that is not there now, perhaps."""
+    """Return whether it is a file, or a link whose target is one or is gone: a disk that is not there now, perhaps."""
     if not entry.is_symlink():
         return entry.is_file()
     return entry.is_file() or not Path(entry.path).exists()

@@ -1,4 +1,4 @@
-"""The closed, versioned union of RunEvents: every fact of a run, emitted once, in order.
+"""The versioned union of all run events. Everything in a run is emitted once, in order.
 
 A recording is these events as JSON Lines. `read_event` never fails on a kind that it does not know: a
 newer program's event is kept as `UnknownEvent` and shown as such. Times are UTC and aware; names ending
@@ -200,7 +200,7 @@ class RunStarted(EventBase):
 
 
 class RunResumed(EventBase):
-    """An interrupted run goes on; unfinished conversations are held again."""
+    """An interrupted run was resumed; unfinished conversations start again."""
 
     kind: Literal["run_resumed"] = "run_resumed"
     program_version: str
@@ -384,7 +384,7 @@ class FactDisclosed(EventBase):
 
 
 class EvaluatorViolated(EventBase):
-    """A guard found something in what the simulated user said.
+    """A guard found a violation in the simulated user's message.
 
     `mark`: the message was sent as it is. `void`: it was not, and `mended` says whether the second try was.
     """

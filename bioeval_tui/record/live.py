@@ -1,4 +1,4 @@
-"""The file beside a recording that exists while an engine owns the run: who it is and how to reach it."""
+"""The .live file beside a recording: process id, port and token of the engine that owns the run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LiveInfo:
     token: str
 
     def alive(self) -> bool:
-        """Say whether that very process still runs (a reused process id does not count)."""
+        """Return whether that very process still runs (a reused process id does not count)."""
         if sys.platform == "win32" or not self.started:
             return _listens(self.port)  # the process id alone may be somebody else's by now
         try:
@@ -68,7 +68,7 @@ def remove_live(recording: Path) -> None:
 
 
 def is_live(recording: Path) -> bool:
-    """Say whether an engine owns the run right now."""
+    """Return whether an engine owns the run right now."""
     info = read_live(recording)
     return info is not None and info.alive()
 
@@ -81,7 +81,7 @@ def only_here(recording: Path) -> Iterator[None]:
         RecordingError: a process writes it, or it was deleted or moved just now.
     """
     if is_live(recording):
-        raise RecordingError(f"{recording.stem} goes on right now; cancel it first")
+        raise RecordingError(f"{recording.stem} is in progress; cancel it first")
     try:
         descriptor = os.open(recording, os.O_RDONLY | BINARY)
     except FileNotFoundError:
@@ -94,10 +94,10 @@ def only_here(recording: Path) -> Iterator[None]:
             lock(descriptor)
         except OSError:
             raise RecordingError(
-                f"{recording.stem} goes on, or is judged again, in another process; wait for it or cancel it"
+                f"{recording.stem} is in progress or being judged again in another process; wait for it or cancel it"
             ) from None
         if not is_at(descriptor, recording):
-            raise RecordingError(f"{recording.name}: was deleted or moved just now; try again")
+            raise RecordingError(f"{recording.name}: was just deleted or moved; try again")
         if os.name == "nt":  # an open file cannot be deleted there
             os.close(descriptor)
             descriptor = -1

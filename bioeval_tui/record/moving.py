@@ -1,4 +1,4 @@
-"""A recording goes on in another folder, because its own takes nothing more; a link stays in its place."""
+"""Moves a recording in progress to another folder; a link stays in its place."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
     """
     target = folder / path.name
     if not folder.is_dir():
-        raise RecordingError(f"{folder} is no folder")
+        raise RecordingError(f"{folder} is not a folder")
     try:
         if folder.resolve() == path.resolve().parent:
-            raise RecordingError(f"{folder} is where the recording is")
+            raise RecordingError(f"{folder} already contains the recording")
         copy = os.open(target, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     except FileExistsError:
-        raise RecordingError(f"{target} exists; it is not written over") from None
+        raise RecordingError(f"{target} already exists and is not overwritten") from None
     except OSError as error:
         raise RecordingError(f"{folder} cannot be written: {error.strerror}") from None
     file = io.FileIO(copy, "ab")
@@ -45,7 +45,7 @@ def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
     except OSError as error:
         file.close()
         target.unlink(missing_ok=True)
-        raise RecordingError(f"{folder} cannot take the recording: {error.strerror}") from None
+        raise RecordingError(f"the recording cannot be written to {folder}: {error.strerror}") from None
     return file
 
 
@@ -53,7 +53,7 @@ def link(path: Path, target: Path) -> None:
     """Put a link to `target` where the recording was, so that viewers and `runs list` find it.
 
     Raises:
-        RecordingError: it cannot be linked; the recording goes on in `target` all the same.
+        RecordingError: the link cannot be created; the recording continues in `target`.
     """
     part = path.with_suffix(".moved")
     whole = target.absolute()
@@ -70,5 +70,5 @@ def link(path: Path, target: Path) -> None:
             path.symlink_to(whole)
     except OSError as error:
         raise RecordingError(
-            f"the recording goes on in {whole}, but no link to it can be left in its place: {error.strerror}"
+            f"the recording continues in {whole}, but no link to it could be created: {error.strerror}"
         ) from None

@@ -1,4 +1,4 @@
-"""A recording folded without what was said in it: what a list shows of a run, however long the file is."""
+"""The state of a run without its messages, for lists; works for files of any length."""
 
 from __future__ import annotations
 

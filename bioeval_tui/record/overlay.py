@@ -1,4 +1,4 @@
-"""Later scores and reviews beside a recording: events of the same union with an author, appended, folded last.
+"""The overlay beside a recording: later scores and reviews, as events with an author that are applied last.
 
 The recording itself never changes. An overlay is opened for each append and locked meanwhile, so that two
 writers never cut into each other's lines.
@@ -109,7 +109,7 @@ def _append(recording: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> N
                 os.fsync(descriptor)
             except OSError:
                 with contextlib.suppress(OSError):
-                    os.ftruncate(descriptor, size)  # half an event is none
+                    os.ftruncate(descriptor, size)  # an incomplete event does not count
                 raise
             if not size:
                 sync_folder(path.parent)
@@ -126,7 +126,7 @@ def _require_there(recording: Path, path: Path) -> None:
     if is_run and not recording.exists():
         with contextlib.suppress(OSError):  # Windows deletes no open file
             path.unlink()
-        raise RecordingError(f"{recording.stem} was deleted or moved just now; nothing was added to it")
+        raise RecordingError(f"{recording.stem} was just deleted or moved; nothing was added to it")
 
 
 def read_overlay(recording: Path, *, as_written: bool = False, in_force_only: bool = False) -> Overlay:
@@ -145,11 +145,9 @@ def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) 
     try:
         found_there = path.stat()
         if not stat.S_ISREG(found_there.st_mode):
-            raise RecordingError(f"{path}: is no file")
+            raise RecordingError(f"{path}: is not a file")
         if found_there.st_size > MAX_OVERLAY:
-            raise RecordingError(
-                f"{path}: later scores and reviews of more than {MAX_OVERLAY:,} bytes are not read"
-            )
+            raise RecordingError(f"{path}: later scores and reviews may have at most {MAX_OVERLAY:,} bytes")
         with path.open("rb") as file:
             read = (event for data in iter(partial(file.read, CHUNK), b"") for event in reader.feed(data))
             found = _in_force(read) if in_force_only else list(read)

@@ -1,4 +1,4 @@
-"""Where a run's files are, and what its id looks like."""
+"""The paths of a run's files, and the form of its id."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def new_run_ids(count: int, runs_dir: Path) -> list[str]:
 
 
 def is_run_id(text: str) -> bool:
-    """Say whether `text` has the form of a run id (and so is safe as a file name)."""
+    """Return whether `text` has the form of a run id (and so is safe as a file name)."""
     return _ID.fullmatch(text) is not None
 
 
@@ -50,7 +50,7 @@ def imported_path(recording: Path) -> Path:
 
 
 def is_imported(recording: Path) -> bool:
-    """Say whether a recording was taken in with `runs import`."""
+    """Return whether a recording was taken in with `runs import`."""
     return imported_path(recording).exists()
 
 

@@ -1,4 +1,4 @@
-"""The one writer of a recording: a thread that appends, flushes and syncs, so that nobody waits for a disk.
+"""The writer of a recording: a thread that appends, flushes and syncs, so that no caller waits for the disk.
 
 Every batch is flushed within 10 ms; `written()` returns when everything so far has been flushed, and is
 awaited before a message goes to the agent; fsync is grouped, at most once a second, and done at the end.
@@ -116,7 +116,9 @@ class Recorder:
         try:
             done.result(MOVE_S)
         except TimeoutError:
-            raise RecordingError(f"{folder} takes the recording too slowly; it may go on there yet") from None
+            raise RecordingError(
+                f"{folder} is too slow to write the recording; it may still continue there"
+            ) from None
 
     def give_up_after(self, seconds: float) -> None:
         """Stop trying once the disk has refused for so long: the run is to end, whether or not there is room."""
@@ -259,7 +261,7 @@ def _refuse(future: asyncio.Future[None], error: RecordingError) -> None:
 
 
 def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]]) -> None:
-    """Let who waits go on, a few in each round of the loop: a hundred conversations must not all go on in one."""
+    """Wake waiting conversations, a few per iteration of the loop, so that a hundred don't all continue in one."""
 
     def some() -> None:
         for future in waiting[:RELEASED_AT_ONCE]:
@@ -286,14 +288,14 @@ def _open_private(path: Path, resume: bool) -> io.FileIO:
         try:
             lock(descriptor)
         except OSError:
-            raise RecordingError(f"{path.name}: another process writes it") from None
+            raise RecordingError(f"{path.name}: another process is writing it") from None
         if not is_at(descriptor, path):
             # Deleted, or gone on in another folder, between opening and locking.
-            raise RecordingError(f"{path.name}: was deleted or moved just now; try again")
+            raise RecordingError(f"{path.name}: was just deleted or moved; try again")
         if resume:
             _cut_torn_line(descriptor)
         elif os.fstat(descriptor).st_size:
-            raise RecordingError(f"{path.name} holds a recording already; it is not written over")
+            raise RecordingError(f"{path.name} already contains a recording and is not overwritten")
         else:
             sync_folder(path.parent)
     except BaseException:

@@ -1,4 +1,4 @@
-"""Play a recording again, true to its recorded times or faster: pause, step, and go to a place at once."""
+"""Replays a recording with its recorded times or faster; can pause, step and jump."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Player:
 
     @property
     def paused(self) -> bool:
-        """Whether nothing is given until it goes on, steps or is sent somewhere."""
+        """Whether the replay is paused: nothing is shown until it continues, steps or jumps."""
         return self._paused
 
     @paused.setter
@@ -193,7 +193,7 @@ WORDS_PER_S = 6.0
 """How fast words are skimmed; what was read before takes a fifth of the time."""
 _LONGEST_READ_S = 3.6
 _STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
-"""An agent's answer comes in over so many seconds, a short one in less."""
+"""The number of seconds over which an agent's answer appears; less for a short one."""
 _INTRODUCTION_S, _CAPTION_S, _SCORE_S, _FACT_S = 4.0, 3.5, 2.5, 1.0
 """How long the introduction, a caption, a score and a fact that was given away are looked at."""
 
@@ -268,7 +268,7 @@ def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list
 
 
 def after_next_message(events: Sequence[RunEvent], at: int) -> int | None:
-    """Return how many events there are up to the next completed message after the first `at`; None when there is none."""
+    """Return how many events there are up to the next completed message after the first `at`; None if there is none."""
     return next((n + 1 for n in range(at, len(events)) if isinstance(events[n], MessageCompleted)), None)
 
 

@@ -1,4 +1,4 @@
-"""What people said of a run's scores, folded from the overlay: who counts, and the scores that follow.
+"""People's reviews of a run from its overlay: which ones count, and the resulting scores.
 
 Pure: no I/O. The latest review of each reviewer counts. Where reviewers differ, a task's reviewed score is the
 mean of theirs; a fault, or a mark of a submission, counts only when all who gave one agree.
@@ -115,7 +115,7 @@ def mark_words(opinions: Mapping[str, Reviewed]) -> str:
 
 
 def disagree(opinions: Mapping[str, Reviewed]) -> bool:
-    """Say whether the reviewers differ."""
+    """Return whether the reviewers differ."""
     return len({(entry.after, entry.fault, entry.mark) for entry in opinions.values()}) > 1
 
 

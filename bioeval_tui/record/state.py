@@ -1,4 +1,4 @@
-"""RunState, and `apply`: the one fold that every view of a run shares. Deterministic, no I/O.
+"""RunState and `apply`, the reducer that every view of a run shares. Deterministic, no I/O.
 
 The state is mutable and owned by whoever folds; `apply` updates it in place and returns what changed.
 Views only read. Events of an abandoned attempt are ignored.
@@ -142,7 +142,7 @@ class ConversationState:
         return next((message for message in self.messages if message.message == number), None)
 
     def sent(self, message: MessageState) -> bool:
-        """Say whether a message reached the other side: the sign-off alone, and what was cut off or void, did not."""
+        """Return whether a message reached the other side: the sign-off alone, and what was cut off or void, did not."""
         last = self.messages[-1].message == message.message
         return message.done and not (message.signs_off and last)
 

@@ -1,4 +1,4 @@
-"""Recordings that come and go: imported from a file, deleted for good."""
+"""Imports and deletes recordings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def import_file(file: Path, runs_dir: Path, *, kind: str | None = None, told: To
     found = format_of(file, kind)
     if found is None:
         if told is not None and told != Told():
-            raise UsageError("a recording of bioeval-tui says itself what it is: give the file alone")
+            raise UsageError("a recording of bioeval-tui needs no --format, --job, --licence or --origin")
         return import_recording(file, runs_dir)
     return _import_foreign(file, runs_dir, found, told or Told())
 
@@ -102,11 +102,11 @@ def import_recording(file: Path, runs_dir: Path) -> Imported:
         if started is None:
             raise RecordingError(f"{file}: {NO_RECORDING}")
         if not is_run_id(started.run_id):
-            raise RecordingError(f"{file}: not a recording: its run id has not the form of one")
+            raise RecordingError(f"{file}: not a recording: its run id is invalid")
         target = recording_path(runs_dir, started.run_id)
         new = not target.exists()
         if not new and not filecmp.cmp(target, copy, shallow=False):
-            raise RecordingError(f"{started.run_id}: another recording has this id already; delete it first")
+            raise RecordingError(f"{started.run_id}: another recording already has this id; delete it first")
         notes = []
         if started.schema_version > SCHEMA_VERSION:
             notes.append(
@@ -270,7 +270,7 @@ def _put(copy: Path, target: Path) -> None:
         put_new(copy, target)
     except FileExistsError:
         raise RecordingError(
-            f"{target.stem}: another process took in a recording of this id just now; import it again"
+            f"{target.stem}: another process just imported a recording with this id; import it again"
         ) from None
     except OSError as error:
         raise RecordingError(str(storage_error(target, error))) from None

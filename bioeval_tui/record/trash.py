@@ -1,4 +1,4 @@
-"""Runs that were deleted on a screen: kept in the trash until they are brought back or pruned."""
+"""The trash: runs that were deleted on a screen, until they are restored or pruned."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is written of a run for people and programs: the console, JSON, and documents."""
+"""Reports of runs: console output, JSON and documents."""

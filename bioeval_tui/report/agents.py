@@ -1,4 +1,4 @@
-"""Agents over tasks: how often they win medals, how they rank, and how sure that is.
+"""Comparison of agents over tasks: medals and ranks, with intervals.
 
 An agent's first submission for each task is its first pass over the tasks, its second the second, and so on: what
 MLE-bench calls seeds. What is invalid or was not graded counts as no medal and percentile 0; beside that stands the figure

@@ -1,4 +1,4 @@
-"""Judges against people, and people against people, over the tasks that people scored.
+"""Agreement of judges with people, and of people with each other.
 
 A judge is a model (or panel, or the rules) with one version of its prompt; each member of a panel counts for
 itself, too. People's score of a task is the mean over its reviewers, each with the latest of theirs.
@@ -76,7 +76,7 @@ class RatedTask:
         return score
 
     def passed(self, score: float) -> bool:
-        """Say whether a score passes the task."""
+        """Return whether a score passes the task."""
         return score > self.pass_above
 
 
@@ -253,7 +253,7 @@ class AgreementChange:
 
 
 def change(items: Sequence[RatedTask]) -> AgreementChange | None:
-    """Say whether judging again agrees better with the people; None when no such task was judged again."""
+    """Return whether judging again agrees better with the people; None when no such task was judged again."""
     found = [
         (item, item.recorded, item.latest)
         for item in items

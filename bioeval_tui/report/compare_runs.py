@@ -1,4 +1,4 @@
-"""Two recordings compared, and reports written, for the screens. Everything here blocks; call it from a thread."""
+"""Comparisons and reports for the screens. All functions block; call them in a thread."""
 
 from __future__ import annotations
 

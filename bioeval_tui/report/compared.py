@@ -1,4 +1,4 @@
-"""Two runs side by side, as values."""
+"""The values of a comparison of two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs side by side: per condition, paired by trial; what may be said, and what may not."""
+"""Comparison of two runs by condition, paired by trial, with conclusions."""
 
 from __future__ import annotations
 

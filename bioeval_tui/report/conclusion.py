@@ -1,4 +1,4 @@
-"""What a run found, in one sentence: made by rules from recorded facts, never by a model.
+"""The conclusion of a run in one sentence, made by rules, never by a model.
 
 It leads the score card, the presentation, what a run without a screen prints, reports and failed tests. What could not be
 measured is said before any score; what the facts changed is said only where both conditions began alike.
@@ -132,7 +132,7 @@ def _of_run(run: LoadedRun) -> Conclusion:
         return Conclusion("cancelled", f"The run was cancelled{why} with {kept} scored, so it has no result.")
     if ended.status == "failed":
         return Conclusion(
-            "not_run", f"The run could not be held: {_short(ended.detail or 'no reason was recorded')}."
+            "not_run", f"The run could not be started: {_short(ended.detail or 'no reason was recorded')}."
         )
     return _trouble(run) or _agent_trouble(run) or _finding(run)
 
@@ -207,12 +207,12 @@ def _finding(run: LoadedRun) -> Conclusion:
     if not state.clean:
         code: Outcome = "clean_unknown" if state.clean_unknown else "not_clean"
         why = (
-            "whether both conditions began from the same state could not be seen"
+            "it is unknown whether both conditions started from the same state"
             if state.clean_unknown
-            else "both conditions did not begin from the same state"
+            else "the conditions did not start from the same state"
         )
         return Conclusion(
-            code, f"{_upper(_scores(run))}; {why}, so the difference cannot be put down to the facts."
+            code, f"{_upper(_scores(run))}; {why}, so the difference cannot be attributed to the facts."
         )
     uplift = summary.uplift
     if uplift is None or uplift.mean is None:
@@ -355,7 +355,7 @@ def _best_of(summaries: Sequence[Summary], means: dict[str, float]) -> Conclusio
     if any(found.mean is None for found in apart):
         return Conclusion(
             "no_winner",
-            f"No model can be called best: they were not held on the same jobs and trials ({listed}).",
+            f"No model can be called best: they were not run on the same jobs and trials ({listed}).",
         )
     if all(found.verdict == "better" for found in apart):
         than = others[0].label if len(others) == 1 else "every other model"

@@ -1,4 +1,4 @@
-"""What people would say of all verdicts: reviews drawn at random, and the judges' scores corrected by them.
+"""Estimates what people would say about all verdicts, from a random sample of reviews.
 
 A draw is kept in the overlay of each of its runs (`ReviewsDrawn`), so that anybody sees which reviews were drawn and which
 somebody chose. Only blind scores of drawn tasks count, from the first in the drawn order up to the first that is missing:
@@ -75,13 +75,13 @@ def draw(paths: Sequence[Path], n: int, seed: int, by: str | None = None) -> lis
     strata = next((name for name in STRATA if name == by), None)
     items = {_name(item): item for item in rated_tasks(paths, every=True)[0] if item.judges}
     if not items:
-        raise UsageError("no judged task is in these runs: there is nothing to draw from")
+        raise UsageError("these runs have no judged task to sample")
     stratum_of = {name: _stratum(item, strata) for name, item in items.items()}
     cluster_of: dict[str, str] = {}
     for name, item in items.items():
         if cluster_of.setdefault(item.cluster, stratum_of[name]) != stratum_of[name]:
             raise UsageError(
-                f"{item.cluster} has tasks of several strata ({strata}), which do not vary independently; draw without --strata"
+                f"{item.cluster} has tasks of several strata ({strata}), which are not independent; sample without --strata"
             )
     drawn = draw_reviews(stratum_of, n, seed)
     identity = hashlib.sha256(
@@ -164,7 +164,10 @@ def _draw_of(paths: Sequence[Path], items: Sequence[RatedTask]) -> tuple[_Draw |
     draws = [last_draw(path) for path in paths]
     known = [each for each in draws if each is not None]
     if not known:
-        return None, "the reviews were not drawn at random; `bioeval-tui review RUN --sample 100` draws them"
+        return (
+            None,
+            "the reviews are not a random sample; draw one with `bioeval-tui review RUN --sample 100`",
+        )
     same = len({each.draw for each in known}) == 1 and len(known) == len(draws)
     if not same or set(known[0].runs) != {path.stem for path in paths}:
         runs = " ".join(known[0].runs)

@@ -1,4 +1,4 @@
-"""Whether a batch need hold no further round: a confidence sequence over rounds, valid at every look."""
+"""Decides whether a batch can stop, with a confidence sequence over rounds that is valid at every look."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Decider:
         if until == DIFFERENCE:
             if len(self._models) != 2:
                 raise UsageError(
-                    "--until-decided compares two models: give --model twice, or a bar with --fail-under"
+                    "--until-decided compares two models: give --model twice, or a threshold with --fail-under"
                 )
             self._needed: tuple[ConditionName, ...] = (
                 ("supplied" if "supplied" in conditions else conditions[0]),
@@ -52,9 +52,9 @@ class Decider:
             self._needed = tuple(name for name in CONDITIONS if what in (name, "mean"))
             self._bar, low = float(bar), 0.0
             if not 0 < self._bar < 1:
-                raise UsageError(f"--until-decided needs a bar between 0 and 1, not {self._bar:g}")
+                raise UsageError(f"--until-decided needs a threshold between 0 and 1, not {self._bar:g}")
         if missing := [name for name in self._needed if name not in conditions]:
-            raise UsageError(f"--until-decided: facts {missing[0]} are not held")
+            raise UsageError(f"--until-decided: the run has no facts {missing[0]}")
         self._sequence = ConfidenceSequence(self._bar, low=low)
         self._is_difference = until == DIFFERENCE
         self._what = what or "mean"

@@ -1,4 +1,4 @@
-"""The composite of a recorded run explained: its parts, what each would have to be, and other weights."""
+"""Explains the composite score of a run: its parts, what each would have to be, and other weights."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def parse_weights(text: str) -> dict[str, float]:
         name, _, value = part.partition("=")
         if name.strip() not in _NAMES:
             raise UsageError(
-                f"--weights {part}: {name.strip()!r} is no part; use timing, tasks or assertions"
+                f"--weights {part}: {name.strip()!r} is not a part; use timing, tasks or assertions"
             )
         try:
             weight = float(value)
         except ValueError:
             weight = -1.0
         if not 0 <= weight < float("inf"):
-            raise UsageError(f"--weights {part}: write a number from 0, such as {name.strip()}=2")
+            raise UsageError(f"--weights {part}: use a number from 0, such as {name.strip()}=2")
         weights[_NAMES[name.strip()]] = weight
     return weights
 

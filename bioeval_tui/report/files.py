@@ -1,4 +1,4 @@
-"""Reports are written whole or not at all, and for their owner alone: transcripts can hold patients' data."""
+"""Writes reports completely or not at all, readable only by their owner, because they may contain patient data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write_private(path: Path, document: str | bytes) -> None:
         StorageError: the folder cannot be written, or the disk is full.
     """
     if not path.parent.is_dir():
-        raise UsageError(f"{path}: cannot be written: there is no folder {path.parent}")
+        raise UsageError(f"{path}: cannot be written: the folder {path.parent} does not exist")
     write_whole(path, document, mode=0o600)
 
 

@@ -1,4 +1,4 @@
-"""What would raise a conversation's score, most first: why it is not 1.00. Computed with `score`, the formula that scored it."""
+"""What would raise a conversation's score, largest gain first. Computed with `score`, the same formula."""
 
 from __future__ import annotations
 

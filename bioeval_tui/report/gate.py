@@ -1,4 +1,4 @@
-"""The gate for CI: bars that a batch must reach, checked per job and condition, and the exit code.
+"""The gate for CI: thresholds, checked per job and condition, and the exit code.
 
 Exit 1: checked and below. Exit 3: could not be checked, or more than 10 % of the conversations excluded.
 """
@@ -48,13 +48,15 @@ class GateRules:
         for part in _parts(fail_under):
             name, _, number = part.rpartition(":")
             if name not in ("", "mean", *CONDITIONS):
-                raise UsageError(f"--fail-under {part}: {name!r} is no condition; use withheld or supplied")
+                raise UsageError(
+                    f"--fail-under {part}: {name!r} is not a condition; use withheld or supplied"
+                )
             under[name or "mean"] = _bar("--fail-under", part, number)
         wanted = []
         for part in _parts(min_pass_k):
             k, _, number = part.partition(":")
             if not k.strip().isdecimal() or int(k) < 1 or not number:
-                raise UsageError(f"--min-pass-k {part}: write K:BAR, such as 2:0.9")
+                raise UsageError(f"--min-pass-k {part}: use K:SHARE, such as 2:0.9")
             wanted.append((int(k), _bar("--min-pass-k", part, number)))
         return cls(under, fail_on_assertion, tuple(wanted))
 
@@ -71,7 +73,7 @@ class GateRules:
                 asked = f"{bar:g} asks for the mean (published formula), which {score.NEEDS_BOTH}"
             if name not in held and (name != "mean" or len(held) < len(CONDITIONS)):
                 raise UsageError(
-                    f"--fail-under {asked}, and {who} holds facts {only} only; give {only}:{bar:g}, or hold both"
+                    f"--fail-under {asked}, but {who} has facts {only} only; give {only}:{bar:g}, or run both"
                 )
 
     def bar_of(self, condition: ConditionName) -> float | None:
@@ -165,9 +167,9 @@ def _bar(option: str, part: str, number: str) -> float:
     try:
         bar = float(number)
     except ValueError:
-        raise UsageError(f"{option} {part}: {number!r} is no number; write one from 0 to 1") from None
+        raise UsageError(f"{option} {part}: {number!r} is not a number from 0 to 1") from None
     if not 0 <= bar <= 1:
-        raise UsageError(f"{option} {part}: a bar lies between 0 and 1")
+        raise UsageError(f"{option} {part}: a threshold is between 0 and 1")
     return bar
 
 

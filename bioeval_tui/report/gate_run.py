@@ -1,4 +1,4 @@
-"""The bars of a headless run, and the files that CI reads."""
+"""The gate of a headless run, and the files for CI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a judge said unchanged and after changes to what each change did."""
+"""Computes the effect of each change from a judge's verdicts before and after it."""
 
 from __future__ import annotations
 

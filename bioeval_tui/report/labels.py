@@ -45,7 +45,7 @@ def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
         )
         raise InputError(f"{file}: {missing} is missing")
     if not {"case", "trial"} & set(heading):
-        raise InputError(f"{file}: a column `case` or `trial` is needed, to tell whose label a row has")
+        raise InputError(f"{file}: a column `case` or `trial` is required, to identify the conversation")
     found = {place: dict[str, Reviewed]() for place in range(len(items))}
     for number, row in enumerate(rows, start=2):
         if not (row.get(wanted) or "").strip():

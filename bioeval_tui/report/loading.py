@@ -112,7 +112,7 @@ def load_run(
     state = apply_all(RunState(), mask.events(recording.events))
     if state.started is None:
         raise RecordingError(
-            f"{path.name}: the first event is missing; a report needs it to know the job", recording.problems
+            f"{path.name}: the first event, which contains the job, is missing", recording.problems
         )
     overlay = read_overlay(path)
     later = Overlay(tuple(mask.events(overlay.events)))

@@ -1,4 +1,4 @@
-"""How the simulated user of recorded conversations speaks, beside people: each condition for itself, no model asked."""
+"""How the simulated user speaks compared with people, by condition, without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many cases and trials: what recorded runs tell of the variance and the price, or what is assumed."""
+"""Plans the number of cases and trials, with variances and prices from recorded runs or assumptions."""
 
 from __future__ import annotations
 
@@ -81,9 +81,7 @@ def planned(
     """
     groups = _groups(runs)
     if len(groups) > 2:
-        raise UsageError(
-            f"the runs are of {len(groups)} agents; give those of one, or of the two to be compared"
-        )
+        raise UsageError(f"the runs have {len(groups)} agents; give runs of one agent, or of two to compare")
     components, basis = _components(groups, assumed, correlation, difference=detect is not None)
     costs = _costs(runs, concurrency, arms=2 if detect is not None else 1)
     cases = len({case for group in groups for case in group})
@@ -125,7 +123,9 @@ def _components(
     if groups:
         own = variance_components(groups[0])
         if own is None:
-            raise UsageError("one conversation tells of no variance; give runs with several trials or cases")
+            raise UsageError(
+                "a variance cannot be estimated from one conversation; give runs with several trials or cases"
+            )
         basis = f"from {plural(own.trials, 'trial')} of {plural(own.cases, 'case')}"
         if own.cases < 2:
             between = (assumed or ASSUMED).between

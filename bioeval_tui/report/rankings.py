@@ -1,4 +1,4 @@
-"""Several agents ranked, each condition for itself: "rank 2–3" where no more is known."""
+"""Ranks of several agents by condition, as ranges such as "rank 2–3"."""
 
 from __future__ import annotations
 

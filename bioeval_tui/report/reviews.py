@@ -40,7 +40,11 @@ class Review:
 
 
 def read_reviews(recording: Path, mask: Mask) -> tuple[tuple[Review, ...], tuple[Problem, ...]]:
-    """Return the entries of a recording's overlay in order, and the lines that could not be read."""
+    """Return the entries of a recording's overlay in order, and the lines that could not be read.
+
+    Raises:
+        RecordingError: the overlay cannot be read.
+    """
     path = overlay_path(recording)
     if not path.is_file():
         return (), ()

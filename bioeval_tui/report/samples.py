@@ -1,4 +1,4 @@
-"""From folded runs to the values that statistics sum up: one a conversation, or why there is none."""
+"""The values of runs for statistics: one per conversation, or the reason why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of one agent summed up: per condition, never pooled; the uplift paired by trial."""
+"""Summary of one agent's runs: by condition, never pooled; the uplift is paired by trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What repeated runs found, in lines for terminals and Markdown: per condition, never pooled."""
+"""Summaries of repeated runs as lines for terminals and Markdown, by condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report shows of a run, laid out but not yet written in any format."""
+"""The view model of a report on a run, independent of the format."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ ENDS = {
     "timed_out": "timed out",
     "cancelled": "cancelled",
     "unknown": "how it ended is unknown",
-    "not_held": "could not be held",
+    "not_held": "could not be run",
 }
 MEDALS = {"gold": "● Gold", "silver": "◐ Silver", "bronze": "◔ Bronze"}
 
@@ -62,7 +62,7 @@ def reviewed_words(run: LoadedRun) -> str:
 def why_no_mean(state: RunState) -> str:
     """Return in a sentence why a run has no published mean."""
     if only := state.only_condition:
-        return f"The mean {score.NEEDS_BOTH}, and this run holds facts {only} only."
+        return f"The mean {score.NEEDS_BOTH}, and this run has facts {only} only."
     if state.ended is None:
         return "The run has not ended, so there is no mean."
     return "A conversation could not be used, so there is no mean."
@@ -197,7 +197,7 @@ def medal_word(report: TaskReport) -> str:
     if report.medal:
         return MEDALS[report.medal]
     if not report.submission_exists:
-        return "– Nothing handed in"
+        return "– Nothing submitted"
     return "– No medal" if report.valid_submission else "! Invalid"
 
 

@@ -1,1 +1,1 @@
-"""What ships to try the program with: an agent, tasks, jobs and submissions."""
+"""Samples in the package: an agent, tasks, jobs and submissions."""

@@ -57,7 +57,11 @@ def find_job(path: Path) -> Path:
 
 
 def find_list(path: Path) -> Path:
-    """Return the sample list of submissions that `path` names; else as `find_job` does."""
+    """Return the sample list of submissions that `path` names; else as `find_job` does.
+
+    Raises:
+        UsageError: it is neither a file nor a sample.
+    """
     if not _is_name(path):
         return path
     if path.name in list_names():
@@ -66,14 +70,18 @@ def find_list(path: Path) -> Path:
 
 
 def find_submission(path: Path, task_id: str) -> Path:
-    """Return what the sample agent that `path` names handed in for a task; else as `find_job` does."""
+    """Return what the sample agent that `path` names handed in for a task; else as `find_job` does.
+
+    Raises:
+        UsageError: it is neither a file nor a sample agent, or that agent has no submission for the task.
+    """
     if not _is_name(path):
         return path
     if path.name in agent_names():
         task = task_id.rpartition("/")[2]
         found = sorted(sample_submissions().glob(f"*_run-group_{path.name}/{task}.*"))
         if not found:
-            raise UsageError(f"the sample agent {path.name} handed in nothing for {clean_line(task_id, 80)}")
+            raise UsageError(f"the sample agent {path.name} has no submission for {clean_line(task_id, 80)}")
         return found[0]
     raise _unknown(path, "sample agent", agent_names())
 
@@ -124,7 +132,7 @@ def _is_name(path: Path) -> bool:
 
 def _unknown(path: Path, what: str, names: list[str]) -> UsageError:
     shown = clean_line(path.name, 80)
-    return UsageError(f"{shown} is no file, and no {what} either; there are {', '.join(names)}")
+    return UsageError(f"{shown} is neither a file nor a {what}; use one of {', '.join(names)}")
 
 
 def _folder(name: str) -> Path:

@@ -25,7 +25,7 @@ TRIES = 10
 """Wrong tokens that an address may give before it has to wait."""
 
 REFILL_S = 6.0
-"""After so many seconds an address may try once more."""
+"""The number of seconds after which an address may try again."""
 
 TICKET_S = 60.0
 MAX_TICKETS = 64
@@ -36,7 +36,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether binding to `host` (a name or an address) reaches this machine only."""
+    """Return whether binding to `host` (a name or an address) reaches this machine only."""
     if host == "localhost":
         return True
     try:
@@ -68,7 +68,7 @@ class Hosts:
         return cls(port, frozenset(name.lower() for name in own_names), exact, any_address=True)
 
     def allows(self, host: str) -> bool:
-        """Say whether a request's `Host` is one of ours."""
+        """Return whether a request's `Host` is one of ours."""
         host = host.lower()
         if host in self.exact:
             return True
@@ -87,7 +87,7 @@ def _is_address(name: str) -> bool:
 
 
 def same_origin(origin: str, host: str) -> bool:
-    """Say whether `Origin` is the server's own; behind a proxy that speaks TLS it begins with https."""
+    """Return whether `Origin` is the server's own; behind a proxy that speaks TLS it begins with https."""
     return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
 
 

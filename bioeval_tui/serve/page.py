@@ -1,4 +1,4 @@
-"""The page and its assets: our own page, and the terminal that textual-serve brings. Nothing comes from another host."""
+"""The page and its assets: our page, and textual-serve's terminal. Nothing comes from another host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server: a page for who has the link, and for each page a WebSocket with a process behind it."""
+"""The server: a page for everyone with the link, and for each page a WebSocket and a process."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ IDLE_S = 15.0
 END_OF_HEAD = b"\r\n\r\n"
 SENTENCES = 30
 """Most sentences a minute on stderr."""
-WRONG_LINK = "This link does not open anything. Open the one that `bioeval-tui serve` printed."
-FULL = "As many sessions are open as this server allows. Close a tab and load this page again."
+WRONG_LINK = "Invalid link. Open the one that `bioeval-tui serve` printed."
+FULL = "Too many sessions are open. Close a tab and reload this page."
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -76,13 +76,13 @@ class Server:
         """Refuse what does not name this server, or was sent by another page; every answer goes through here."""
         hosts = request.headers.getall("Host", [])
         if len(hosts) != 1 or not self.access.hosts.allows(hosts[0]):
-            return _refusal(421, "This server is not called that.")
+            return _refusal(421, "Unknown host name.")
         origin = request.headers.get("Origin")
         if origin is not None and not same_origin(origin, hosts[0]):
-            return _refusal(403, "Another page may not use this server.")
+            return _refusal(403, "Requests from other sites are not allowed.")
         site = request.headers.get("Sec-Fetch-Site", "none")
         if site in ("cross-site", "same-site") and request.headers.get("Sec-Fetch-Dest") != "document":
-            return _refusal(403, "Another page may not use this server.")
+            return _refusal(403, "Requests from other sites are not allowed.")
         try:
             return await handler(request)
         except web.HTTPException as error:
@@ -110,7 +110,7 @@ class Server:
     async def _asset(self, request: web.Request) -> web.StreamResponse:
         found = page.read_asset(request.match_info["name"])
         if found is None:
-            return _refusal(404, "There is nothing here.")
+            return _refusal(404, "Not found.")
         body, kind = found
         return web.Response(body=body, content_type=kind)
 
@@ -125,7 +125,7 @@ class Server:
         address = request.remote or ""
         found = try_secret(secret, address)
         if found == "wait":
-            answer = _refusal(429, "Too many wrong links came from your address. Wait a minute.")
+            answer = _refusal(429, "Too many invalid links from your address. Wait a minute.")
             answer.headers["Retry-After"] = str(int(self.access.attempts.wait_s(address)) + 1)
             return answer
         if found == "wrong":
@@ -134,7 +134,7 @@ class Server:
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers:
-            return _refusal(403, "Another page may not use this server.")
+            return _refusal(403, "Requests from other sites are not allowed.")
         if refused := self._refused(request, self.access.redeem, request.match_info["ticket"]):
             return refused
         tab = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=MAX_MESSAGE, compress=False)
@@ -155,7 +155,7 @@ class Server:
         try:
             session = await Session.start(self._options.command, DRIVER, size)
         except (BioevalError, OSError, TimeoutError) as error:
-            self._complain(f"a session could not begin: {clean_line(str(error)) or 'it took too long'}")
+            self._complain(f"a session could not start: {clean_line(str(error)) or 'it took too long'}")
             await tab.close(code=WSCloseCode.INTERNAL_ERROR)
             return
         drawing = asyncio.create_task(_draw(session, tab))
@@ -279,7 +279,7 @@ async def serving(options: ServeOptions, complain: Callable[[str], None]) -> Asy
 
 def _listen(options: ServeOptions) -> socket.socket:
     if not options.host.strip() or not options.host.isprintable():
-        raise UsageError("--host: give an address or a name of this machine, such as 127.0.0.1")
+        raise UsageError("--host: give an address or name of this machine, such as 127.0.0.1")
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     try:
         return socket.create_server((options.host, options.port), family=family, backlog=BACKLOG)
@@ -288,7 +288,7 @@ def _listen(options: ServeOptions) -> socket.socket:
         why = clean_line(text.partition(" (while")[0])
         raise UsageError(
             f"port {options.port} on {clean_line(options.host, 80)} cannot be used: {why}; "
-            "give an address of this machine to --host, and --port 0 to take a free port"
+            "give --host an address of this machine, and use --port 0 for a free port"
         ) from None
 
 

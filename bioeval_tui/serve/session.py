@@ -1,4 +1,4 @@
-"""One tab: a process that draws for it, in a process group of its own, ended when the tab is gone.
+"""One tab: its process, in a separate process group, which ends with the tab.
 
 The process is this program with Textual's driver for the web. It and the server exchange packets over pipes:
 one byte for the kind (D data, M JSON), four for the length (big endian), then the payload.
@@ -82,7 +82,9 @@ class Session:
                     return
         await self._listening
         said = self._said.decode("utf-8", "replace").strip().splitlines()
-        raise UnavailableError(clean_line(said[-1], 300) if said else "the program ended before it drew")
+        raise UnavailableError(
+            clean_line(said[-1], 300) if said else "the program ended before it showed anything"
+        )
 
     async def _listen(self) -> None:
         """Keep the end of what it complains about: all of it would be a log with texts of conversations."""

@@ -12,7 +12,12 @@ from .peers import Agent, Fault, instead, says, serving, status
 from .program import LONGEST_WAIT_S, SHORT_S, Outcome, Program
 
 FAILS = [
-    Cell("reset in mid-answer", peers.reset, "without a whole answer|in the middle of its answer", asked=1),
+    Cell(
+        "reset in mid-answer",
+        peers.reset,
+        "before its answer was complete|in the middle of its answer",
+        asked=1,
+    ),
     Cell("silent", peers.silent, "did not finish its answer within 0.4 s", asked=1, timeout_s=SHORT_S),
     Cell("slow drip", peers.drip, "did not finish its answer within 0.4 s", asked=1, timeout_s=SHORT_S),
     Cell("always 500", status(500), "answered 500 Sorry"),
@@ -21,7 +26,7 @@ FAILS = [
     Cell("wrong types", instead(message={"content": ["no", "text"]}), "message.content is not text", asked=1),
     Cell("50 MB", peers.fifty_megabytes, "sent more than 5,000,000 bytes as one answer", asked=1),
     Cell("an endless stream", peers.endless, "more than 5,000,000 bytes", asked=1),
-    Cell("another session", instead(sessionId="s9"), "sessionId is that of another session", asked=1),
+    Cell("another session", instead(sessionId="s9"), "sessionId belongs to another session", asked=1),
 ]
 
 
@@ -69,7 +74,7 @@ def test_an_agent_that_refuses_connections(program: Program) -> None:
     for condition in ("withheld", "supplied"):
         ended = done.ended(condition)
         assert (ended["reason"], ended["fault"]) == ("agent_failed", "agent")
-        assert ended["detail"] == f"127.0.0.1:{port} refuses the connection"
+        assert ended["detail"] == f"127.0.0.1:{port} refused the connection"
         assert len(done.of("request_failed", condition)) == 4
         assert "score" not in done.scored(condition)
         assert done.scored(condition)["reason"].startswith(f"no conversation took place: 127.0.0.1:{port}")

@@ -82,7 +82,7 @@ def test_a_disk_that_is_full_makes_the_run_wait_until_there_is_room(program: Pro
     assert whole(events)
     warned = [event["message"] for event in events if event["kind"] == "warned"]
     assert "record-to" in warned[0], "who reads the recording later learns of it, too"
-    assert warned[1] == "the disk takes the recording again"
+    assert warned[1] == "the recording continues"
     assert len(agent.answered) == answers(run.recording)
 
 

@@ -16,7 +16,7 @@ CALL = {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "loo
 
 
 NETWORK = [
-    Cell("reset in mid-answer", peers.reset, "broke the connection", asked=1),
+    Cell("reset in mid-answer", peers.reset, "closed the connection", asked=1),
     Cell(
         "silent",
         peers.silent,
@@ -32,14 +32,14 @@ NETWORK = [
         timeout_s=SHORT_S,
     ),
     Cell("always 500", status(500), "failed (500)"),
-    Cell("429 for an hour", status(429, "Retry-After: 3600\r\n"), "is asked too often (429)"),
+    Cell("429 for an hour", status(429, "Retry-After: 3600\r\n"), "is rate-limiting (429)"),
     Cell("malformed JSON", says(b'{"choices": [{"mess'), "not JSON", asked=1),
     Cell("50 MB", peers.fifty_megabytes, "more than 16,000,000 bytes", asked=1),
     Cell("an endless stream", peers.endless, "more than|within 0.4 s", asked=0, timeout_s=SHORT_S),
 ]
 EVALUATOR = [
     *NETWORK,
-    Cell("wrong types", streams(["no", "text"]), "something that is no chat completion", asked=1),  # type: ignore[arg-type]
+    Cell("wrong types", streams(["no", "text"]), "something that is not a chat completion", asked=1),  # type: ignore[arg-type]
     Cell("refusal", streams(None, refusal="I can't."), "the model refused: I can't.", "evaluator", 1),
     Cell("cut off", streams("Please no", "length"), "cut off at the model's length limit", "evaluator", 1),
     Cell("empty", streams(""), "the model's answer was empty", "evaluator"),
@@ -54,7 +54,7 @@ def judged(value: dict[str, Any]) -> Fault:
 
 JUDGE = [
     *NETWORK,
-    Cell("wrong types", instead(choices="none"), "something that is no chat completion", asked=1),
+    Cell("wrong types", instead(choices="none"), "something that is not a chat completion", asked=1),
     Cell(
         "refusal", instead(**completion(None, refusal="I can't.")), "the model refused: I can't.", "judge", 2
     ),
@@ -153,7 +153,7 @@ def test_models_that_cannot_be_reached(what: str, role: str, program: Program) -
         ended, scored = done.ended(condition), done.scored(condition)
         assert ended["reason"] == ("evaluator_failed" if role == "evaluator" else "signed_off")
         assert (scored.get("score"), scored["fault"]) == (None, "infrastructure")
-        said = "the TLS certificate of" if what == "tls" else "127.0.0.1:1 refuses the connection"
+        said = "the TLS certificate of" if what == "tls" else "127.0.0.1:1 refused the connection"
         assert said in scored["reason"], scored["reason"]
     assert done.code == 3
 

@@ -57,7 +57,7 @@ async def test_preparing_tells_what_it_does_and_the_task_is_ready(services: AppS
 
 
 async def test_preparing_an_unknown_task_says_why(services: AppServices) -> None:
-    with pytest.raises(BioevalError, match="no task has the id"):
+    with pytest.raises(BioevalError, match="unknown task"):
         async for _ in services.prepare("nowhere/nothing"):
             pass
 

@@ -147,7 +147,7 @@ def test_an_agent_that_is_not_there_is_named_first_and_nothing_counts_as_measure
     junit = tmp_path / "junit.xml"
     where = ("--agent-url", "http://127.0.0.1:9", "--headless", "--json", "--junit", str(junit))
     done = run("run", str(job), *where, data_dir=tmp_path)
-    cause = "no conversation took place: 127.0.0.1:9 refuses the connection"
+    cause = "no conversation took place: 127.0.0.1:9 refused the connection"
     for held in json.loads(done.stdout)["conditions"].values():
         assert (held["end_reason"], held["fault"]) == ("agent_failed", "agent")
         assert (held["score"], held["reason"]) == (None, cause)

@@ -90,7 +90,7 @@ async def test_the_agents_key_is_not_taken_by_a_job(tmp_path: Path) -> None:
     async with RestAgentServer() as agent:
         refused = await run(tmp_path, job(agent.url), **mine)
         assert refused.returncode == 2
-        assert "BIOEVAL_AGENT_API_KEY was given for agent.example" in refused.stderr
+        assert "BIOEVAL_AGENT_API_KEY belongs to agent.example" in refused.stderr
         assert agent.sessions == 0
         done = await run(tmp_path, job(agent.url), "--agent-url", agent.url, **mine)
         assert done.returncode == 0, done.stderr

@@ -55,7 +55,7 @@ def test_one_condition_is_held_scored_and_reported_without_a_mean(
     report = json.loads(files["json"].read_text("utf-8"))
     result = report["runs"][0]
     assert (list(result["conditions"]), result["score"]) == (["supplied"], None)
-    assert result["why_no_score"] == "The mean needs both conditions, and this run holds facts supplied only."
+    assert result["why_no_score"] == "The mean needs both conditions, and this run has facts supplied only."
     assert report["summary"][0]["uplift"] is None
     assert "needs both conditions" in files["md"].read_text("utf-8")
     suites = [suite.get("name") or "" for suite in ET.parse(files["xml"]).getroot()]
@@ -65,7 +65,7 @@ def test_one_condition_is_held_scored_and_reported_without_a_mean(
     assert "✓ completed" in listed
     gated = run("runs", "gate", path.stem, "--fail-under", "0.5", data_dir=data_dir)
     assert gated.returncode == 2
-    assert f"{path.stem} holds facts supplied only; give supplied:0.5" in gated.stderr
+    assert f"{path.stem} has facts supplied only; give supplied:0.5" in gated.stderr
     Evaluation(report, "").assert_score(0.5, condition="supplied")
     with pytest.raises(pytest.fail.Exception, match="needs both conditions"):
         Evaluation(report, "").assert_score(0.5)
@@ -91,7 +91,7 @@ def test_a_run_of_one_condition_is_resumed_with_that_one_alone(place: tuple[str,
 @pytest.mark.parametrize(
     ("bar", "sentence"),
     [
-        ("withheld:0.5", "withheld:0.5 asks for facts withheld, and the run holds facts supplied only"),
+        ("withheld:0.5", "withheld:0.5 asks for facts withheld, and the run has facts supplied only"),
         ("0.5", "0.5 asks for the mean (published formula), which needs both conditions"),
     ],
 )
@@ -102,5 +102,5 @@ def test_a_bar_that_cannot_be_answered_is_refused_before_anything_is_sent(
     done = evaluate(nobody, tmp_path, "--condition", "supplied", "--fail-under", bar)
     assert done.returncode == 2
     assert f"--fail-under {sentence}" in done.stderr
-    assert "give supplied:0.5, or hold both" in done.stderr
+    assert "give supplied:0.5, or run both" in done.stderr
     assert recording_in(tmp_path) is None

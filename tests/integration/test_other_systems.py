@@ -87,7 +87,7 @@ def test_recordings_are_written_locked_reviewed_and_moved(hidden: dict[str, str]
     source = Path(__file__).parents[1] / "golden" / "demo-run.jsonl"
     done = python("-c", WRITE_AND_READ, str(source), str(tmp_path), env=hidden, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "copy.jsonl: another process writes it\n"
+    assert done.stdout == "copy.jsonl: another process is writing it\n"
 
 
 def test_the_demo_has_its_scores(hidden: dict[str, str], tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def broken(job: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--fail-under", "maybe:0.5"], "no condition"),
+        (["--fail-under", "maybe:0.5"], "not a condition"),
         (["--fail-under", "2"], "between 0 and 1"),
         (["--min-pass-k", "2"], "K:BAR"),
         (["--junit", "no/such/folder/out.xml"], "does not exist"),

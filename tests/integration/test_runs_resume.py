@@ -93,7 +93,7 @@ def test_a_second_resume_that_was_suspended_before_it_began_destroys_nothing(
     prepared = prepare_batch(spec, settings)
     assert run("runs", "resume", recording.stem, "--headless", data_dir=data_dir).returncode == 0
     finished = recording.read_bytes()
-    with pytest.raises(RecordingError, match="nothing is missing any more"):
+    with pytest.raises(RecordingError, match="already complete"):
         asyncio.run(run_batch(prepared, settings.runs_dir))
     assert recording.read_bytes() == finished
     numbers = [event["seq"] for event in events_of(recording)]
@@ -126,7 +126,7 @@ def test_a_run_that_goes_on_is_not_resumed(tmp_path: Path) -> None:
         )  # however long the commands take, it has not ended before them
         done = run("runs", "resume", recording.stem, "--headless", data_dir=tmp_path)
         assert done.returncode == 2
-        assert "goes on right now" in done.stderr
+        assert "is in progress" in done.stderr
         refused = run("runs", "delete", recording.stem, "--yes", data_dir=tmp_path)
         assert refused.returncode == 2
         asyncio.run(send_intent(live, "cancel"))
@@ -252,7 +252,7 @@ def test_a_person_plays_the_user_by_intents(tmp_path: Path) -> None:
     job.write_text(text.replace("kind: scripted", "kind: human"), encoding="utf-8")
     alone = run("run", str(job), "--headless", data_dir=tmp_path)
     assert alone.returncode == 2
-    assert "needs somebody who types" in alone.stderr
+    assert "needs a person at the keyboard" in alone.stderr
     spec, recording = engine_spec(tmp_path, plays=True)
     told = json.loads(spec.read_text(encoding="utf-8"))
     told["runs"][0]["job_path"] = str(job)

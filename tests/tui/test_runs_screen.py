@@ -147,7 +147,7 @@ async def test_delete_and_undo(size: tuple[int, int]) -> None:
 
 async def test_delete_that_fails_says_why() -> None:
     async def failing(run_ids: object) -> None:
-        raise BioevalError("1 run of these still go on; cancel first")
+        raise BioevalError("1 run of these are in progress; cancel them first")
 
     async with opened(None, services=given(delete_runs=failing), start="runs") as (app, pilot):
         await pilot.press("m", "D")

@@ -55,9 +55,9 @@ def test_the_env_file_asked_for_reaches_the_processes_that_need_it(tmp_path: Pat
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"A=1\nnonsense\n", "line 2: write NAME=value"),
-        (b"A=1\n\nB='x\n", "line 3: write NAME=value"),
-        (b"A=x\0y\n", "line 1: write NAME=value"),
+        (b"A=1\nnonsense\n", "line 2: must be NAME=value"),
+        (b"A=1\n\nB='x\n", "line 3: must be NAME=value"),
+        (b"A=x\0y\n", "line 1: must be NAME=value"),
         (b"\xff\n", "it is not UTF-8 text"),
     ],
 )

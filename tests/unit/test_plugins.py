@@ -161,7 +161,7 @@ async def test_what_a_plugin_raises_is_the_plugins_fault(site, tmp_path_factory,
     ended = run.of("conversation_ended")
     assert {(event.reason, event.fault) for event in ended} == {("agent_failed", "agent")}
     assert all(event.detail.startswith(says) for event in ended), ended[0].detail
-    assert "a defect of this program" not in run.path.read_text(encoding="utf-8")
+    assert "a bug in this program" not in run.path.read_text(encoding="utf-8")
 
 
 OPTIONS = """
@@ -251,7 +251,7 @@ def test_a_task_is_graded_by_a_metric_of_a_plugin_in_a_worker(site, tmp_path_fac
     assert (found.score, found.is_lower_better) == (0.5, True)
     with pytest.raises(KeyError, match="did you mean worst"):
         find_metric("worse")
-    with pytest.raises(KeyError, match="is no bioeval_tui"):
+    with pytest.raises(KeyError, match="is not a bioeval_tui"):
         find_metric("none")
 
 

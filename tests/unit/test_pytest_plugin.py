@@ -49,7 +49,7 @@ def test_a_misspelt_condition_is_an_error_that_names_the_right_ones(method: str)
 
 
 def test_a_condition_that_was_not_held_is_an_error() -> None:
-    with pytest.raises(ValueError, match="facts supplied were not held, only facts withheld"):
+    with pytest.raises(ValueError, match="facts supplied were not run, only facts withheld"):
         evaluation(Recorded([scoring(1.0)])).assert_score(0.5, condition="supplied")
 
 

@@ -73,7 +73,7 @@ def test_the_page_tells_the_defaults() -> None:
 def test_a_data_folder_that_is_a_file_is_said_to_be_none(below: str, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("x", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"BIOEVAL_DATA_DIR=.*: .*file is no folder"):
+    with pytest.raises(UsageError, match=r"BIOEVAL_DATA_DIR=.*: .*file is not a folder"):
         _ = Settings.from_environment({"BIOEVAL_DATA_DIR": f"{file}{below}"}).data_dir
 
 
@@ -87,4 +87,4 @@ def test_listing_runs_of_such_a_folder_ends_with_2(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert "is no folder" in capsys.readouterr().err
+    assert "is not a folder" in capsys.readouterr().err

@@ -141,7 +141,7 @@ class A2AAgent:
         if not isinstance(listed, list):
             old = isinstance(card.get("url"), str)
             raise wrong(
-                "its agent card is of A2A 0.3; A2A 1.0 is needed"
+                "its agent card is for A2A 0.3, but A2A 1.0 is required"
                 if old
                 else "its agent card lists no supportedInterfaces"
             )
@@ -165,7 +165,7 @@ class A2AAgent:
             other = host_of_url(spoken[0]["url"])
             raise PeerError(
                 "agent",
-                f"the agent card of {host} sends its callers to {other}; "
+                f"the agent card of {host} names another host, {other}; "
                 f"pass --allow-host {other} to send transcripts and keys there",
             )
         capabilities = card.get("capabilities")
@@ -238,7 +238,7 @@ class A2AAgent:
             raise PeerError(
                 "agent", f"the agent's task ended in the state {shown}, which A2A 1.0 does not have"
             )
-        raise PeerError("agent", "the agent ended its answer before its task was finished")
+        raise PeerError("agent", "the agent's answer ended before its task was finished")
 
     def _call(self, method: str, path: str, params: dict[str, Any], accept: str) -> _Call:
         assert self._interface is not None
@@ -356,12 +356,12 @@ class A2AAgent:
         return "".join(texts)
 
     async def observe(self) -> dict[str, Any] | None:
-        """Return the object context of the job's address, None where there is none. Raises `PeerError`."""
+        """Return the object context of the job's address, None if there is none. Raises `PeerError`."""
         return await self._state_url.read(self._context)
 
     async def seed_text(self, text: str) -> None:
         """Raise `PeerError`: the protocol has no knowledge service."""
-        raise PeerError("knowledge", "an agent that speaks a2a takes no texts", status=404)
+        raise PeerError("knowledge", "an A2A agent does not accept texts", status=404)
 
     async def seed_history(self, role: Role, content: str) -> bool:
         """Return False: the protocol has no way to give a message without an answer."""

@@ -192,7 +192,7 @@ class AGUIAgent:
             if not pending or not self._tools or interrupts:
                 break
         else:
-            raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without an answer in words")
+            raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without answering in text")
         asks = [text for one in interrupts if (text := clean(str(one.get("message") or "")))]
         for text in asks:
             yield Delta(("\n\n" if texts else "") + text)
@@ -212,12 +212,12 @@ class AGUIAgent:
         )
 
     async def observe(self) -> dict[str, Any] | None:
-        """Return the object context of the job's address, None where there is none. Raises `PeerError`."""
+        """Return the object context of the job's address, None if there is none. Raises `PeerError`."""
         return await self._state_url.read(self._thread)
 
     async def seed_text(self, text: str) -> None:
         """Raise `PeerError`: the protocol has no knowledge service."""
-        raise PeerError("knowledge", "an agent that speaks ag-ui takes no texts", status=404)
+        raise PeerError("knowledge", "an AG-UI agent does not accept texts", status=404)
 
     async def seed_history(self, role: Role, content: str) -> bool:
         """Put a given message into the conversation that goes out with every message."""

@@ -1,4 +1,4 @@
-"""What must stand in an agent's answer."""
+"""Validation of an agent's answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _no_number(name: str) -> float:
 
 
 def _deeper_than(value: Any, limit: int) -> bool:
-    """Say whether lists and objects stand in one another deeper than that; without recursion, which is the danger."""
+    """Return whether lists and objects stand in one another deeper than that; without recursion, which is the danger."""
     level = [value]
     for _ in range(limit):
         level = [
@@ -85,7 +85,7 @@ def parse_message(host: str, value: Mapping[str, Any], session: str) -> Message:
     if "sessionId" not in value:
         raise wrong("sessionId is missing")
     if value["sessionId"] != session:
-        raise wrong("sessionId is that of another session")
+        raise wrong("sessionId belongs to another session")
     message = value.get("message")
     if not isinstance(message, dict):
         raise wrong("message is missing" if message is None else "message is not an object")

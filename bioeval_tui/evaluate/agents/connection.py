@@ -44,10 +44,12 @@ class Connection:
         headers: Mapping[str, str],
         secrets: Sequence[str] = (),
     ) -> None:
-        """Raises `UsageError` when a header's value has characters that a header cannot carry."""
+        """Raises `UsageError` when a header's value has characters that are not allowed in a header."""
         for name, value in headers.items():
             if not (value.isascii() and value.isprintable()):
-                raise UsageError(f"the value of the header {name} has characters that a header cannot carry")
+                raise UsageError(
+                    f"the value of the header {name} has characters that are not allowed in a header"
+                )
         self.arrivals = Arrivals()
         self._urls = tuple(urls)
         self._timeouts = timeouts
@@ -105,7 +107,7 @@ class Connection:
 
 
 def is_stream(response: httpx2.Response) -> bool:
-    """Say whether an answer comes as server-sent events."""
+    """Return whether an answer comes as server-sent events."""
     return bool(response.headers.get("Content-Type", "").lower().startswith(EVENT_STREAM))
 
 

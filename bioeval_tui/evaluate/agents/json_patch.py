@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902): what agents send of a state that changes."""
+"""JSON Patch (RFC 6902): updates of an agent's state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def patched(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
         try:
             _apply(holder, operation)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"the patch does not fit the state: {operation!r}") from error
+            raise ValueError(f"the patch does not match the state: {operation!r}") from error
     return holder[""]
 
 
@@ -45,7 +45,7 @@ def _apply(holder: dict[str, Any], operation: Mapping[str, Any]) -> None:
             _add(holder, path, moved)
         case "test":
             if _at(holder, path) != operation["value"]:
-                raise ValueError("the value is another one")
+                raise ValueError("the value differs")
         case _:
             raise ValueError("not an operation")
 

@@ -1,4 +1,4 @@
-"""The state of an agent whose protocol has none: read at an address that the job gives (`target.objectContextUrl`)."""
+"""The object context of agents whose protocol has none, read from `target.objectContextUrl`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StateUrl:
         return self._url is not None and SESSION in self._url
 
     async def read(self, session: str) -> dict[str, Any] | None:
-        """Return the object context, None where there is none. Raises `PeerError`."""
+        """Return the object context, None if there is none. Raises `PeerError`."""
         if self._url is None:
             return None
         url = filled_in(self._url, quote(session, safe=""))

@@ -157,7 +157,7 @@ class OpenAIChatAgent:
             if not (answer.tool_calls and self._tools):
                 break
         else:
-            raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without an answer in words")
+            raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without answering in text")
         self._history += said
         self._untold = []
         yield Reply(
@@ -187,12 +187,14 @@ class OpenAIChatAgent:
                 yield piece
 
     async def observe(self) -> dict[str, Any] | None:
-        """Return the object context, None where there is none. Raises `PeerError`."""
+        """Return the object context, None if there is none. Raises `PeerError`."""
         return await self._state.read(self._session)
 
     async def seed_text(self, text: str) -> None:
         """Raise `PeerError`: a chat endpoint has no knowledge service."""
-        raise PeerError("knowledge", f"{self._chat.host} is a chat endpoint and takes no texts", status=404)
+        raise PeerError(
+            "knowledge", f"{self._chat.host} is a chat endpoint and does not accept texts", status=404
+        )
 
     async def seed_history(self, role: Role, content: str) -> bool:
         """Put a given message into the conversation that goes out with every message."""

@@ -239,7 +239,7 @@ class PythonAgent:
 
     async def seed_text(self, text: str) -> None:
         """Raise `PeerError`: a function has no knowledge service."""
-        raise PeerError("knowledge", f"{self._name} is a function and takes no texts", status=404)
+        raise PeerError("knowledge", f"{self._name} is a function and does not accept texts", status=404)
 
     async def seed_history(self, role: Role, content: str) -> bool:
         """Put a given message into the conversation that the function sees."""

@@ -82,7 +82,7 @@ class RestAgent:
         self._model = model
         if api_key and not (api_key.isascii() and api_key.isprintable()):
             raise UsageError(
-                "the agent's API key (BIOEVAL_AGENT_API_KEY) has characters that a header cannot carry"
+                "the agent's API key (BIOEVAL_AGENT_API_KEY) has characters that are not allowed in a header"
             )
         self._streaming = streaming
         self._connection = Connection(
@@ -197,7 +197,7 @@ class RestAgent:
             elif isinstance(text := value.get("content"), str) and text:
                 first_token = first_token or arrived
                 yield Delta(clean(text))
-        raise response.extensions["exchange"].error("ended its stream without the whole answer")
+        raise response.extensions["exchange"].error("ended its stream before the complete answer")
 
 
 def below(base: str, path: str) -> str:

@@ -1,4 +1,4 @@
-"""What an agent is made with, whatever its protocol."""
+"""The parameters of an agent, for every protocol."""
 
 from __future__ import annotations
 

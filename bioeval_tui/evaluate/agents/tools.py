@@ -1,4 +1,4 @@
-"""Tools that a job declares (`target.tools`): how the agent is told of them, and what they answer."""
+"""Tools that a job declares (`target.tools`): their declarations and their answers."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Checker:
         except PeerError as error:
             return CheckResult(None, expected=expected, error=clean_line(str(error)))
         if len(found.rows) != 1 or not found.rows[0]:
-            error_text = f"the query gave {len(found.rows)} rows; an assertion needs exactly one"
+            error_text = f"the query returned {len(found.rows)} rows; an assertion needs exactly one"
             return CheckResult(False, expected=expected, error=error_text)
         observed = found.rows[0][0]
         passed, warning = compare(observed, expected)
@@ -109,7 +109,7 @@ def _shown(value: Any) -> str:
 
 
 def holds_on_nothing(assertion: Assertion) -> bool:
-    """Say whether an assertion is an invariant: declared as one, or true of an empty state too.
+    """Return whether an assertion is an invariant: declared as one, or true of an empty state too.
 
     Of a Cypher assertion only its expectation can tell: 0, false, null, an empty text or list.
     """

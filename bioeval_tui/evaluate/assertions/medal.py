@@ -1,4 +1,4 @@
-"""Medal assertions: the file an agent wrote is graded, and its medal held against the one that the job asks for."""
+"""Medal assertions: grade a file that the agent wrote, and compare its medal with the required one."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Grading:
         return found.get(0, ())
 
     def lacks_data(self, task_id: str) -> bool:
-        """Say whether the task is known and its data is not there, so that preparing it may help."""
+        """Return whether the task is known and its data is not there, so that preparing it may help."""
         try:
             return not self.registry().get_task(task_id).answers.is_file()
         except BioevalError:

@@ -17,12 +17,12 @@ _CONTEXT: dict[str, Any] = {"context": "", "resources": [], "functions": []}
 
 
 def depends_on_signoff(condition: Expression) -> bool:
-    """Say whether a condition has another verdict where the sign-off is no part of the transcript."""
+    """Return whether a condition has another verdict where the sign-off is no part of the transcript."""
     return _differs(condition, {"signoff": False})
 
 
 def depends_on_user_times(condition: Expression) -> bool:
-    """Say whether a condition has another verdict where the user's messages took no time."""
+    """Return whether a condition has another verdict where the user's messages took no time."""
     return _differs(condition, {"user_ms": 0})
 
 

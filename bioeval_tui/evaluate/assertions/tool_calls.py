@@ -88,7 +88,7 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
 
 
 def _tells(evaluation: Mapping[str, Any]) -> bool:
-    """Say whether no call told means none made."""
+    """Return whether no call told means none made."""
     job = evaluation.get("job")
     target = job.get("target") if isinstance(job, Mapping) else None
     return isinstance(target, Mapping) and bool(target.get("tellsToolCalls") or target.get("tools"))

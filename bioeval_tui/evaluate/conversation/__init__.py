@@ -1,1 +1,1 @@
-"""Holding conversations: both conditions of every trial, observed, checked, judged and scored."""
+"""Running conversations: both conditions of every trial, observed, checked, judged and scored."""

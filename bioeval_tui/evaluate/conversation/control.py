@@ -1,4 +1,4 @@
-"""What a person watching can do to a run: pause, step, take over, say, give back, cancel.
+"""Operator controls of a run: pause, step, take over, say, give back, cancel.
 
 Every gate is at a turn, never inside a stream: a paused reader would get a burst afterwards, and its
 latency would be a lie.
@@ -121,7 +121,7 @@ class Control:
 
     @property
     def all_cancelled(self) -> bool:
-        """Say whether every condition was cancelled."""
+        """Return whether every condition was cancelled."""
         return all(control.cancelled for control in self._by_condition.values())
 
     def _cannot_say(self, condition: Condition | None, text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Where events are made: numbered, timed and handed to the one sink."""
+"""Creates events: numbers them, adds the time, and passes them to the sink."""
 
 from __future__ import annotations
 

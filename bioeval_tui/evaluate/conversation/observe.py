@@ -1,4 +1,4 @@
-"""What can be seen of the agent after a turn: its object context, its graph, and how the assertions stand."""
+"""Observation of the agent after a turn: its object context, its graph, and the assertions."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ class Observer:
 
 
 def _needs_what_is_unseen(assertion: Assertion, seen: Observation) -> bool:
-    """Say whether an expression asks for an object context that could not be got."""
+    """Return whether an expression asks for an object context that could not be got."""
     return (
         seen.unseen and isinstance(assertion, ExpressionAssertion) and "objectContext" in assertion.expression
     )

@@ -1,4 +1,4 @@
-"""What a run is to do, and the parts it is given to do it with."""
+"""The plan of a run, and the parts that it uses."""
 
 from __future__ import annotations
 

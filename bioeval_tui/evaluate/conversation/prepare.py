@@ -1,4 +1,4 @@
-"""Before a word is said: setups, the session, seeds, and the state that everything later is compared with."""
+"""Preparation of a conversation: setups, the session, seeds, and the starting state."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def preflight(plan: RunPlan, parts: Parts) -> None:
         await parts.graph.query("RETURN 1 AS reached", timeout_s=GRAPH_S)
     except (PeerError, QueryError) as error:
         raise NotMeasuredError(
-            f"the knowledge graph, which the job's setups or Cypher assertions ask, cannot be used: {clean_line(str(error))}"
+            f"the knowledge graph, which the job's setups or Cypher assertions use, is not available: {clean_line(str(error))}"
         ) from error
 
 
@@ -50,7 +50,7 @@ def require_graph(plan: RunPlan, parts: Parts) -> None:
     if asking and not parts.does_without_graph:
         raise NotMeasuredError(
             f"{plural(asking, 'Cypher assertion')} cannot be checked: {parts.no_graph}; "
-            "--graph none holds the conversations without"
+            "--graph none runs the conversations without it"
         )
 
 
@@ -99,7 +99,7 @@ async def apply_seeds(
             detail = refused = clean_line(str(error))
         emitter.emit(events.SeedApplied, index=index, what=what, applied=not detail, detail=detail)
         if refused:
-            raise NotMeasuredError(f"seed {index + 1} was not taken: {refused}")
+            raise NotMeasuredError(f"seed {index + 1} was rejected: {refused}")
         skipped += bool(detail)
     if skipped:
         message = f"{skipped} of {plural(len(plan.job.seeds), 'seed')} not applied whole; the agent knows less than the job means it to"

@@ -1,4 +1,4 @@
-"""One request to a peer, tried again where that can help, its pieces joined into few events."""
+"""One request to a peer, with retries, and with its pieces joined into few events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""run_job: the conditions of every trial, each prepared, held, checked, judged and scored."""
+"""run_job: prepare, run, check, judge and score the conditions of every trial."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ class _Run:
         raise error
 
     def _compare_starts(self, trial: int) -> None:
-        """Say whether the trial's conditions started from the same state, as far as that can be seen."""
+        """Return whether the trial's conditions started from the same state, as far as that can be seen."""
         both = [held for (_, number), held in self.held.items() if number == trial]
         starts = [held.start for held in both if held.start is not None]
         for held in both:
@@ -285,7 +285,7 @@ class _Run:
 
 
 def _defect(error: Exception) -> str:
-    return clean_line(f"a defect of this program: {type(error).__name__}: {error}")
+    return clean_line(f"a bug in this program: {type(error).__name__}: {error}")
 
 
 class _Conversation:

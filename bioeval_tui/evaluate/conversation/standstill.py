@@ -1,4 +1,4 @@
-"""Notices when this process did not run for a while: stopped by a signal, or on a machine that slept.
+"""Detects that this process was suspended: stopped by a signal, or on a sleeping machine.
 
 A timeout that runs out meanwhile says nothing about a peer, and an answer that came meanwhile was quicker
 than it looks.
@@ -23,7 +23,7 @@ class Standstill:
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, busy: Callable[[], float] = time.process_time
     ) -> None:
-        """`clock` and `busy` give seconds: of the day's course, and of it those on the processor."""
+        """`clock` returns monotonic time, and `busy` processor time, both in seconds."""
         self._clock = clock
         self._busy = busy
         self._ticked, self._was_busy = clock(), busy()

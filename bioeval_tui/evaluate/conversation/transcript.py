@@ -1,4 +1,4 @@
-"""What has been said in one conversation, and how assertions see it."""
+"""The transcript of one conversation, and its form in assertions."""
 
 from __future__ import annotations
 

@@ -347,7 +347,7 @@ class HeldConversation:
         self.emitter.emit(events.Warned, code="stood_still", message=message)
 
     def is_our_doing(self, error: PeerError) -> bool:
-        """Say whether this program or machine is to blame: too many conversations at once, or nothing to connect with."""
+        """Return whether this program or machine is to blame: too many conversations at once, or nothing to connect with."""
         too_many = error.status == 429 and self.plan.shared_agent > 1
         return error.peer == "agent" and (too_many or error.exhausted)
 

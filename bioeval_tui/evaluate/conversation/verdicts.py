@@ -1,4 +1,4 @@
-"""From what was measured to one conversation's composite, with the fault when there is none."""
+"""The composite score of one conversation, or the fault if it has none."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def missing(verdicts: Sequence[Verdict]) -> list[str]:
     """Return one sentence for each member of a panel that gave no verdict."""
     of = len(verdicts)
     return [
-        f"one of the {of} verdicts is missing, the median is that of the others: {clean_line(verdict.error, 300)}"
+        f"one of the {of} verdicts is missing, so the median is of the others: {clean_line(verdict.error, 300)}"
         for verdict in verdicts
         if verdict.error
     ]

@@ -1,4 +1,4 @@
-"""A run as screens see it: followed while an engine writes it, or replayed from its file."""
+"""A run for screens: followed while an engine writes it, or replayed from its file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ QUIET_S = 2.0
 
 
 class FollowedRun:
-    """A run that goes on in an engine of its own. `process` is the engine when it was started from here."""
+    """A run in progress in a separate engine. `process` is the engine if it was started from here."""
 
     mode: Literal["live", "replay"] = "live"
     batch_id: str | None = None
@@ -110,10 +110,10 @@ class FollowedRun:
         return await send_intent(info, intent.kind, intent.condition, intent.text, sender_name())
 
     async def aclose(self) -> None:
-        """Detach; the engine goes on."""
+        """Detach; the engine continues."""
 
     def engine_runs(self) -> bool:
-        """Say whether the engine that writes the recording still runs."""
+        """Return whether the engine that writes the recording still runs."""
         if self.process is not None and self.process.poll() is None:
             return True
         return is_live(self.path)

@@ -1,7 +1,7 @@
-"""Run a batch: for each run a recording, a file that says who owns it, a port for intents, and the job.
+"""Run a batch: each run has a recording, a .live file, a port for intents, and a job.
 
-At most so many runs are open, and so many conversations go on, as the batch may hold at once. Runs whose
-conversations share a knowledge graph are held one after another: each would see what the others leave.
+The batch limits open runs and concurrent conversations. Runs whose conversations share a knowledge graph run one after
+another, because each would see what the others leave.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PreparedRun:
     keep_prompts: bool = True
     rates: Rates = field(default_factory=Rates)
     resume: Callable[[], Resumption] | None = None
-    """Reads where the run goes on. Called once the recording is locked: what was read before may be out of date."""
+    """Reads where to continue the run. Called once the recording is locked, because earlier reads may be outdated."""
     otlp: int | None = None
     """The port on which the agent's spans are received; None where they are not."""
     shares_graph: Callable[[], Awaitable[bool]] = _never
@@ -166,7 +166,7 @@ async def run_batch(
 ) -> list[events.RunEnded]:
     """Run them all and return how each ended that began; no run ends another.
 
-    Setting `stop` cancels what goes on; what has not begun then never does. With `stopping` all runs hold the same
+    Setting `stop` cancels conversations in progress and starts no others. With `stopping` all runs are at the same
     trial at a time, until it has decided. `traces` is where spans of agents come in.
 
     Raises:
@@ -288,15 +288,13 @@ async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption |
     found = await asyncio.to_thread(run.resume)
     trials = max(run.plan.trials, found.trials)
     if found.ended and not found.owes(run.plan.conditions, trials):
-        raise RecordingError(
-            f"{run.plan.run_id}: nothing is missing any more; another program finished the run"
-        )
+        raise RecordingError(f"{run.plan.run_id}: already complete; another process finished the run")
     return replace(run, plan=replace(run.plan, trials=trials)), found
 
 
 def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
     """Tell who reads the log at once, and who reads the recording as soon as it can be written again."""
-    message = f"{trouble}; {what_helps(path.stem)}" if trouble else "the disk takes the recording again"
+    message = f"{trouble}; {what_helps(path.stem)}" if trouble else "the recording continues"
     say(message, err=True)
     emitter.emit(events.Warned, code="disk", message=message)
 
@@ -324,11 +322,11 @@ async def _hold(
                 parts = await stack.enter_async_context(run.open_parts(control))
             return await run_job(run.plan, _bounded(parts, run, batch), emitter, control, earlier=earlier)
     except RunCancelledError:
-        return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped="cancelled before it began")
+        return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped="cancelled before it started")
     except BioevalError as error:
         return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
     except Exception as error:
-        # A defect must not look like a kill: whoever watches learns why it stopped.
+        # A bug must not look like a kill: viewers need to see why the run stopped.
         detail = f"a defect of this program stopped the run: {type(error).__name__}: {error}"
         emitter.emit(events.RunEnded, status="failed", detail=clean_line(detail))
         raise
@@ -360,7 +358,7 @@ def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
 
 def _slowed(emitter: Emitter, peer: str, cut: Cut) -> None:
     message = (
-        f"the {peer} says that it is asked too often (429): from {cut.before} to {cut.after} requests at once, "
+        f"the {peer} is rate-limiting (429): reduced from {cut.before} to {cut.after} concurrent requests, "
         f"after a pause of {cut.pause_s:g} s"
     )
     emitter.emit(events.Warned, code="slowed", message=message)

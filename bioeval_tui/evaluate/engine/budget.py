@@ -1,4 +1,4 @@
-"""What a batch has spent, counted from its events, and whether another conversation may begin."""
+"""The budget of a batch: calls and cost counted from its events, and whether to start another conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peers that wait for their turn: an agent, evaluator or judge behind a `Pace`."""
+"""Rate-limited wrappers of agents, evaluators and judges, with a `Pace`."""
 
 from __future__ import annotations
 

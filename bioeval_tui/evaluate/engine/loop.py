@@ -1,4 +1,4 @@
-"""The event loop that holds a batch: fair to everybody when hundreds of answers arrive at once."""
+"""The event loop of a batch: fair when hundreds of answers arrive at once."""
 
 from __future__ import annotations
 

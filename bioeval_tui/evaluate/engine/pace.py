@@ -1,4 +1,4 @@
-"""How fast a batch may ask one peer: so many requests at once, so many a minute, fewer after a 429."""
+"""An adaptive rate limiter for one peer: limits concurrent requests and requests per minute, less after a 429."""
 
 from __future__ import annotations
 

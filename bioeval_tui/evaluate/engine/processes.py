@@ -53,7 +53,7 @@ async def sample_agent(arguments: Sequence[str] = ()) -> AsyncIterator[str]:
             line = await asyncio.wait_for(process.stdout.readline(), AGENT_START_S)
             url = str(json.loads(line)["url"])
         except (TimeoutError, ValueError, KeyError, TypeError):
-            raise UnavailableError("the sample agent did not come up; the log file says more") from None
+            raise UnavailableError("the sample agent did not start; see the log file") from None
         yield clean_line(url)
     finally:
         if process.stdin is not None:

@@ -1,4 +1,4 @@
-"""From a recording to what a resumed run need not do again."""
+"""Reads from a recording what a resumed run need not repeat."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bioeval_tui.record.state import ConversationState, RunState
 
 @dataclass(frozen=True)
 class Resumption:
-    """Where a run goes on: what it has, the number of its last event, how many trials it has had, whether it ended."""
+    """Where to continue a run: its state, the number of its last event, its trials, and whether it ended."""
 
     earlier: Earlier
     after_seq: int
@@ -22,7 +22,7 @@ class Resumption:
     ended: bool = False
 
     def owes(self, conditions: Sequence[Condition], trials: int) -> bool:
-        """Say whether a conversation of so many trials is missing."""
+        """Return whether a conversation of so many trials is missing."""
         return any(
             (condition, trial) not in self.earlier.finished
             for condition in conditions
@@ -31,7 +31,7 @@ class Resumption:
 
 
 def resumption_of(state: RunState) -> Resumption:
-    """Return where the run that was folded into `state` goes on."""
+    """Return where to continue the run with this state."""
     finished: dict[tuple[Condition, int], Held] = {}
     attempts: dict[tuple[Condition, int], int] = {}
     for key, talk in state.conversations.items():
@@ -50,7 +50,7 @@ def trials_of(state: RunState) -> int:
 
 
 def is_finished(talk: ConversationState) -> bool:
-    """Say whether a conversation has its result: it ended by itself and was scored, even if without a number.
+    """Return whether a conversation has its result: it ended by itself and was scored, even if without a number.
 
     A cancelled one is held again; so is one whose judge was interrupted.
     """
@@ -72,7 +72,7 @@ def missing(state: RunState, trials: int | None = None) -> list[tuple[Condition,
 
 
 def excluded_trials(state: RunState) -> list[int]:
-    """Return the trials in which a conversation was spoilt by evaluator, judge or infrastructure."""
+    """Return the trials in which a conversation was invalidated by the evaluator, the judge or the infrastructure."""
     return sorted(
         {
             key.trial

@@ -1,4 +1,4 @@
-"""A run as viewers see it: its events, the intents that it takes, and its playback."""
+"""The interface of a run for viewers: its events, intents and playback."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RunView(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Detach. The run goes on; ending it is the intent `cancel`."""
+        """Detach. The run continues; use the intent `cancel` to end it."""
         ...
 
 

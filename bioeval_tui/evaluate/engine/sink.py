@@ -1,4 +1,4 @@
-"""Between a run and its recording: leaves prompts out where asked, counts what is spent, and notices 429s."""
+"""The sink between a run and its recording: drops prompts if asked, counts the budget, and detects 429s."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bioeval_tui.record.spans import without_content
 
 
 class EngineSink:
-    """Hands events on to the recording, and to whoever counts them."""
+    """Passes events to the recording and to the budget."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What an engine process is told to do: a small file, without a credential in it."""
+"""The specification of an engine process: a small file without credentials."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class EngineSpec(RunOptions):
     runs: tuple[RunSpec, ...]
     batch_id: str | None = None
     resume: bool = False
-    """The runs exist and go on; `force` goes on although their job has changed, `trials` may be more."""
+    """Resume existing runs; `force` resumes even if their job has changed, and `trials` may be larger."""
     force: bool = False
     further: tuple[int, ...] = ()
     """Of which case each trial is that a resumed run is to have besides, as its place among the run's."""

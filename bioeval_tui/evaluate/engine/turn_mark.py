@@ -1,4 +1,4 @@
-"""The places of a replay that one can go to."""
+"""The positions in a replay that you can jump to."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who plays the user: a script, a language model, or a person."""
+"""Evaluators, which play the user: a script, a language model, or a person."""

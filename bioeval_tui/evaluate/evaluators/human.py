@@ -1,4 +1,4 @@
-"""The evaluator that is a person: whoever sits at the keyboard types the user's messages."""
+"""The human evaluator: a person types the user's messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluator that is a language model, on any OpenAI-compatible endpoint."""
+"""The language-model evaluator, with any OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What graphqlite and SQLite say when something is wrong, in this program's errors."""
+"""Converts errors of graphqlite and SQLite to this program's errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def query_error(message: str, cypher: str) -> QueryError:
     except (ValueError, TypeError, KeyError):
         pass
     if _TOO_BIG in message:
-        return QueryError("a value or the result is larger than 5,000,000 bytes: ask for less of it")
+        return QueryError("a value or the result is larger than 5,000,000 bytes: reduce it")
     text = clean_line(_PREFIX.sub("", message))
     return QueryError(text, _column_in_text(cypher, line, column))
 

@@ -70,7 +70,7 @@ class Allowance:
         self._cancelled = True
 
     def is_over(self) -> bool:
-        """Say whether the work has to stop."""
+        """Return whether the work has to stop."""
         return self._cancelled or time.monotonic() > self._expires
 
     def error(self) -> PeerError:
@@ -111,7 +111,12 @@ class EmbeddedFile:
         return Rows(columns, tuple(tuple(row.get(name) for name in columns) for row in answer))
 
     def write(self, cypher: str, parameters: Mapping[str, Any] | None, allowance: Allowance) -> None:
-        """Run one query in a transaction: it happens whole or not at all."""
+        """Run one query in a transaction: it happens whole or not at all.
+
+        Raises:
+            PeerError: the time is used up, or SQLite rolled the write back.
+            QueryError: the graph rejects the query.
+        """
         with self._statement(cypher, allowance) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -119,7 +124,7 @@ class EmbeddedFile:
                 if allowance.is_over():
                     raise allowance.error()
                 if not connection.in_transaction:
-                    raise PeerError("graph", f"{self._path}: SQLite undid the write by itself")
+                    raise PeerError("graph", f"{self._path}: SQLite rolled the write back")
                 self._may_commit = True
                 connection.execute("COMMIT")
             except BaseException:
@@ -170,7 +175,7 @@ class EmbeddedFile:
         try:
             given = json.dumps(dict(parameters or {}), allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise QueryError(f"a parameter cannot be given to the graph: {error}") from None
+            raise QueryError(f"a parameter cannot be passed to the graph: {error}") from None
         ((text,),) = self._connection.execute("SELECT cypher(?, ?)", (cypher, given))
         answer = json.loads(text) if text else []
         return answer if isinstance(answer, list) else []

@@ -1,4 +1,4 @@
-"""Tells one graph file from another: a random id beside it, which the agent that uses the file can name."""
+"""Identifies a graph file: a random id beside it, which the agent that uses the file can report."""
 
 from __future__ import annotations
 

@@ -132,9 +132,7 @@ class Neo4jGraph:
         if self._closed:
             raise PeerError("graph", f"{self.identity} is closed")
         if not self._uri:
-            raise PeerError(
-                "graph", f"NEO_URI is no address of a Neo4j: it starts with {', '.join(_SCHEMES)}"
-            )
+            raise PeerError("graph", f"NEO_URI is not a Neo4j URI, which starts with {', '.join(_SCHEMES)}")
         async with self._opening:
             if self._driver is None:
                 # Half a second of import, off the event loop: answers are being timed on it.
@@ -166,7 +164,7 @@ async def _rows(result: Any) -> Rows:
         rows.append(row)
         if len(rows) > MAX_ROWS or size > MAX_RESULT_CHARACTERS:
             raise QueryError(
-                f"the result is larger than {MAX_ROWS:,} rows or {MAX_RESULT_CHARACTERS:,} characters: ask for less of it"
+                f"the result is larger than {MAX_ROWS:,} rows or {MAX_RESULT_CHARACTERS:,} characters: reduce it"
             )
     return Rows(tuple(result.keys()) if rows else (), tuple(rows))
 

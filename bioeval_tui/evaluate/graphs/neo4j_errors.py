@@ -1,4 +1,4 @@
-"""What Neo4j's driver raises, in this program's errors."""
+"""Converts exceptions of Neo4j's driver to this program's errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Neo4j's driver returns, as JSON-like values."""
+"""Converts values of Neo4j's driver to JSON-like values."""
 
 from __future__ import annotations
 

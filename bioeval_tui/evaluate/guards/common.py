@@ -1,4 +1,4 @@
-"""What every guard needs to know of a conversation."""
+"""The view of a conversation that guards use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def said_by(view: EvaluatorView, role: str) -> list[str]:
 
 
 def signs_off(view: EvaluatorView, text: str) -> bool:
-    """Say whether the sign-off stands in `text`."""
+    """Return whether the sign-off stands in `text`."""
     return signoff.without_signoff(text, view.job.evaluator.signoff) is not None
 
 
@@ -89,7 +89,7 @@ def _sentences(text: str) -> tuple[str, ...]:
 
 
 def are_alike(one: str, other: str, share: float) -> bool:
-    """Say whether two texts are alike word by word, at least by `share` (0 to 1)."""
+    """Return whether two texts are alike word by word, at least by `share` (0 to 1)."""
     return first_alike(one, (other,), share) is not None
 
 

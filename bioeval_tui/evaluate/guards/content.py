@@ -1,4 +1,4 @@
-"""Guards of what is said: facts given away, inventions, an end that comes too early."""
+"""Guards for content: facts given away, inventions, an early end."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _asked(view: EvaluatorView, questions: list[str], fact: str) -> bool:
-    """Say whether a fact was asked for so far.
+    """Return whether a fact was asked for so far.
 
     Where there are no tasks, what the user came for stands among the facts, and "How can I help?" asks for it.
     """

@@ -1,4 +1,4 @@
-"""Whether a text is English, found by the share of the words that hold English sentences together."""
+"""Detects whether a text is English, by its share of English function words."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ _ONLY_ENGLISH = word_set(
 
 
 def is_english(text: str) -> bool:
-    """Say whether `text` is English. One of less than `ENOUGH` words is taken for it: nobody can tell."""
+    """Return whether `text` is English. One of less than `ENOUGH` words is taken for it: nobody can tell."""
     words = [word.lower().replace("’", "'") for word in _WORD.findall(text[:10_000])]
     return len(words) < ENOUGH or sum(word in _ONLY_ENGLISH for word in words) >= SHARE * len(words)

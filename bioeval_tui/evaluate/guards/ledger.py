@@ -81,7 +81,7 @@ def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: 
 
 
 def asked(agent_message: str, fact: str) -> bool:
-    """Say whether an agent's message asked for `fact`.
+    """Return whether an agent's message asked for `fact`.
 
     Any question may: "What brings you in?" asks for whatever does. Only an offer ("How can I help?") asks for no
     fact, and a question for one kind of thing (when, how many, where, who) asks only for facts that give such a
@@ -101,7 +101,7 @@ def asked(agent_message: str, fact: str) -> bool:
 
 
 def asks_for_anything(agent_message: str) -> bool:
-    """Say whether an agent's message asks for anything at all; an offer of help does, too."""
+    """Return whether an agent's message asks for anything at all; an offer of help does, too."""
     return _ASKS.search(agent_message) is not None
 
 

@@ -1,4 +1,4 @@
-"""Numbers that a message makes up, as they are written in any language."""
+"""Numbers that a message invents, in any language."""
 
 from __future__ import annotations
 

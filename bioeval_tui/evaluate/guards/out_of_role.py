@@ -1,4 +1,4 @@
-"""The guard against a simulated user that speaks of its prompt instead of playing its part.
+"""The guard against a simulated user that talks about its prompt instead of playing its role.
 
 Such a message names what the evaluator was given (a vignette, the case, the prompt, the information
 provided) as the source of what it knows: it names a source, and says that the source says something, or
@@ -134,7 +134,7 @@ _OF_PROMPTS = word_set(
 
 
 def _is_their_word(view: EvaluatorView, found: str) -> bool:
-    """Say whether the job's own words, or the agent's before the user's, name such a thing, too."""
+    """Return whether the job's own words, or the agent's before the user's, name such a thing, too."""
     named = _OF_PROMPTS & _words_of(found)
     heard = iter(view.transcript)
     before = takewhile(lambda said: said.role == "assistant" or not named & _words_of(said.content), heard)

@@ -20,7 +20,7 @@ class Specific:
     unit: str = ""
 
     def same_as(self, other: Specific) -> bool:
-        """Say whether both mean the same. A quantity without unit may be any quantity of that size."""
+        """Return whether both mean the same. A quantity without unit may be any quantity of that size."""
         if self.key != other.key:
             return False
         if self.kind == other.kind == "quantity":
@@ -34,7 +34,7 @@ class Specific:
 
 
 def among(one: Specific, others: Iterable[Specific]) -> bool:
-    """Say whether `one` is the same as any of `others`."""
+    """Return whether `one` is the same as any of `others`."""
     return any(one.same_as(other) for other in others)
 
 

@@ -59,7 +59,7 @@ def _of_line(line: str) -> tuple[Specific, ...]:
 
 
 def is_drug(word: str) -> bool:
-    """Say whether a word is the name of a drug, by a short list and by the endings of drug names."""
+    """Return whether a word is the name of a drug, by a short list and by the endings of drug names."""
     return word.lower() in _DRUGS or _DRUG.fullmatch(word) is not None
 
 

@@ -1,4 +1,4 @@
-"""Times of day and dates, however people write them."""
+"""Times of day and dates in all notations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guards over transcripts of any origin, one JSON object a line."""
+"""Runs the guards on transcripts of any origin, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -55,16 +55,21 @@ def check_transcripts(lines: BinaryIO, name: str) -> Iterator[Hit | InputError |
     while line := lines.readline(MAX_LINE + 1):
         number += 1
         try:
-            if len(line) > MAX_LINE:
-                while line and not line.endswith(b"\n"):
-                    line = lines.readline(MAX_LINE)
-                raise InputError(f"longer than {MAX_LINE:,} bytes")
             if line.strip():
-                yield from _hits(line, number, totals)
+                yield from _hits(_whole(line, lines), number, totals)
         except InputError as problem:
             totals.bad_lines += 1
             yield InputError(f"{clean_line(name, 200)}, line {number}: {problem}")
     yield totals
+
+
+def _whole(line: bytes, lines: BinaryIO) -> bytes:
+    """Return the line; raise `InputError`, after skipping the rest of it, if it is too long."""
+    if len(line) > MAX_LINE:
+        while line and not line.endswith(b"\n"):
+            line = lines.readline(MAX_LINE)
+        raise InputError(f"longer than {MAX_LINE:,} bytes")
+    return line
 
 
 def _hits(line: bytes, number: int, totals: GuardTotals) -> Iterator[Hit]:
@@ -100,7 +105,7 @@ def _parse(line: bytes) -> Mapping[str, Any]:
     except (RecursionError, ValueError):
         raise InputError("not JSON that can be read: nested too deeply, or a number too long") from None
     if not isinstance(data, dict):
-        raise InputError("a JSON object with `id` and `messages` is needed")
+        raise InputError("must be a JSON object with `id` and `messages`")
     return data
 
 

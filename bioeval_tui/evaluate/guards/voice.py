@@ -1,4 +1,4 @@
-"""Guards of whose voice it is: leaked reasoning or prompt text, out of role, role swap, repetition."""
+"""Guards for the user's voice: leaked reasoning or prompt text, out of role, role swap, repetition."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _stems_of_line(line: str) -> frozenset[str]:
 
 
 def is_common(word: str) -> bool:
-    """Say whether a word is so common that it gives nothing away."""
+    """Return whether a word is so common that it gives nothing away."""
     plain = word.lower().replace("’", "'")
     return plain in _common()[0] or stem(word) in _common()[1]
 
@@ -73,7 +73,7 @@ def content_stems(text: str) -> frozenset[str]:
 
 
 def is_function_word(word: str) -> bool:
-    """Say whether a word only holds a sentence together."""
+    """Return whether a word only holds a sentence together."""
     return word.lower().replace("’", "'") in _FUNCTION
 
 

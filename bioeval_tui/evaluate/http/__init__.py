@@ -1,1 +1,1 @@
-"""The one way to ask over HTTP, for agents and models alike: httpx2 over aiohttp, bounded in time and bytes."""
+"""The HTTP client for agents and models: httpx2 over aiohttp, with limits on time and size."""

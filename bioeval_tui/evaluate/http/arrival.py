@@ -1,4 +1,4 @@
-"""When the bytes of an answer arrived, by the kernel's own time stamps.
+"""The time at which an answer arrived, by the kernel's timestamps.
 
 An event loop that holds many conversations, or shares its machine with a screen that paints, reads bytes some
 milliseconds after they came. The kernel notes when that was; where it does not tell (not Linux), the time of reading

@@ -1,4 +1,4 @@
-"""The HTTP client of agents and models: httpx2 over aiohttp's transport, each answer bounded in time and bytes.
+"""The HTTP client of agents and models: httpx2 over aiohttp's transport, with limits on the time and size of answers.
 
 httpx2 is what the openai package speaks, so that one transport serves both. It sends over aiohttp because httpx's own
 connection pool slows down with many conversations at once. Nothing is sent twice, no redirect is followed, no cookie
@@ -73,7 +73,11 @@ class Exchange:
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[None]:
-        """Bound one step by what is left of the time; whatever fails in it is a `PeerError`."""
+        """Bound one step by what is left of the time; whatever fails in it is a `PeerError`.
+
+        Raises:
+            PeerError: the step failed, or the time is used up.
+        """
         loop = asyncio.get_running_loop()
         timer: asyncio.TimerHandle
 
@@ -187,7 +191,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
             response = await self._inner.handle_async_request(request)
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
             await response.stream.aclose()  # type: ignore[union-attr]
-            raise exchange.error("compressed its answer although that was not asked for")
+            raise exchange.error("compressed its answer without being asked to")
         response.headers = httpx2.Headers(
             [(name, hider.text(value)) for name, value in response.headers.items()]
         )
@@ -293,7 +297,5 @@ def proxy_for(url: str) -> str | None:
         usable = False
     if not usable:
         shown = clean_line(proxy.rpartition("@")[2], 200)
-        raise UsageError(
-            f"the proxy that the environment names for {host} is no http or https address: {shown}"
-        )
+        raise UsageError(f"the environment's proxy for {host} is not an http or https URL: {shown}")
     return proxy

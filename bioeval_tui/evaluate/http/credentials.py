@@ -1,4 +1,4 @@
-"""Credentials of a request are taken out of its answer: some peers quote the request that they refuse, or repeat it."""
+"""Removes a request's credentials from its answer, because some peers quote the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a failed exchange means, in one sentence, and whether the same request may be sent again."""
+"""Describes a failed request in one sentence, and decides whether it may be retried."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
     cause = error.__cause__ if isinstance(error, httpx2.HTTPError) and error.__cause__ else error
     detail = clean_line(str(cause) or type(cause).__name__, 200)
     if (number := _errno(cause)) in _EXHAUSTED:
-        message = f"this machine has nothing left to connect to {host} with: {os.strerror(number)}"
+        message = f"this machine has no resources left to connect to {host}: {os.strerror(number)}"
         return PeerError(peer, message, retryable=True, unreachable=True, exhausted=True)
     match cause:
         case aiohttp.ClientConnectorCertificateError(
@@ -42,23 +42,23 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
         case aiohttp.ClientSSLError() | ssl.SSLError():
             return PeerError(peer, _no_tls(host, cause), unreachable=True)
         case aiohttp.ConnectionTimeoutError():
-            message = f"{host} accepted no connection in time"
+            message = f"the connection to {host} timed out"
         case aiohttp.ClientProxyConnectionError():
-            message = f"the proxy on the way to {host} cannot be reached"
+            message = f"the proxy for {host} cannot be reached"
         case aiohttp.ClientHttpProxyError():
-            message = f"the proxy on the way to {host} answered {cause.status}"
+            message = f"the proxy for {host} answered {cause.status}"
             return PeerError(peer, message, retryable=may_retry(cause.status), unreachable=True)
         case aiohttp.ClientConnectorDNSError():
-            message = f"the name {clean_line(cause.host, 200)} is not known"
+            message = f"the host name {clean_line(cause.host, 200)} is unknown"
         case aiohttp.ClientConnectorError():
             refuses = isinstance(cause.os_error, ConnectionRefusedError)
-            message = f"{host} refuses the connection" if refuses else f"{host} cannot be reached"
+            message = f"{host} refused the connection" if refuses else f"{host} cannot be reached"
         case aiohttp.ClientPayloadError():
-            return PeerError(peer, f"{host} broke the connection in the middle of its answer")
+            return PeerError(peer, f"{host} closed the connection in the middle of its answer")
         case aiohttp.ClientConnectionError() | OSError():
-            return PeerError(peer, f"{host} closed the connection without a whole answer")
+            return PeerError(peer, f"{host} closed the connection before its answer was complete")
         case httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | aiohttp.InvalidURL() | ValueError():
-            message = f"{host} is not an address that can be called: {detail}"
+            message = f"{host} is not a valid URL: {detail}"
             return PeerError(peer, message, unreachable=True)
         case _:
             # aiohttp says on further lines what it read, and calls it status 400, which the peer never sent.
@@ -72,7 +72,7 @@ def _no_tls(host: str, error: BaseException) -> str:
     inner = getattr(error, "os_error", None) or error
     reason = str(getattr(inner, "reason", None) or inner)
     if reason in _NO_TLS:
-        return f"no TLS connection to {host}: it answers without TLS; does its address begin with http://?"
+        return f"no TLS connection to {host}: it answers without TLS; should its URL start with http://?"
     return f"no TLS connection to {host}: {clean_line(reason.replace('_', ' ').lower(), 200)}"
 
 

@@ -1,4 +1,4 @@
-"""Whose certificates are trusted, by agents and models alike: those of this machine, or of SSL_CERT_FILE."""
+"""Trusted certificates for agents and models: this machine's, or those of SSL_CERT_FILE."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _no_secret_header(name: str) -> str:
     if name.lower() in _SECRET_HEADERS:
         raise PydanticCustomError(
             "header",
-            "a job is written down and passed on: name the variable that holds this value in `headersEnv`",
+            "a job must not contain secrets: name the variable with this value in `headersEnv`",
         )
     return _no_header_of_ours(name)
 
@@ -89,13 +89,13 @@ class ScriptLine(JobPart):
     say: Text
     """What the user says."""
     when: str | None = None
-    """A pattern; the line answers the message of the agent in which it is found."""
+    """A pattern. The line answers an agent's message that contains it."""
     fact: Annotated[int, Field(ge=1)] | None = None
-    """The fact (from 1) that the line gives: said only where facts are supplied."""
+    """The number (from 1) of the fact that the line gives; it is said only if facts are supplied."""
 
 
 class ModelEndpoint(JobPart):
-    """Which model is asked and where.
+    """A model and its endpoint.
 
     `api_key_env` is the name of the environment variable that holds the key, never the key itself. A `url` to which
     the environment binds no key is asked only with `--allow-host`.
@@ -104,39 +104,39 @@ class ModelEndpoint(JobPart):
     model: Text | None = None
     """The model."""
     url: Text | None = None
-    """The address of its endpoint, in place of the one that the environment names."""
+    """The URL of its endpoint; the default comes from the environment."""
     api_key_env: VariableName | None = None
-    """The environment variable that holds its key."""
+    """The name of the environment variable with its key."""
     api: Api = "chat"
     """Chat completions (chat) or the Responses API (responses)."""
 
 
 class EvaluatorConfig(ModelEndpoint):
-    """Who plays the user, and how. `kind` may name a plug-in, too.
+    """The evaluator, which plays the user. `kind` may also name a plug-in.
 
     `guards` says what becomes of a message that a guard objects to, where a model plays the user.
     """
 
     name: Text = "Socrates"
-    """How the simulated user is called on screen and in reports."""
+    """The simulated user's name on screen and in reports."""
     voice: str = "You speak like a friendly, relaxed human"
-    """How it speaks: a sentence of its prompt."""
+    """How the simulated user speaks: a sentence in its prompt."""
     prompt: Text = "eval/socrates"
-    """The prompt's template, looked for beside the job, then in the program."""
+    """The prompt's template: a file beside the job, or a template in the package."""
     temperature: Temperature = 0.5
     """The model's temperature."""
     signoff: Text = DEFAULT_SIGNOFF
     """The words that end the conversation; they are not sent to the agent."""
     kind: Literal["llm", "scripted", "human"] | Text = "llm"
-    """Who plays the user: a model (llm), the `lines` (scripted), a person (human), or a plug-in by its name."""
+    """Who plays the user: a model (llm), the `lines` (scripted), a person (human), or the name of a plug-in."""
     model: Text | None = None
-    """The model that plays the user; BIOEVAL_EVALUATOR_MODEL where it is left out."""
+    """The model that plays the user; the default is BIOEVAL_EVALUATOR_MODEL."""
     lines: tuple[ScriptLine, ...] = ()
-    """What a scripted user says."""
+    """The lines of a scripted user."""
     options: dict[str, Any] = {}
-    """With a plug-in: what it is told besides, as it documents it."""
+    """Options for a plug-in; see its documentation."""
     guards: GuardMode = "mark"
-    """What becomes of messages in which a model leaves its part: nothing (off), a mark (mark), or said again (strict)."""
+    """What to do if the model leaves its role: nothing (off), mark the message (mark), or ask for it again (strict)."""
 
 
 class ToolConfig(JobPart):
@@ -145,89 +145,89 @@ class ToolConfig(JobPart):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
     """The tool's name."""
     description: str = ""
-    """What it does, as the agent is told."""
+    """A description for the agent."""
     parameters: dict[str, Any] = {"type": "object", "properties": {}}
     """The JSON Schema of its arguments."""
     answer: Any = None
-    """What it always answers: a text, or anything that JSON can say."""
+    """A fixed answer: text or JSON."""
     template: str | None = None
-    """What it answers, as a Jinja template in which the arguments stand by name (and all of them as `arguments`)."""
+    """A Jinja template of the answer; variables are the arguments by name, and `arguments`."""
     function: FunctionName | None = None
-    """What answers: a Python function as `module:function`, called with `arguments`."""
+    """A Python function that answers, as `module:function`; it is called with `arguments`."""
     error: Text | None = None
-    """With what it always fails."""
+    """An error message: the tool always fails with it."""
 
     @model_validator(mode="after")
     def _answers_in_one_way(self) -> ToolConfig:
         if sum(way is not None for way in (self.answer, self.template, self.function, self.error)) != 1:
             raise PydanticCustomError(
-                "tool_answers", "a tool needs one of the keys `answer`, `template`, `function` or `error`"
+                "tool_answers", "a tool needs `answer`, `template`, `function` or `error`"
             )
         return self
 
 
 class TargetConfig(JobPart):
-    """The agent under test. docs/agents.md says which keys go with which protocol."""
+    """The agent under test. docs/agents.md lists the keys of each protocol."""
 
     user: Text
-    """The user's name, as the agent knows it."""
+    """The user's name in the agent."""
     chatbot: Text
-    """The chatbot's name, as the agent knows it."""
+    """The chatbot's name in the agent."""
     url: Text | None = None
-    """The agent's address; --agent-url wins, BIOEVAL_AGENT_URL is next."""
+    """The agent's URL; --agent-url overrides it, and the default is BIOEVAL_AGENT_URL."""
     protocol: str = "rest"
-    """How the agent is spoken to: rest (the embabel-agent-eval API), openai (chat completions or the Responses API), a2a, ag-ui, python, or a plug-in by its name."""
+    """The agent's protocol: rest (the embabel-agent-eval API), openai (chat completions or the Responses API), a2a, ag-ui, python, or the name of a plug-in."""
     model: Text | None = None
-    """The agent's model; --model wins."""
+    """The agent's model; --model overrides it."""
     knowledge_url: Text | None = None
-    """Where text seeds go; BIOEVAL_KNOWLEDGE_URL where it is left out."""
+    """The URL that receives text seeds; the default is BIOEVAL_KNOWLEDGE_URL."""
     object_context_url: Text | None = None
-    """Where the state of an agent is read that does not speak rest; {sessionId} in it is filled in."""
+    """The URL of the agent's object context, for protocols other than rest; {sessionId} is replaced."""
     system_prompt: Text | None = None
-    """With openai and ag-ui: the system prompt."""
+    """The system prompt, with openai and ag-ui."""
     timeout_ms: Positive | None = None
-    """How long the agent has for one whole answer, in milliseconds (180,000)."""
+    """The timeout for a complete answer, in milliseconds (180,000)."""
     api_key_env: VariableName | None = None
-    """The environment variable that holds the agent's key, in place of BIOEVAL_AGENT_API_KEY."""
+    """The name of the environment variable with the agent's key; the default is BIOEVAL_AGENT_API_KEY."""
     api: Api = "chat"
-    """With openai: chat completions (chat) or the Responses API (responses)."""
+    """The API with openai: chat completions (chat) or the Responses API (responses)."""
     headers: dict[HeaderName, HeaderValue] = {}
-    """Headers that go out with every request, as they stand here; for secrets there is headersEnv."""
+    """Headers sent with every request. Use headersEnv for secrets."""
     headers_env: dict[HeaderOfSecret, HeaderFrom] = {}
-    """Headers whose values are secrets: the environment variable that holds each, if need be after a word: `Bearer MY_TOKEN`."""
+    """Headers with secret values: the name of an environment variable, with an optional scheme before it: `Bearer MY_TOKEN`."""
     streaming: bool = True
-    """Whether the agent is asked to stream its answers."""
+    """Whether to ask the agent to stream its answers."""
     extra_body: dict[str, Any] = {}
-    """With openai: what else goes into the body of every request."""
+    """Additional keys for the body of every request, with openai."""
     tools: tuple[ToolConfig, ...] = ()
-    """With openai and ag-ui: tools that the agent may call and that the job answers."""
+    """Tools that the agent may call and the job answers, with openai and ag-ui."""
     function: FunctionName | None = None
-    """With python: the agent, as `module:function`."""
+    """The agent with python, as `module:function`."""
     tells_tool_calls: bool = False
-    """The agent tells every tool call: where it told none, it made none."""
+    """Whether the agent reports every tool call, so that none reported means none made."""
     options: dict[str, Any] = {}
-    """With python or a plug-in: what the agent is told besides, as it documents it."""
+    """Options for a Python function or plug-in; see its documentation."""
 
 
 class ScorerConfig(ModelEndpoint):
-    """The judge (the published key is `scorer`). `kind` may name a plug-in, too."""
+    """The judge (the published key is `scorer`). `kind` may also name a plug-in."""
 
     prompt: Text = SCORE_PROMPT
-    """The prompt's template, looked for beside the job, then in the program; with a rubric eval/rubric where it is left out."""
+    """The prompt's template: a file beside the job, or a template in the package. The default with a rubric is eval/rubric."""
     temperature: Temperature = 0.0
     """The model's temperature."""
     kind: Literal["llm", "rules"] | Text = "llm"
-    """Who judges: a model (llm), the `rules` of the tasks (rules), or a plug-in by its name."""
+    """Who judges: a model (llm), the `rules` of the tasks (rules), or the name of a plug-in."""
     model: Text | tuple[Text, ...] | None = None  # type: ignore[assignment]  # or a panel of them
-    """The model that judges, or a list of them, a panel; BIOEVAL_JUDGE_MODEL where it is left out."""
+    """The model that judges, or a list of models (a panel); the default is BIOEVAL_JUDGE_MODEL."""
     repeats: Annotated[int, Field(ge=1, le=25)] = 1
-    """How often each model judges; the median counts."""
+    """How many times each model judges; the median counts."""
     options: dict[str, Any] = {}
-    """With a plug-in: what it is told besides, as it documents it."""
+    """Options for a plug-in; see its documentation."""
     context: Literal["none", "tools", "all"] = "tools"
-    """What the judge sees besides the words: nothing, the agent's tool calls, or events and states as well."""
+    """What the judge sees besides the messages: nothing (none), the agent's tool calls (tools), or also events and states (all)."""
     evidence: Literal["mark", "require"] = "mark"
-    """What becomes of a verdict whose quotation the judge was not shown: marked, or not measured."""
+    """What to do with a verdict that quotes words the judge was not shown: mark it (mark), or not measure it (require)."""
 
 
 class TelemetryConfig(JobPart):
@@ -260,9 +260,9 @@ class SeedMessage(JobPart):
     """One message of a conversation seed."""
 
     content: Text
-    """What was said."""
+    """The text of the message."""
     role: Literal["user", "assistant"] = "user"
-    """Who said it."""
+    """The role of the speaker."""
 
 
 SeedMessageOrGap = Annotated[Annotated[SeedMessage, Tag(ITEM)] | _Gap, _ITEM_OR_GAP]
@@ -279,7 +279,7 @@ class ConversationSeed(JobPart):
     """Messages that are replayed before the conversation begins."""
 
     conversation: Annotated[tuple[SeedMessageOrGap, ...], Field(min_length=1)]
-    """Messages that the agent is told before the greeting; with cases, also a gap that a list of them fills."""
+    """Messages that the agent gets before the greeting; with cases, also a gap that a list of messages fills."""
 
     @property
     def messages(self) -> tuple[SeedMessage, ...]:
@@ -297,20 +297,20 @@ class Setup(JobPart):
 class RuleConfig(JobPart):
     """One thing the rules judge looks for in the transcript.
 
-    `pattern` is searched (case-insensitive) in messages of `who`; `absent` turns it round: the rule
-    holds when the pattern is nowhere.
+    `pattern` is searched (ignoring case) in messages of `who`. With `absent`, the rule passes if the pattern is not
+    found.
     """
 
     pattern: Text
-    """A regular expression that is looked for, whatever the case."""
+    """A regular expression to search for, ignoring case."""
     who: Literal["agent", "user"] = "agent"
-    """In whose messages it is looked for."""
+    """Whose messages to search."""
     absent: bool = False
-    """The rule holds where the pattern is nowhere."""
+    """The rule passes if the pattern is not found."""
     weight: Positive = 1.0
-    """How much the rule counts among the task's rules."""
+    """The weight of the rule among the task's rules."""
     reason: str = ""
-    """What is said of the rule in the verdict."""
+    """The reason given in the verdict."""
 
 
 class JobTask(JobPart):
@@ -319,13 +319,13 @@ class JobTask(JobPart):
     task: Text
     """What the user wants from the agent."""
     type: Literal["task", "question"] = "task"
-    """Something to be done, or a question."""
+    """The type: a task or a question."""
     acceptance_criteria: str = ""
-    """How the judge can tell that it was done well; the evaluator never sees it."""
+    """Criteria for the judge; the evaluator never sees them."""
     rules: tuple[RuleConfig, ...] = ()
-    """What the rules judge looks for."""
+    """The rules for the rules judge."""
     pass_above: Unit = 0.6
-    """The task counts as passed above this score."""
+    """The task passes above this score."""
 
 
 class RubricItem(JobPart):
@@ -398,25 +398,24 @@ class CasesConfig(JobPart):
 class AssertionPart(JobPart):
     """What every assertion has.
 
-    An `invariant` is meant to hold from the start ("nothing was deleted"); that it does proves nothing, and
-    does not make a run unclean.
+    An `invariant` is expected to pass from the start ("nothing was deleted"), which does not make a run unclean.
     """
 
     weight: Positive = 1.0
-    """How much the assertion counts in the score's assertion part."""
+    """The weight of the assertion in the score."""
     name: Text | None = None
-    """How it is called on screen and in reports."""
+    """Its name on screen and in reports."""
     timeline: bool = True
-    """Check it after each turn as well, not at the end alone."""
+    """Whether to check it after each turn, too, and not only at the end."""
     invariant: bool = False
-    """It is meant to hold from the start; that it does marks no run as not clean."""
+    """Whether it is expected to pass from the start; then this does not make a run unclean."""
 
 
 class ExpressionAssertion(AssertionPart):
     """A condition over `objectContext` and `evaluation`."""
 
     expression: Text
-    """A condition in the published Kotlin subset over objectContext and evaluation."""
+    """A condition in a subset of Kotlin, with the variables objectContext and evaluation."""
 
     @property
     def title(self) -> str:
@@ -428,9 +427,9 @@ class CypherAssertion(AssertionPart):
     """A query whose only value must equal `expected`."""
 
     cypher: Text
-    """A query that only reads; the first value of its only row is compared."""
+    """A read-only query that returns one row; its first value is compared."""
     expected: Any
-    """What that value must equal."""
+    """The expected value."""
 
     @property
     def title(self) -> str:
@@ -439,14 +438,14 @@ class CypherAssertion(AssertionPart):
 
 
 class MedalAssertion(AssertionPart):
-    """A file that the agent left must reach a medal on a machine-learning task."""
+    """A file from the agent must reach a medal in a machine-learning task."""
 
     medal: MedalName
-    """The medal that must be reached."""
+    """The required medal."""
     task: Text
-    """The machine-learning task, as `bioeval-tui tasks` lists it."""
+    """The id of the machine-learning task; see `bioeval-tui tasks list`."""
     submission: Text
-    """The file that the agent leaves."""
+    """The path or pattern of the agent's file."""
 
     @property
     def title(self) -> str:
@@ -455,14 +454,14 @@ class MedalAssertion(AssertionPart):
 
 
 class CallConfig(JobPart):
-    """A tool call as it is expected."""
+    """An expected tool call."""
 
     name: Text
     """The tool's name."""
     arguments: dict[str, Any] | None = None
-    """Its arguments; without it, any."""
+    """The expected arguments; the default is any."""
     compare: Literal["some", "exact"] = "some"
-    """Whether the call may have more arguments than these (some) or not (exact)."""
+    """Whether other arguments are allowed (some) or not (exact)."""
     where: Text | None = None
     """A condition on the call, as in an expression: `it.args["dose"] == 5`."""
 
@@ -484,24 +483,24 @@ MostCalls = Annotated[
 
 
 class ToolCallsConfig(JobPart):
-    """What must be true of the agent's tool calls: all of the keys that are given."""
+    """Conditions on the agent's tool calls; all must be met."""
 
     calls: tuple[ExpectedCall, ...] | None = None
-    """The calls that are expected; a name alone is a call with any arguments. `match` says how they are compared."""
+    """The expected calls, compared according to `match`. A name alone means any arguments."""
     match: Literal["strict", "unordered", "subset", "superset"] = "strict"
-    """The agent made these calls and no others, in this order (strict) or any (unordered); none besides these (subset); all of these (superset)."""
+    """How to compare `calls`: exactly these in this order (strict) or any order (unordered), no others (subset), or at least these (superset)."""
     must_call: tuple[ExpectedCall, ...] = ()
-    """Each of these calls is made at least once."""
+    """Calls that must be made at least once."""
     must_not_call: tuple[ExpectedCall, ...] = ()
-    """None of these calls is made."""
+    """Calls that must not be made."""
     order: tuple[Text, ...] = ()
-    """Tools whose first calls come in this order."""
+    """Tools whose first calls must be in this order."""
     max_calls: MostCalls = {}
-    """The most calls: a number for all together, or a mapping of numbers by tool."""
+    """The maximum number of calls: in total, or by tool as a mapping."""
     no_errors: bool = False
-    """No call fails, as far as results are told."""
+    """Whether calls must not fail; uses the reported results."""
     turn: Annotated[int, Field(ge=1)] | Literal["each"] | None = None
-    """Of which turn: a number (the user's first message is 1), or each by itself; without it the whole conversation."""
+    """The turn to check: a number (the user's first message is 1) or `each`; the default is the whole conversation."""
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> ToolCallsConfig:
@@ -509,16 +508,16 @@ class ToolCallsConfig(JobPart):
         if self.calls is None and not any(rest):
             raise PydanticCustomError(
                 "tool_calls",
-                "one of the keys `calls`, `mustCall`, `mustNotCall`, `order`, `maxCalls`, `noErrors` is needed",
+                "one of the keys `calls`, `mustCall`, `mustNotCall`, `order`, `maxCalls` or `noErrors` is required",
             )
         return self
 
 
 class ToolCallsAssertion(AssertionPart):
-    """What the agent's tool calls must be, whatever protocol told of them."""
+    """Conditions on the agent's tool calls, for every protocol."""
 
     tool_calls: ToolCallsConfig
-    """What must be true of them."""
+    """The conditions."""
 
     @property
     def title(self) -> str:
@@ -557,7 +556,7 @@ def _one_file(value: Any) -> Any:
 
 
 class EvaluationJob(JobPart):
-    """What to evaluate. `aspirational_average` is the wished-for average latency in milliseconds.
+    """An evaluation job.
 
     `compat` says how assertions read the state where readings differ: `embabel` exactly as published, `v0.1` as
     version 0.1 of this program. Without it they read as published, and more is understood.
@@ -566,43 +565,43 @@ class EvaluationJob(JobPart):
     target: TargetConfig
     """The agent under test."""
     aspirational_average: Positive
-    """The average latency that you wish for, in milliseconds."""
+    """The target for the average latency, in milliseconds."""
     tasks: tuple[JobTask, ...]
-    """What the user asks for, in this order."""
+    """The tasks that the user asks for, in order."""
     facts: tuple[Text, ...]
-    """What the user knows: withheld in the first conversation, given when asked in the second."""
+    """Facts that the user knows: withheld in one condition, given when asked in the other."""
     evaluator: EvaluatorConfig = EvaluatorConfig()
-    """Who plays the user, and how."""
+    """The evaluator, which plays the user."""
     scorer: ScorerConfig = ScorerConfig()
-    """Who judges the transcript, and how."""
+    """The judge, which scores the transcript."""
     max_turns: Annotated[int, Field(ge=2, le=100_000)] = 20
-    """Most messages of both sides together; while there are fewer, each side says one more."""
+    """The maximum number of messages of both sides. The agent's last answer may exceed it by one."""
     greetings: Annotated[tuple[Text, ...], Field(min_length=1)] = DEFAULT_GREETINGS
-    """First words of the user; one is drawn."""
+    """Greetings of the user; one is chosen at random."""
     seeds: tuple[Seed, ...] = ()
-    """What the agent is told before the greeting: texts and earlier conversations."""
+    """Texts and earlier messages that the agent gets before the greeting."""
     setups: tuple[Setup, ...] = ()
     """Statements that prepare the graph before each conversation."""
     assertions: tuple[Assertion, ...] = ()
-    """What must hold at the end: conditions, Cypher queries, medals, tool calls."""
+    """Assertions: expressions, Cypher queries, medals, tool calls."""
     seed: int | None = None
-    """Seed of everything that is drawn."""
+    """The random seed."""
     order: Literal["withheld-first", "supplied-first", "random"] | None = None
-    """Which condition comes first."""
+    """The order of the conditions."""
     telemetry: TelemetryConfig | None = None
     """Receive the agent's spans (OpenTelemetry); docs/traces.md says how."""
     sensitive: bool = False
-    """Refuse every host but this machine."""
+    """Whether to reject every host other than this machine."""
     rubric: tuple[RubricItemOrGap, ...] = ()
-    """What the judge scores in the place of the tasks: items with points; with cases, also a gap that a list of them fills."""
+    """Items with points that the judge scores instead of the tasks; with cases, also a gap that a list of items fills."""
     cases: Annotated[
         CasesConfig | None, BeforeValidator(_one_file, json_schema_input_type=str | CasesConfig | None)
     ] = None
-    """A file whose rows fill the gaps in the job's texts: the job is held once with each."""
+    """A file whose rows fill the gaps in the job's texts; the job runs once with each row."""
     personas: tuple[Persona, ...] = ()
-    """Who the simulated user is: the job is held once with each."""
+    """Personas of the simulated user; the job runs once with each."""
     compat: Literal["embabel", "v0.1"] | None = None
-    """How assertions read the state where readings differ: exactly as published, or as version 0.1 of this program."""
+    """How assertions see the transcript: exactly as published (embabel), or as in version 0.1 (v0.1)."""
 
     @model_validator(mode="after")
     def _has_distinct_personas_and_points(self) -> EvaluationJob:

@@ -1,4 +1,4 @@
-"""The JSON Schema of job files: editors complete and check with it."""
+"""The JSON Schema of job files, for completion and checks in editors."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ def job_text(answers: Answers) -> str:
     """Return the commented YAML of a job with these answers."""
     facts = f"facts:\n  - {_quoted(answers.fact)}" if answers.fact else "facts: []"
     return f"""\
-# A job for bioeval-tui. `bioeval-tui check` says everything that is wrong with it, with line and column;
-# the schema beside it, which `bioeval-tui schema` prints, lets an editor complete it.
+# A job for bioeval-tui. `bioeval-tui check` lists every problem with line and column. With the schema beside
+# this file (`bioeval-tui schema` prints it), your editor can complete keys.
 # yaml-language-server: $schema=job.schema.json
 
 target:
@@ -83,15 +83,15 @@ target:
   url: {_quoted(answers.url)}
   protocol: {answers.protocol}              # {", ".join(agent_protocols.names())} (docs/agents.md), or a plug-in
 
-aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish for, in milliseconds
-maxTurns: 20                     # messages of both sides together, at most
+aspirationalAverage: {answers.seconds * 1000:g}   # target for the average latency, in milliseconds
+maxTurns: 20                     # maximum number of messages of both sides
 
-# What the user asks for, one after the other. The evaluator never sees the acceptance criteria.
+# What the user asks for, in order. The evaluator never sees the acceptance criteria.
 tasks:
   - task: {_quoted(answers.task)}
     acceptanceCriteria: {_quoted(answers.criteria)}{_rules(answers)}
 
-# What the user knows: withheld from the evaluator in the first conversation, given when asked in the second.
+# What the user knows: withheld in the first conversation, given when asked in the second.
 {facts}
 
 {_who(answers)}
@@ -99,7 +99,7 @@ tasks:
 setups: []
 #  - cypher: MATCH (r:Reminder) DETACH DELETE r
 
-# What must hold at the end. `weight` is 1 by default; an `invariant` is meant to hold from the start.
+# What to check at the end. The default `weight` is 1. An `invariant` is expected to pass from the start.
 assertions:
   - name: the agent answered every time
     expression: evaluation.failureCount == 0
@@ -127,9 +127,9 @@ def _example(answers: Answers) -> str:
 def _who(answers: Answers) -> str:
     kinds = ("scripted", "rules") if answers.offline else ("llm", "llm")
     about = (
-        "# Offline: a script plays the user, rules judge the transcript. Such a run is called a rehearsal."
+        "# Offline: a script plays the user, and rules judge the transcript. This is called a rehearsal."
         if answers.offline
-        else "# Who plays the user and who judges: models, at OPENAI_BASE_URL with OPENAI_API_KEY."
+        else "# The evaluator and the judge are models at OPENAI_BASE_URL, with OPENAI_API_KEY."
     )
     return f"""\
 {about}
@@ -153,13 +153,13 @@ def _lines(answers: Answers) -> str:
         asked = _quoted(script.asked)
         told = f"""\
     - say: {_quoted(script.tell)}
-      when: {asked}    # a pattern: found where the agent asks for the fact, and nowhere before
-      fact: 1                    # skipped where the fact is withheld
+      when: {asked}    # a pattern that matches only when the agent asks for the fact
+      fact: 1                    # skipped if the fact is withheld
     - say: "I'd rather not say."
       when: {asked}
 """
     return f"""\
-  lines:                         # of a rehearsal: in order; one with `when` answers the agent's message that it fits
+  lines:                         # for a rehearsal: in order; a line with `when` answers a matching message
     - say: {_quoted(script.ask)}
 {told}"""
 
@@ -168,7 +168,7 @@ def _rules(answers: Answers) -> str:
     if answers.script is None:
         return ""
     return f"""
-    rules:                       # of a rehearsal: patterns that the rules judge looks for in the agent's messages
+    rules:                       # for a rehearsal: patterns to find in the agent's messages
       - pattern: {_quoted(answers.script.done)}
         reason: confirmed it"""
 

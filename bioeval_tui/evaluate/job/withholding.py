@@ -1,4 +1,4 @@
-"""What the simulated user may know of a job: the one place that withholds."""
+"""What the simulated user may know about a job. This is the only place that withholds facts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who scores a finished transcript: rules, or language models."""
+"""Judges, which score a finished transcript: rules or language models."""

@@ -1,4 +1,4 @@
-"""The judge that is a language model, or a panel of several, each asked once or more."""
+"""The language-model judge, or a panel of several, each called once or more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge model answered, checked and turned into a verdict."""
+"""Parses and validates a judge model's answer."""
 
 from __future__ import annotations
 
@@ -166,7 +166,9 @@ def _task_number(entry: Any, tasks: Sequence[JobTask]) -> int:
     number = entry.get("task")
     if isinstance(number, int) and not isinstance(number, bool):
         if not 1 <= number <= len(tasks):
-            raise MalformedAnswerError(f"there is no task {number}: they are numbered from 1 to {len(tasks)}")
+            raise MalformedAnswerError(
+                f"there is no task {number}; tasks are numbered from 1 to {len(tasks)}"
+            )
         return number
     scored = _plain(str(entry.get("scored", "")))
     named = [n for n, task in enumerate(tasks, start=1) if scored and _plain(task.task) == scored]

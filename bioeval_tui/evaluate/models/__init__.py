@@ -1,1 +1,1 @@
-"""One client for OpenAI-compatible chat endpoints: evaluators, judges and agents stand on it."""
+"""The client for OpenAI-compatible endpoints, used by evaluators, judges and agents."""

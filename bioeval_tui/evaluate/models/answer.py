@@ -1,4 +1,4 @@
-"""From what an endpoint sent to an answer, whatever shape it came in."""
+"""Reads an endpoint's response, whole or streamed, into an answer."""
 
 from __future__ import annotations
 
@@ -138,12 +138,16 @@ class AnswerReader:
         self._model: str | None = None
 
     def add(self, data: Any) -> str:
-        """Take one chunk of a stream, or a whole completion; return the text that it brought."""
+        """Take one chunk of a stream, or a whole completion; return the text that it brought.
+
+        Raises:
+            PeerError: the provider reports an error, or the data is not a completion.
+        """
         self._arrived = self._clock()
         try:
             chunk = _Completion.model_validate(data)
         except ValidationError:
-            raise self.odd("something that is no chat completion", data) from None
+            raise self.odd("something that is not a chat completion", data) from None
         if chunk.error:
             raise self.failed(chunk.error)
         self._usage = chunk.usage or self._usage
@@ -156,7 +160,11 @@ class AnswerReader:
         return ""
 
     def whole(self, body: bytes, as_chat: Callable[[Any], Any] = lambda data: data) -> ChatAnswer:
-        """Return the answer in the body of a response that was not streamed."""
+        """Return the answer in the body of a response that was not streamed.
+
+        Raises:
+            PeerError: the body is not JSON, or has no choices.
+        """
         try:
             data = as_chat(json.loads(body))
         except (ValueError, RecursionError):
@@ -168,7 +176,11 @@ class AnswerReader:
         return self._answer(text)
 
     def streamed(self) -> ChatAnswer:
-        """Return the answer when the stream is over. A stream without a finish reason was cut off."""
+        """Return the answer when the stream is over. A stream without a finish reason was cut off.
+
+        Raises:
+            PeerError: the stream was cut off.
+        """
         received = "".join(self._text)
         if self._finish is None:
             message = f"the stream of {self._host} ended before the answer was finished"

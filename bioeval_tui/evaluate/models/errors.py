@@ -1,4 +1,4 @@
-"""What a chat endpoint's refusal means, in one sentence that never holds the key."""
+"""Describes a chat endpoint's error in one sentence, without the key."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from bioeval_tui.text import clean_line, without_secret
 _REFUSING_STATUS = frozenset({400, 422, 501})
 _MEANINGS = {
     400: "did not understand the request",
-    401: "refused the API key",
+    401: "rejected the API key",
     402: "asks for payment",
     403: "does not allow this request",
-    404: "does not know this address or model",
+    404: "does not know this URL or model",
     413: "found the request too large",
     422: "did not understand the request",
-    429: "is asked too often",
+    429: "is rate-limiting",
 }
 _KEY_LIKE = re.compile(r"\b(?:sk|key|bearer)[-_ ][\w*.-]{4,}", re.IGNORECASE)
 _LONGEST_RECEIVED = 300
@@ -44,7 +44,7 @@ def refusal(peer: Peer, host: str, error: openai.APIStatusError, key: str | None
         return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
     said = told.get("message") if isinstance(told, dict) else told if isinstance(told, str) else None
     shown = hidden(str(said or error.response.text), key)
-    meaning = _MEANINGS.get(status, "failed" if status >= 500 else "refused the request")
+    meaning = _MEANINGS.get(status, "failed" if status >= 500 else "rejected the request")
     message = f"{host} {meaning} ({status})" + (f": {shown}" if shown else "")
     code = str(error.code or "")
     if status in _REFUSING_STATUS and code not in ("context_length_exceeded", "model_not_found"):

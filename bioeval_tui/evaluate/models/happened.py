@@ -1,4 +1,4 @@
-"""What the agent did, as a judge is shown it: tool calls, other events and its state, bounded.
+"""The agent's tool calls, other events and state for the judge, limited in length.
 
 What is too long is cut from the middle, and says so: the beginning and the end of a call or a state tell most.
 """

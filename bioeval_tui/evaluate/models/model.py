@@ -1,4 +1,4 @@
-"""One request to a model through the openai package, as a stream or whole, every failure a `PeerError`.
+"""One request to a model with the openai package, streamed or not; every failure is a `PeerError`.
 
 Nothing is tried again here, except without options that the server does not know: whoever asks decides that. A
 redirect is an error, because following it would send a transcript to a host that nobody named. Answers are taken as
@@ -89,7 +89,7 @@ class ChatModel:
         self._refused: dict[str, set[str]] = {}
         if api_key and not (api_key.isascii() and api_key.isprintable()):
             raise UsageError(
-                f"the API key for {host_of(base_url or OPENAI_URL)} has characters that a header cannot carry"
+                f"the API key for {host_of(base_url or OPENAI_URL)} has characters that are not allowed in a header"
             )
         self._make = partial(_client, provider, base_url, api_key, account)
         self._timeouts = timeouts
@@ -185,7 +185,7 @@ class ChatModel:
         except openai.APIStatusError:
             raise
         except openai.OpenAIError as error:
-            raise PeerError(self.peer, f"{self.host} was not asked: {clean_line(str(error), 300)}") from None
+            raise PeerError(self.peer, f"{self.host} was not called: {clean_line(str(error), 300)}") from None
 
     def _as_completion(self, data: Any) -> Any:
         return data if self._api == "chat" else responses.as_completion(data)

@@ -1,4 +1,4 @@
-"""Prompts: looked up in the job's folder, then in the package, and what is put into their gaps.
+"""Prompts: found in the job's folder or the package, and the variables that they use.
 
 Whatever comes from a job or a transcript is data: it is put into the template's gaps and never read as a
 template itself. An evaluator's template sees a job without acceptance criteria, rules, assertions and
@@ -45,7 +45,7 @@ def find_prompt(name: str, job_dir: Path | None) -> Prompt:
     relative = PurePosixPath(name)
     if relative.is_absolute() or ".." in relative.parts or "\\" in name or "\0" in name or len(name) > 200:
         raise UsageError(
-            f"prompt `{clean_line(name, 100)}`: a name below the job's folder is wanted, without `..`"
+            f"prompt `{clean_line(name, 100)}`: must be a name below the job's folder, without `..`"
         )
     if job_dir is not None:
         root = job_dir.resolve()
@@ -59,7 +59,7 @@ def find_prompt(name: str, job_dir: Path | None) -> Prompt:
         if file.is_file():
             return Prompt(name, file.read_text(encoding="utf-8"), "package")
     raise UsageError(
-        f"prompt `{clean_line(name, 100)}`: there is no such file, with or without .jinja, in the job's folder or the program"
+        f"prompt `{clean_line(name, 100)}`: not found, with or without .jinja, in the job's folder or the package"
     )
 
 

@@ -1,4 +1,4 @@
-"""The Responses API in the words of chat completions: what goes out, and what comes back."""
+"""Converts between the Responses API and chat completions: requests and responses."""
 
 from __future__ import annotations
 

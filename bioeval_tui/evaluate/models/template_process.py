@@ -1,4 +1,4 @@
-"""Where templates of others are rendered: a process that holds no keys, opens no files, and can be killed.
+"""The process that renders untrusted templates: without keys or files, and can be killed.
 
 Whoever needs one keeps a `Templates`, which starts the process when it first meets a template that is not this
 program's own. Each way: the length as 4 bytes, then JSON.

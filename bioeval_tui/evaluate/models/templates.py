@@ -1,4 +1,4 @@
-"""Templates of others, rendered in a sandbox.
+"""Renders untrusted templates in a sandbox.
 
 The sandbox refuses what leads out of it and most of what runs long or grows large. What it cannot count (loops in
 loops, recursion, filters that multiply) ends by the limits of the process that renders (`template_process`).
@@ -55,7 +55,7 @@ def render(name: str, text: str, context: Mapping[str, Any]) -> str:
         for part in _compiled(text).generate(context):
             length += len(part)
             if length > MAX_PROMPT:
-                raise UsageError(f"{where}: it becomes longer than {MAX_PROMPT:,} characters")
+                raise UsageError(f"{where}: the result is longer than {MAX_PROMPT:,} characters")
             parts.append(part)
     except TemplateSyntaxError as problem:
         raise UsageError(
@@ -131,7 +131,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().is_safe_attribute(obj, attr, value)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Allow arithmetic on numbers of ordinary size, and nothing else."""
+        """Allow arithmetic on numbers of ordinary size, and nothing else.
+
+        Raises:
+            SecurityError: an operand is too large, or not a number.
+        """
         for operand in (left, right):
             if not isinstance(operand, int | float) or abs(operand) > 1e6:
                 raise SecurityError(f"`{operator}` works on numbers up to 1,000,000")

@@ -1,4 +1,4 @@
-"""Check a job whole: its shape, and that every expression, query and pattern in it can be understood."""
+"""Check a whole job: its keys, and every expression, query and pattern in it."""
 
 from __future__ import annotations
 

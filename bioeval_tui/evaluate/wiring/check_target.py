@@ -1,4 +1,4 @@
-"""What is wrong with a job's `target`: the agent, its protocol, its tools."""
+"""Check a job's `target`: the agent, its protocol and its tools."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ async def _ask(query: str, expected: Any, spec: EngineSpec, settings: Settings) 
     finally:
         await graph.aclose()
     if len(found.rows) != 1 or not found.rows[0]:
-        raise InputError(f"the query gave {len(found.rows)} rows; an assertion needs exactly one")
+        raise InputError(f"the query returned {len(found.rows)} rows; an assertion needs exactly one")
     value = found.rows[0][0]
     return value, compare(value, expected)[0]
 
@@ -79,10 +79,10 @@ def _from_conversation(
     turn = last if after_turn is None else after_turn
     seen = next((seen for seen in reversed(talk.observations) if seen.after_turn == turn), None)
     if seen is None:
-        raise UsageError(f"no state was observed after turn {turn}; the last is turn {last}")
+        raise UsageError(f"there is no state after turn {turn}; the last turn is {last}")
     started = state.started
     if started is None:
-        raise RecordingError("the recording has no first event, and with it no job")
+        raise RecordingError("the recording has no first event, which contains the job")
     transcript = SpokenTranscript(
         recorded_job(started, started.run_id, talk.case), talk.key.condition, talk.key.trial, started.model
     )

@@ -1,4 +1,4 @@
-"""Where each role's model is asked, and with which key: a key goes to the host it was given for, and to no other.
+"""The endpoint and key of each role's model. A key is sent only to the host it belongs to.
 
 What the environment and the command line say is the user's own word. A job, or the recording of one, comes from
 anybody: it may name an endpoint and a variable that holds a key, and neither is used unless the user bound the two.
@@ -94,7 +94,7 @@ def model_endpoint(
                     f"and {own_key}"
                 )
         elif key is None and provider == "azure":
-            raise UsageError(f"{own_key} is not set; it is the key for {host_of(url)}")
+            raise UsageError(f"{own_key} is not set, but is the key for {host_of(url)}")
         elif key is None and mine.base_url is None:
             raise UsageError(
                 "OPENAI_API_KEY is not set, and this job's evaluator or judge is a model; set it (and "
@@ -107,7 +107,7 @@ def model_endpoint(
 def agent_key(
     target: TargetConfig, url: str, settings: Settings, allowed: Collection[str], *, url_is_given: bool
 ) -> str | None:
-    """Return the key for an agent at `url`, None where there is none; `url_is_given` on the command line.
+    """Return the key for an agent at `url`, None if there is none; `url_is_given` on the command line.
 
     BIOEVAL_AGENT_API_KEY is for the host of BIOEVAL_AGENT_URL, by default this machine. OPENAI_API_KEY serves a chat
     agent at OPENAI_BASE_URL.
@@ -147,7 +147,7 @@ def own_headers(
 
 
 def may_call(agent_url: str, url: str, allowed: Collection[str]) -> bool:
-    """Say whether an address that the agent at `agent_url` names itself may be called with its keys: on its own host,
+    """Return whether an address that the agent at `agent_url` names itself may be called with its keys: on its own host,
     or one that the user allowed."""
     try:
         return _origin(url) == _origin(agent_url) or _is_allowed(url, allowed)
@@ -156,7 +156,7 @@ def may_call(agent_url: str, url: str, allowed: Collection[str]) -> bool:
 
 
 def is_openai(url: str, settings: Settings) -> bool:
-    """Say whether a URL is on the user's OPENAI_BASE_URL, whose organisation and project go along."""
+    """Return whether a URL is on the user's OPENAI_BASE_URL, whose organisation and project go along."""
     return _origin(url) == _origin(_openai_url(settings))
 
 
@@ -166,7 +166,7 @@ def require_agents_host(url: str, settings: Settings, allowed: Collection[str]) 
     here = not settings.agent_url_is_set and is_loopback(host_of(url))
     if _origin(url) not in ours and not here and not _is_allowed(url, allowed):
         raise UsageError(
-            f"BIOEVAL_AGENT_API_KEY was given for {host_of(settings.agent_url)}, and the job names {host_of(url)}; "
+            f"BIOEVAL_AGENT_API_KEY belongs to {host_of(settings.agent_url)}, but the job names {host_of(url)}; "
             f"set BIOEVAL_AGENT_URL, or pass --allow-host {host_of(url)} to send the key there"
         )
 
@@ -186,7 +186,7 @@ def _named_key(name: str, field: str, url: str, settings: Settings, allowed: Col
     given_for = (os.environ.get(f"{stem}_BASE_URL") or usual.get(stem)) if stem != name else None
     if (given_for is None or _origin(given_for) != _origin(url)) and not _is_allowed(url, allowed):
         raise UsageError(
-            f"the job asks to send the key in {name} to {host_of(url)}, for which it was not given; "
+            f"the job sends the key in {name} to {host_of(url)}, a host that it does not belong to; "
             f"pass --allow-host {host_of(url)} to allow it"
         )
     return value

@@ -1,4 +1,4 @@
-"""What a batch would take, before anything is sent: conversations, the most calls, and what they may cost."""
+"""Estimate a batch before anything is sent: conversations, maximum calls, and cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which knowledge graph a run asks: the user's Neo4j, the embedded one of the sample agent, or a plug-in's."""
+"""The knowledge graph of a run: the user's Neo4j, the sample agent's embedded graph, or a plug-in's."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def describe(spec: EngineSpec, settings: Settings) -> str | None:
 
 
 def is_embedded(settings: Settings, spec: EngineSpec | None = None) -> bool:
-    """Say whether Cypher is asked of the embedded graph, without a spec: if of any."""
+    """Return whether Cypher is asked of the embedded graph, without a spec: if of any."""
     if spec is None:
         return not _neo4j_is_set(settings)
     return spec.graph == "embedded" or (
@@ -116,7 +116,7 @@ def _neo4j_is_set(settings: Settings) -> bool:
 
 
 async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
-    """Say whether the agent is this program's sample agent on this very graph file."""
+    """Return whether the agent is this program's sample agent on this very graph file."""
     # For the engine alone: who starts it has a screen to paint.
     from bioeval_tui.evaluate.graphs.embedded import available
     from bioeval_tui.evaluate.http import client, failures
@@ -134,5 +134,5 @@ async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
 
 
 async def is_shared(spec: EngineSpec, settings: Settings, agent_url: str) -> bool:
-    """Say whether the run's conversations would all see one knowledge graph."""
+    """Return whether the run's conversations would all see one knowledge graph."""
     return spec.sample_agent or await _choose(spec, settings, agent_url) != "none"

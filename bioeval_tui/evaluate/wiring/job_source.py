@@ -1,4 +1,4 @@
-"""A job file as it stands, whether or not it makes a job: what checks look at."""
+"""A job file for checks, whether or not it is valid."""
 
 from __future__ import annotations
 

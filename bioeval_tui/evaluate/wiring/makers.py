@@ -1,4 +1,4 @@
-"""Makes the agent, evaluator and judge that a job names. The only place that imports concrete ones."""
+"""Creates the agent, evaluator and judge that a job names. Only this module imports concrete ones."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class Makers:
         return own_headers(self.job.target, self.agent_url, self.settings, self.spec.allow_hosts)
 
     def _may_call(self, url: str) -> bool:
-        """Say whether an address that the agent names itself may be called: never another machine for a sensitive job."""
+        """Return whether an address that the agent names itself may be called: never another machine for a sensitive job."""
         allowed = may_call(self.agent_url, url, self.spec.allow_hosts)
         return allowed and (not self.job.sensitive or is_loopback(host_of(url)))
 
@@ -266,7 +266,7 @@ class Makers:
         return tuple(self._reader_host("judge", self.job.scorer.kind))
 
     def _reader_host(self, role: Role, kind: str) -> list[str]:
-        """Return where an evaluator's or judge's transcripts go: of a plug-in nobody here can know."""
+        """Return where an evaluator's or judge's transcripts are sent; for a plug-in this is unknown."""
         if kind == "llm":
             return [self.model_host(role)]
         if kind in plugins.BUILT_IN["evaluators" if role == "evaluator" else "judges"]:
@@ -296,7 +296,7 @@ class Makers:
         return self.job.evaluator if role == "evaluator" else self.job.scorer
 
     def uses_models(self) -> bool:
-        """Say whether a model plays the user or judges."""
+        """Return whether a model plays the user or judges."""
         return "llm" in (self.job.evaluator.kind, self.job.scorer.kind)
 
     def prompt_hashes(self) -> dict[str, str]:

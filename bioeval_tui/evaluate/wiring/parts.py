@@ -1,4 +1,4 @@
-"""From what an engine is told to the parts of each run."""
+"""Creates the parts of each run from an engine's specification."""
 
 from __future__ import annotations
 
@@ -98,10 +98,12 @@ def assemble(
     graphs.require_name(spec.graph)
     if job.sensitive and not all(map(is_loopback, hosts)):
         raise UsageError(
-            f"the job is sensitive, and its transcripts would go to {', '.join(hosts)}; only loopback is allowed"
+            f"the job is sensitive, but its transcripts would be sent to {', '.join(hosts)}; only loopback is allowed"
         )
     if job.evaluator.kind == "human" and not spec.plays:
-        raise UsageError("evaluator.kind human needs somebody who types: run it on a terminal, not headless")
+        raise UsageError(
+            "evaluator.kind human needs a person at the keyboard: run it in a terminal, not headless"
+        )
     makers.agent_key()  # refused now, not in the first conversation
     makers.agent_headers()
     makers.load_functions()

@@ -1,4 +1,4 @@
-"""Plug-ins behind the seams: whatever they raise is theirs, and said to be."""
+"""Wrappers of plug-ins that attribute their exceptions to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded transcripts judged again, without a word to the agent; the verdicts go to the run's overlay."""
+"""Judges recorded transcripts again, without calling the agent; the verdicts go to the run's overlay."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Rescorer:
         self.job = _with_judge(recorded_job(started, path.name), judge_models, rules)
         if started.source is not None and not self.job.judged:
             raise UsageError(
-                f"{started.run_id}: the imported file names no tasks to judge; import it with --job FILE, whose tasks then hold"
+                f"{started.run_id}: the imported file has no tasks to judge; import it with --job FILE to use that job's tasks"
             )
         own = Path(started.options.get("job_file") or started.job_path)
         file = job_file or (own if is_own(path, settings.runs_dir) else None)
@@ -87,7 +87,7 @@ class Rescorer:
         self.judge_sees = self._makers.judge_sees()
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):
             raise UsageError(
-                f"the job is sensitive, and its transcripts would go to {', '.join(self.hosts)}; "
+                f"the job is sensitive, but its transcripts would be sent to {', '.join(self.hosts)}; "
                 "only loopback is allowed"
             )
 
@@ -194,7 +194,7 @@ class Rescorer:
 def _folded(path: Path) -> tuple[RunState, events.RunStarted]:
     state = apply_all(RunState(), read_recording(path, as_written=True).events)
     if state.started is None:
-        raise RecordingError(f"{path.name}: the first event is missing; a judge needs the job")
+        raise RecordingError(f"{path.name}: the first event, which contains the job, is missing")
     return state, state.started
 
 

@@ -1,4 +1,4 @@
-"""A run goes on: what it was asked for is read from its recording, and a job that has changed is refused."""
+"""Resumes a run: reads its request from the recording, and rejects a job that has changed."""
 
 from __future__ import annotations
 
@@ -59,12 +59,10 @@ def resume_spec(
         RecordingError: the recording cannot be read, or lacks its first event.
     """
     if is_live(path):
-        raise UsageError(f"{path.stem} goes on right now; `bioeval-tui watch {path.stem}` shows it")
+        raise UsageError(f"{path.stem} is in progress; attach to it with `bioeval-tui watch {path.stem}`")
     state, started = _folded(path)
     if started.source is not None:
-        raise UsageError(
-            f"{path.stem} was imported from another program's file: there is no agent to go on with"
-        )
+        raise UsageError(f"{path.stem} was imported from another tool, so there is no agent to continue with")
     again = owed_reruns(path) if rerun else []
     trials = trials_of(state) + len(again)
     if not missing(state, trials) and state.ended is not None:
@@ -119,7 +117,7 @@ def _require_repeated(path: Path, started: RunStarted, job_file: Path | None, ag
     if agent_url is None and not sample and known.get("agent_url"):
         needed.append(f"its agent with --agent-url URL (it names {clean_line(str(known['agent_url']), 200)})")
     if needed:
-        raise UsageError(f"{path.stem} was imported; to let it go on, give " + " and ".join(needed))
+        raise UsageError(f"{path.stem} was imported; to resume it, give " + " and ".join(needed))
 
 
 def owed_reruns(path: Path) -> list[int]:
@@ -172,7 +170,7 @@ def rerun_offer(path: Path) -> str:
 
 
 def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
-    """Return the run as it goes on.
+    """Return the specification of the resumed run.
 
     Raises:
         UsageError: the job or a prompt has changed, and `spec.force` is not set; the sentence has the diff.
@@ -192,7 +190,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         raise UsageError("the imported run is of another job than the one given\n" + "\n".join(changes))
     if changes and not spec.force:
         raise UsageError(
-            "the job has changed since the run began; --force goes on with the job as it was recorded\n"
+            "the job has changed since the run was started; use --force to resume with the recorded job\n"
             + "\n".join(changes)
         )
     order = started.options.get("order") or job.order
@@ -223,7 +221,7 @@ def _end_alone(path: Path, started: RunStarted, job: EvaluationJob, spec: Engine
     """Return a run of which nothing is missing but its last event: no agent or model need be there for it."""
 
     def nobody(control: Control) -> AbstractAsyncContextManager[Parts]:
-        raise UsageError("more is missing than a moment ago; resume the run again")
+        raise UsageError("the recording has changed; resume the run again")
 
     plan = RunPlan(
         run_id=started.run_id,
@@ -240,14 +238,14 @@ def _end_alone(path: Path, started: RunStarted, job: EvaluationJob, spec: Engine
 
 
 def _under_the_lock(path: Path, expected: RunStarted) -> Resumption:
-    """Return where the run goes on, read when nobody else can write it any more.
+    """Return where to continue the run, read while no other process can write it.
 
     Raises:
         RecordingError: the recording cannot be read, or is another one now.
     """
     state, started = _folded(path)
     if started.job_sha256 != expected.job_sha256 or started.run_id != expected.run_id:
-        raise RecordingError(f"{path.name}: another recording has taken its place; resume it again")
+        raise RecordingError(f"{path.name}: it was replaced by another recording; resume it again")
     return resumption_of(state)
 
 
@@ -256,7 +254,7 @@ def _folded(path: Path) -> tuple[RunState, RunStarted]:
     state = apply_all(RunState(), recording.events)
     if state.started is None:
         raise RecordingError(
-            f"{path.name}: the first event is missing, so nobody knows how the run goes on",
+            f"{path.name}: the first event is missing, so the run cannot be resumed",
             recording.problems,
         )
     return state, state.started

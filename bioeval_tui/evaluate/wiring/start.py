@@ -1,4 +1,4 @@
-"""Start engines: in a process of their own for screens, in the foreground for headless runs."""
+"""Start engines: in a separate process for screens, in the foreground for headless runs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def start_batch(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
 
 
 def ends_of(path: Path) -> int:
-    """Return how often a run has ended already: a resumed one goes on after its end."""
+    """Return how many times a run has ended; a resumed run continues after its end."""
     return sum(isinstance(event, events.RunEnded) for event in read_recording(path).events)
 
 
@@ -105,7 +105,7 @@ def _make_dir(path: Path) -> None:
         private_dir(path)
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be created: {error.strerror}; BIOEVAL_DATA_DIR names another data folder"
+            f"{path} cannot be created: {error.strerror}; set BIOEVAL_DATA_DIR to another folder"
         ) from None
 
 

@@ -48,7 +48,7 @@ def predict_folds(
         sample[name] = wanted.map(dict(zip(rows[id_column], predicted, strict=True)))
         if sample[name].isna().any():
             raise InputError(
-                f"{path.name} lacks rows of the sample submission to learn {clean_line(str(name), 60)} from"
+                f"{path.name} has no rows of the sample submission to learn {clean_line(str(name), 60)} from"
             )
     return sample
 

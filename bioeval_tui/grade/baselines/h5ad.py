@@ -26,7 +26,7 @@ def predict_h5ad(task: Task, kind: str, generator: np.random.Generator) -> Any:
     element = spec.h5ad if spec is not None else None
     if spec is None or element is None or element[0] not in ("obs", "X"):
         raise InputError(
-            f"there are no baselines for {task.id}: its grader reads neither a column of obs nor X"
+            f"there are no baselines for {task.id}, because its grader reads neither a column of obs nor X"
         )
     sample = anndata.read_h5ad(task.sample_submission)
     train = anndata.read_h5ad(public_file(task, "train.h5ad"))

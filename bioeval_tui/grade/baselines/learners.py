@@ -1,4 +1,4 @@
-"""What baselines predict with, and what they learn from."""
+"""The models of baselines, and their training data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Baseline submissions: what a score means beside guessing, and beside the plainest model.
+"""Baseline submissions: guesses and very simple models to compare scores with.
 
 | kind | numbers | probabilities | labels | survival |
 |---|---|---|---|---|
@@ -75,9 +75,7 @@ def write_baseline(task: Task, kind: str, *, seed: int, path: Path) -> Path:
         InputError: as for `run_baselines`.
     """
     if kind not in KINDS:
-        raise InputError(
-            f"there is no baseline `{clean_line(kind, 40)}`; there are {', '.join(KINDS)} and all"
-        )
+        raise InputError(f"unknown baseline `{clean_line(kind, 40)}`; use one of {', '.join(KINDS)} and all")
     if not task.sample_submission.is_file():
         raise InputError(f"task {task.id} is not prepared: run `{task.prepare_command}`")
     generator = np.random.default_rng([seed, zlib.crc32(kind.encode())])

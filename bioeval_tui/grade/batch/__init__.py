@@ -1,1 +1,1 @@
-"""Many submissions at once: worker processes with limits, on this machine or on a cluster."""
+"""Batches of submissions: worker processes with limits, on this machine or on a cluster."""

@@ -1,4 +1,4 @@
-"""What keeps a grader's processes together, and the program's own memory to itself (Linux).
+"""Containment of a grader's processes, and protection of the program's own memory (Linux).
 
 A worker runs below a supervisor, `supervise`: whatever a grader starts, and however it detaches itself, stays below the
 supervisor, because the system hands orphans to it. When the worker ends, or the program that started it, the supervisor

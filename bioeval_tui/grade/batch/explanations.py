@@ -1,4 +1,4 @@
-"""Ask workers for the error views of graded submissions."""
+"""Explanations of graded submissions, computed by workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a batch is fed to workers: items, the batch that threads share, and the feed that keeps one worker busy."""
+"""Feeds a batch to workers: items, the batch that threads share, and the feed of one worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Add to a batch's reports how sure each score is, after all of them have been written."""
+"""Adds intervals to a batch's reports, after all of them were written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker does with an item: grade a file, examine it, or check its task; the answer is what `wire` says.
+"""A worker's tasks: grade a file, examine it, or check its task. `wire` defines the answers.
 
 Only workers import this module: it brings the libraries that graders use.
 """

@@ -1,4 +1,4 @@
-"""Limits on a worker's memory: RLIMIT_AS for each process on Linux, and the whole group looked at from outside."""
+"""Memory limits of a worker: RLIMIT_AS for each process on Linux, and the sum of the group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch writes: a journal line and a file for each report as it comes, the whole report at the end.
+"""The files of a batch: a journal line and a file for each report, and the grading report at the end.
 
 The journal, `<timestamp>_grading.jsonl`, is what `--resume` reads; it reaches the disk once a second. It is removed
 when every submission was graded and everything else is on the disk. Files appear under their names only when they
@@ -58,7 +58,7 @@ class BatchOutput:
     Args:
         folder: the output folder, made if it is not there.
         listed: the submissions.
-        resume: go on with the batch of the same list that was cut short in `folder`, if there is one.
+        resume: resume the interrupted batch of the same list in `folder`, if there is one.
 
     Raises:
         UsageError: `resume`, and the list has changed since; or the batch is still running.
@@ -110,7 +110,11 @@ class BatchOutput:
         return sum(1 for place in self._places if place >= 0)
 
     def add(self, number: int, outcome_text: str) -> str:
-        """Keep an outcome (its text, see `outcomes.to_text`); return its kind: `report`, `invalid` or `not_graded`."""
+        """Keep an outcome (its text, see `outcomes.to_text`); return its kind: `report`, `invalid` or `not_graded`.
+
+        Raises:
+            StorageError: the disk is full; what is done is kept.
+        """
         kind = outcome_text[2 : outcome_text.index('"', 2)]
         if kind == "not_graded":
             self._failed[number] = json.loads(outcome_text)["not_graded"]
@@ -302,7 +306,7 @@ def _latest(folder: Path, listed: SubmissionList) -> Path | None:
         others = True
     if others:
         raise UsageError(
-            f"the list of submissions has changed since the batch in {folder} began; grade it anew without --resume"
+            f"the list of submissions has changed since the batch in {folder} began; grade it again without --resume"
         )
     return None
 

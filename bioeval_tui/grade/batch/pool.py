@@ -1,7 +1,7 @@
 """A pool of grading workers: grades files in other processes, with a time and a memory limit each.
 
 A grader that hangs, exits, crashes or takes too much memory costs one submission, which comes back as
-NotGraded with the reason; the pool goes on with a new worker. Everything here may be called from any
+NotGraded with the reason; the pool continues with a new worker. Everything here may be called from any
 thread, and blocks it.
 """
 
@@ -132,7 +132,7 @@ class GraderPool:
     def grade(self, path: Path | str | None, task_id: str) -> Outcome:
         """Grade one file and return its report, why it is invalid, or why it was not graded.
 
-        What was not graded is tried once more in a new worker, unless that cannot help.
+        What was not graded is tried again in a new worker, unless that cannot help.
 
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
@@ -198,7 +198,7 @@ class GraderPool:
     def stream(self, items: Sequence[BatchItem], workers: int | None = None) -> Iterator[Result]:
         """Grade items and yield each one's number and outcome text exactly once, as they finish.
 
-        At most `workers` of the pool's processes are used. Submissions that were not graded are tried once more, one by
+        At most `workers` of the pool's processes are used. Submissions that were not graded are tried again, one by
         one, after all others; then those whose graders need another Python, where there is one.
 
         Raises:

@@ -48,7 +48,7 @@ def run_batch(
 ) -> BatchResult:
     """Grade a submissions JSONL, or what was read of one, and write its reports to `output_dir`.
 
-    Every finished report survives an interruption; `resume` goes on from there.
+    Every finished report survives an interruption; `resume` continues from there.
 
     Raises:
         InputError: the list is wrong or the folder cannot be written.
@@ -80,7 +80,7 @@ class InProcess:
         self._ready: dict[str, TaskGrading] = {}
 
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
-        """Grade in order; what was not graded is tried once more at the end."""
+        """Grade in order; what was not graded is tried again at the end."""
         again = []
         for item in items:
             outcome = self._grade(item)

@@ -50,7 +50,7 @@ def read_submissions(path: Path) -> SubmissionList:
         data = path.read_bytes()
         text = data.decode("utf-8-sig")
     except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
+        raise InputError(f"{path} does not exist") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {clean_line(str(error), 160)}") from None
     own_agent = _agent([str(path.absolute())])
@@ -85,12 +85,12 @@ def _fields(line: str) -> tuple[str, str | None, list[str]]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"not JSON: {clean_line(str(error), 120)}") from None
     if not isinstance(value, dict):
-        raise ValueError("an object with `task_id` and `submission_path` is expected")
+        raise ValueError("must be an object with `task_id` and `submission_path`")
     task_id, relative = value.get("task_id"), value.get("submission_path")
     if not isinstance(task_id, str) or not task_id.strip():
         raise ValueError("`task_id` is missing or not a text")
     if "submission_path" not in value:
-        raise ValueError("`submission_path` is missing (null means that nothing was handed in)")
+        raise ValueError("`submission_path` is missing (use null if nothing was submitted)")
     if relative is not None and (not isinstance(relative, str) or not relative or "\0" in relative):
         raise ValueError("`submission_path` must be a path or null")
     others = [value.get(key) for key in ("logs_path", "code_path")]

@@ -1,4 +1,4 @@
-"""What the program and its grading workers tell each other.
+"""The protocol between the program and its grading workers.
 
 The first line that a worker is sent says how to set up; every other line is a chunk of items,
 `[[number, task id, path as shown or null, absolute path or null, kind, agent or null], …]`

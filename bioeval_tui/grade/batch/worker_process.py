@@ -154,7 +154,11 @@ class WorkerProcess:
         self._messages.put(None)
 
     def current(self) -> tuple[int, float]:
-        """Return the number of the submission being graded (`IDLE` if none) and for how many seconds."""
+        """Return the number of the submission being graded (`IDLE` if none) and for how many seconds.
+
+        Raises:
+            WorkerDied: the worker was stopped.
+        """
         try:
             number, started = PROGRESS.unpack_from(self._progress, 0)
         except ValueError:

@@ -36,7 +36,11 @@ def mean_average_precision_at_k(
 def dice_coefficient(
     predicted_mask: NDArray[Any], true_mask: NDArray[Any], both_empty_value: float = np.nan
 ) -> Any:
-    """Dice's coefficient of two 0/1 masks of one shape; `both_empty_value` when neither marks anything."""
+    """Dice's coefficient of two 0/1 masks of one shape; `both_empty_value` when neither marks anything.
+
+    Raises:
+        AssertionError: the masks differ in shape.
+    """
     if predicted_mask.shape != true_mask.shape:
         raise AssertionError(f"masks differ in shape: {predicted_mask.shape} and {true_mask.shape}")
     marked = np.sum(predicted_mask) + np.sum(true_mask)

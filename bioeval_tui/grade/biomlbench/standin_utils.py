@@ -54,7 +54,11 @@ def read_jsonl(file_path: str, skip_commented_out_lines: bool = False) -> list[A
 
 
 def load_answers(path_to_answers: Path) -> Any:
-    """Read answers from CSV or JSONL."""
+    """Read answers from CSV or JSONL.
+
+    Raises:
+        ValueError: the file is neither CSV nor JSONL.
+    """
     path = Path(path_to_answers)
     if path.suffix == ".csv":
         return read_csv(path)
@@ -91,7 +95,11 @@ def is_empty(dir: Path) -> bool:
 
 
 def extract(compressed: Path, dst: Path, recursive: bool = False) -> None:
-    """Unpack a zip archive into a folder, archives inside it too if `recursive`."""
+    """Unpack a zip archive into a folder, archives inside it too if `recursive`.
+
+    Raises:
+        NotImplementedError: the archive is not a zip file.
+    """
     compressed, dst = Path(compressed), Path(dst)
     if compressed.suffix != ".zip":
         raise NotImplementedError(f"only .zip can be unpacked here: {compressed.name}")

@@ -1,4 +1,4 @@
-"""Bring a submission's rows into the answers' order, and say everything that stands in the way."""
+"""Align a submission's rows with the answers, and report every problem."""
 
 from __future__ import annotations
 

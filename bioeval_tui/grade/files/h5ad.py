@@ -49,11 +49,15 @@ class H5adScorer:
         except (InvalidSubmissionError, OSError) as error:
             raise NotMeasuredError(f"the answers cannot be read: {error}") from None
         if element is None:
-            raise NotMeasuredError(f"the answers do not fit the grader: {problems[0].message}")
+            raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         self.true = element
 
     def score(self, path: Path) -> Any:
-        """Return the metric over all cells (and genes); InvalidSubmissionError carries all findings."""
+        """Return the metric over all cells (and genes); InvalidSubmissionError carries all findings.
+
+        Raises:
+            InvalidSubmissionError: the file does not match the answers; it lists every finding.
+        """
         # A sum over elements shows by itself whether all of them are finite.
         summed = self.spec.metric.name in SUMMED
         values, problems = self._aligned(path, look_at_values=not summed)
@@ -97,7 +101,7 @@ class H5adScorer:
             return draws(metric, [self.pair(values)])
         if metric.name not in SUMMED:
             raise CannotResampleError(
-                f"{metric.title or metric.name} over all elements: those of one cell belong together"
+                f"{metric.title or metric.name} over all elements, because the elements of one cell are not independent"
             )
         return of_row_losses(metric.name, [self.cell_losses(values)])
 

@@ -1,4 +1,4 @@
-"""Reads h5ad files that somebody handed in: no link is followed, nothing is unpacked or believed beyond what the answers need."""
+"""Reads untrusted h5ad files: follows no links, and unpacks only what the answers need."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def refuse_unreadable(path: Path) -> None:
         reason = clean_line(str(error) or type(error).__name__, 160)
         raise InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}") from None
     if missing:
-        raise InvalidSubmissionError(f"the file has no `{missing[0]}`: it is not an AnnData file")
+        raise InvalidSubmissionError(f"the file has no `{missing[0]}`, so it is not an AnnData file")
 
 
 def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[Element | None, list[Problem]]:
@@ -165,7 +165,7 @@ def refuse_links(file: Any) -> None:
             seen.add(place)
             item = group[name]
             if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
-                raise InvalidSubmissionError(f"the file's `{shown}` keeps its data in another file")
+                raise InvalidSubmissionError(f"the file's `{shown}` stores its data in another file")
             if isinstance(item, h5py.Group):
                 waiting.append(item)
 
@@ -173,7 +173,7 @@ def refuse_links(file: Any) -> None:
 def _names(axis: Any, most_bytes: int | None) -> pd.Index:
     name = axis.attrs.get("_index", "_index")
     if not isinstance(name, str) or "/" in name or name not in axis:
-        raise InvalidSubmissionError("the names of cells or genes are not where `_index` says")
+        raise InvalidSubmissionError("`_index` does not point to the names of cells or genes")
     return pd.Index(_read(axis[name], most_bytes)).astype(str)
 
 
@@ -182,7 +182,7 @@ def _read(item: Any, most_bytes: int | None) -> Any:
     if most_bytes is not None and size > most_bytes:
         name = clean_line(item.name.rpartition("/")[2], 60)
         raise InvalidSubmissionError(
-            f"`{name}` would unpack to {size / 1e6:,.0f} MB; {most_bytes / 1e6:,.0f} MB is the most for this task"
+            f"`{name}` would unpack to {size / 1e6:,.0f} MB; {most_bytes / 1e6:,.0f} MB is the limit for this task"
         )
     if isinstance(item, h5py.Dataset) and item.ndim == 2 and item.dtype.kind in "iuf":
         return _mapped(item)

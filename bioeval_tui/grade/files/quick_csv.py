@@ -1,4 +1,4 @@
-"""The quick way through a CSV that looks just as expected: same ids in the same order, finite numbers.
+"""The fast path for a CSV in the expected form: same ids in the same order, finite numbers.
 
 It says yes or nothing. Whatever is unusual (quotes, other order, missing values, text) goes the long
 way through `tables.read_frame`, which also finds out what is wrong.

@@ -176,7 +176,7 @@ def _refuse_columns(path: Path, data: bytes) -> None:
         for row in islice(filter(None, csv_module.reader(text)), 2):
             if len(row) > most:
                 raise InvalidSubmissionError(
-                    f"{path.name} has a row of {len(row):,} columns; {most:,} is the most"
+                    f"{path.name} has a row of {len(row):,} columns; the limit is {most:,}"
                 )
             most = len(row) + MAX_SURPLUS
     except csv_module.Error:

@@ -1,1 +1,1 @@
-"""Leaderboards of others that ship with this program, and where they come from."""
+"""Published leaderboards in the package, and their sources."""

@@ -1,4 +1,4 @@
-"""Where tasks and their data are: the folders that ship, and those that the environment names."""
+"""The folders of tasks and their data: those in the package, and those set in the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make a task ready to be worked on and graded: its raw data, the split, the leaderboard, the checksums.
+"""Prepare a task: its raw data, split, leaderboard and checksums.
 
 Idempotent: a task that is ready is left alone. The split is written to a temporary folder and moved into
 place when it is complete and its checksums hold. A preparation that is cut short removes the folder itself;

@@ -1,4 +1,4 @@
-"""Run a task's preparer: here for the tasks that ship, else in a process of its own.
+"""Run a task's preparer: in this process for included tasks, otherwise in a separate one.
 
 Code of other tasks may print, change folders, leave with `sys.exit` and import `biomlbench`, whose
 stand-ins must not show up in a user's program; so it gets a child process, whose output goes to stderr;
@@ -51,7 +51,7 @@ def run_here(task_id: str, function: Callable[..., object], raw: Path, draft: Pa
     wanted = list(inspect.signature(function).parameters)
     if unknown := [name for name in wanted if name not in offered]:
         raise InputError(
-            f"the preparer of {task_id} asks for {', '.join(unknown)}; it may take raw, public, private"
+            f"the preparer of {task_id} has unknown parameters: {', '.join(unknown)}; use raw, public and private"
         )
     try:
         function(**{name: offered[name] for name in wanted})
@@ -60,7 +60,7 @@ def run_here(task_id: str, function: Callable[..., object], raw: Path, draft: Pa
     except FileNotFoundError as error:
         missing = clean_line(str(error.filename or error))
         raise PrepareError(
-            f"the preparer of {task_id} misses {missing}; put the raw data into {raw}"
+            f"the preparer of {task_id} does not find {missing}; put the raw data into {raw}"
         ) from error
     except ImportError as error:
         name = clean_line(error.name or str(error))
@@ -114,7 +114,7 @@ def reference(task: Task) -> str:
     if task.preparer:
         return task.preparer
     if not (task.folder / "prepare.py").is_file():
-        raise InputError(f"task {task.id} has no preparer: there is no prepare.py in {task.folder}")
+        raise InputError(f"task {task.id} cannot be prepared, because it has no prepare.py in {task.folder}")
     return "prepare:prepare"
 
 

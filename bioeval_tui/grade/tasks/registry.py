@@ -153,13 +153,13 @@ class Registry:
             return self._entries[matches[0]]
         shown = clean_line(task_id, 100)
         if matches:
-            raise UnknownTaskError(f"task `{shown}` is not unique: say which of {', '.join(matches)}")
+            raise UnknownTaskError(f"task `{shown}` is not unique; use one of {', '.join(matches)}")
         hint = _suggestion(task_id, self._entries)
         if not hint:
             hint = "; `bioeval-tui tasks list` shows all"
             if not self._roots:
                 hint += f", and tasks of BioML-bench need a checkout of it: {WHERE_TASKS}"
-        raise UnknownTaskError(f"no task has the id `{shown}`{hint}")
+        raise UnknownTaskError(f"unknown task `{shown}`{hint}")
 
     def get_task(self, task_id: str) -> Task:
         """Return the task with this id, ready to grade; see `entry` for bare names.

@@ -83,7 +83,9 @@ class Task:
         reference = self.preparer
         if reference is None:
             if not (self.folder / "prepare.py").is_file():
-                raise InputError(f"task {self.id} has no preparer: there is no prepare.py in {self.folder}")
+                raise InputError(
+                    f"task {self.id} cannot be prepared, because it has no prepare.py in {self.folder}"
+                )
             reference = "prepare:prepare"
         return load_function(reference, self.folder, self.root)
 
@@ -140,11 +142,11 @@ class Task:
                 raise InputError(f"the leaderboard of {self.id} is missing: {self.leaderboard}")
             return self.leaderboard
         if published is None:
-            raise InputError(f"no published leaderboard of {self.id} ships with this program")
+            raise InputError(f"this program has no published leaderboard of {self.id}")
         metric = self.grader.spec.metric.name if self.grader.spec else None
         graders = tuple(filter(None, (self.grader.name, metric)))
         if reason := published.why_unfit(graders, self.grader.lower_is_better):
-            raise InputError(f"the published leaderboard does not fit {self.id}: {clean_line(reason, 300)}")
+            raise InputError(f"the published leaderboard does not match {self.id}: {clean_line(reason, 300)}")
         return published
 
     def board_entries(self) -> list[BoardEntry]:

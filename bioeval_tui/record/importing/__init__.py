@@ -1,1 +1,1 @@
-"""Recordings of other tools taken in: one file for each format, and one line in the table of `formats`."""
+"""Imports recordings of other tools: one module per format, and one line in the table of `formats`."""

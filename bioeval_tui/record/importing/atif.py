@@ -31,12 +31,16 @@ _ROLES: dict[str, Role] = {"system": "system", "user": "user", "agent": "assista
 
 
 def fits(look: FileLook) -> bool:
-    """Say whether a file holds ATIF trajectories."""
+    """Return whether a file holds ATIF trajectories."""
     return str(look.first.get("schema_version", "")).startswith("ATIF-")
 
 
 def read(file: Path) -> Iterator[Header | ToldConversation]:
-    """Yield the trajectories of a file, each as a conversation."""
+    """Yield the trajectories of a file, each as a conversation.
+
+    Raises:
+        InputError: a trajectory cannot be read; the message has its number.
+    """
     header = Header()
     for number, data in enumerate(_trajectories(file), start=1):
         try:

@@ -18,21 +18,25 @@ _MODELLED = ("messages",)
 
 
 def fits_transcripts(look: FileLook) -> bool:
-    """Say whether a file holds transcripts with what the user was told."""
+    """Return whether a file holds transcripts with what the user was told."""
     return fits(look) and any(key in look.first for key in _TOLD)
 
 
 def fits(look: FileLook) -> bool:
-    """Say whether a file holds conversations in the chat format."""
+    """Return whether a file holds conversations in the chat format."""
     return isinstance(look.first.get("messages"), list) and "info" not in look.first
 
 
 def read(file: Path) -> Iterator[Header | ToldConversation]:
-    """Yield the conversations of a file: JSON Lines, a list, or a single object."""
+    """Yield the conversations of a file: JSON Lines, a list, or a single object.
+
+    Raises:
+        InputError: a conversation cannot be read; the message has its line or number.
+    """
     header = Header()
     for place, data in _objects(file):
         if not isinstance(data, dict):
-            raise InputError(f"{place}: a JSON object with `messages` is needed")
+            raise InputError(f"{place}: must be a JSON object with `messages`")
         try:
             yield _conversation(data, header)
         except InputError as problem:

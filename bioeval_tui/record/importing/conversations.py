@@ -1,4 +1,4 @@
-"""Foreign conversations in one shape, whatever file they come from: what every importer gives.
+"""The common form of imported conversations, which every importer returns.
 
 A source has messages of systems and tools of their own; a recording has those of the user and the agent. What a
 speaker does before it speaks (calls of tools and their results) is folded into what it says next, and what no field

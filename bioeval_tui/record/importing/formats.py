@@ -1,4 +1,4 @@
-"""The table of formats that can be imported: adding one is one file beside this one and one line here.
+"""The table of import formats. To add one, add a file beside this one and a line here.
 
 A format's module has `fits(look)`, which tells it by content, and `read(file)`, which yields a `Header` (once or more,
 the last one counts) and the `ToldConversation`s. The first format that fits is taken.
@@ -29,7 +29,7 @@ class ImportFormat:
     reads: str
 
     def holds(self, look: FileLook) -> bool:
-        """Say whether a file is of this format."""
+        """Return whether a file is of this format."""
         return cast(bool, _function(self.fits)(look))
 
     def read(self, file: Path) -> Iterator[Header | ToldConversation]:

@@ -35,14 +35,18 @@ _OURS = "bioeval-tui"
 
 
 def fits(look: FileLook) -> bool:
-    """Say whether a file is an Inspect log."""
+    """Return whether a file is an Inspect log."""
     if look.shape == "zip":
         return bool({"header.json", "_journal/start.json"} & look.names)
     return look.shape in ("object", "lines") and {"version", "eval"} <= look.first.keys()
 
 
 def read(file: Path) -> Iterator[Header | ToldConversation]:
-    """Yield the samples of a log, each epoch a conversation."""
+    """Yield the samples of a log, each epoch a conversation.
+
+    Raises:
+        InputError: the log or a sample cannot be read.
+    """
     record: dict[str, Any] = {}
     ours = False
     for key, value in _members(file):
@@ -67,7 +71,7 @@ def _members(file: Path) -> Iterator[tuple[str, Any]]:
         header = next((name for name in ("header.json", "_journal/start.json") if name in names), "")
         start = _loaded(archive, header)
         if not isinstance(start, dict):
-            raise InputError(f"{header} is no JSON object")
+            raise InputError(f"{header} is not a JSON object")
         yield from start.items()
         for name in names:
             if name.startswith("samples/") and name.endswith(".json"):

@@ -1,4 +1,4 @@
-"""The first look at a foreign file: enough of it to tell its format, by content alone."""
+"""Reads the start of a file to detect its format from the content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which format a foreign file has."""
+"""Detects the format of a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
     """
     if name is not None:
         if name not in names():
-            raise UsageError(f"no such format: {name}; known are {', '.join(names())}")
+            raise UsageError(f"unknown format {name}; use one of {', '.join(names())}")
         return next((found for found in FORMATS if found.name == name), None)
     try:
         look = FileLook.at(file, lambda seen: _found(seen) is not None)
@@ -29,7 +29,7 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
         return None
     found = _found(look)
     if found is None and look.shape in ("zip", "list"):
-        raise RecordingError(f"{file}: in no format that is known: {', '.join(names())}; --format names one")
+        raise RecordingError(f"{file}: unknown format; known are {', '.join(names())}; set it with --format")
     return found
 
 

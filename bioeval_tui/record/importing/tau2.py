@@ -39,12 +39,16 @@ _ENDS: dict[str, tuple[EndReason, Fault]] = {
 
 
 def fits(look: FileLook) -> bool:
-    """Say whether a file holds τ²-bench's results."""
+    """Return whether a file holds τ²-bench's results."""
     return look.shape == "object" and ("simulations" in look.first or {"info", "tasks"} <= look.first.keys())
 
 
 def read(file: Path) -> Iterator[Header | ToldConversation]:
-    """Yield the conversations of a results file. Its tasks are kept in memory: they are few and not long."""
+    """Yield the conversations of a results file. Its tasks are kept in memory: they are few and not long.
+
+    Raises:
+        InputError: a simulation cannot be read; the message has its number.
+    """
     header = Header(judge="τ²-bench reward", pass_above=PASS_ABOVE)
     tasks: dict[str, Any] = {}
     with file.open("rb") as opened:
@@ -83,7 +87,7 @@ def _take_info(header: Header, info: Mapping[str, Any]) -> None:
 
 def _conversation(data: Any, tasks: Mapping[str, Any]) -> ToldConversation:
     if not isinstance(data, dict) or "task_id" not in data:
-        raise InputError("a JSON object with `task_id` and `messages` is needed")
+        raise InputError("must be a JSON object with `task_id` and `messages`")
     told = data.get("reward_info")
     told = told if isinstance(told, dict) else {}
     ended = str(data.get("termination_reason") or "")

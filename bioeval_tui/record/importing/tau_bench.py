@@ -19,12 +19,16 @@ STOP = "###STOP###"
 
 
 def fits(look: FileLook) -> bool:
-    """Say whether a file holds τ-bench's results."""
+    """Return whether a file holds τ-bench's results."""
     return look.shape in ("list", "lines") and {"task_id", "reward", "traj"} <= look.first.keys()
 
 
 def read(file: Path) -> Iterator[Header | ToldConversation]:
-    """Yield the conversations of a results file."""
+    """Yield the conversations of a results file.
+
+    Raises:
+        InputError: a result cannot be read; the message has its number.
+    """
     yield Header(judge="τ-bench reward", pass_above=PASS_ABOVE)
     look = FileLook.at(file)
     with file.open("rb") as opened:
@@ -38,7 +42,7 @@ def read(file: Path) -> Iterator[Header | ToldConversation]:
 
 def _conversation(result: Any) -> ToldConversation:
     if not isinstance(result, dict) or "task_id" not in result:
-        raise InputError("a JSON object with `task_id`, `reward` and `traj` is needed")
+        raise InputError("must be a JSON object with `task_id`, `reward` and `traj`")
     info = result.get("info")
     info = info if isinstance(info, dict) else {}
     messages = chat(result.get("traj") or [])

@@ -1,4 +1,4 @@
-"""A foreign file made into a recording: read twice, once to know what is in it, once to write it; never held whole."""
+"""Converts a file to a recording in two passes, without loading it into memory as a whole."""
 
 from __future__ import annotations
 
@@ -86,14 +86,18 @@ def survey(file: Path, kind: ImportFormat) -> Survey:
     for each in _read(file, kind):
         found.take(each)
     if not found.conversations:
-        raise RecordingError(f"{file}: no conversation is in it")
+        raise RecordingError(f"{file}: contains no conversation")
     if found.conversations > events.MOST_TRIALS:
-        raise RecordingError(f"{file}: more than {events.MOST_TRIALS:,} conversations; split it")
+        raise RecordingError(f"{file}: more than {events.MOST_TRIALS:,} conversations; split the file")
     return found
 
 
 def digest(file: Path) -> str:
-    """Return a file's SHA-256."""
+    """Return a file's SHA-256.
+
+    Raises:
+        RecordingError: the file cannot be read.
+    """
     try:
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()

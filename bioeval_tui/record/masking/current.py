@@ -1,4 +1,4 @@
-"""The mask of this process: what `--redact` asked for, or none. Everything that shows or writes a recording asks here.
+"""The mask of this process, set by `--redact`. Everything that shows or writes a recording uses it.
 
 Without rules nothing of masking is loaded until somebody wants a text cleaned: the first screen does not wait for it.
 """
@@ -21,7 +21,7 @@ _chosen = _Chosen(None, None)
 
 
 def masking() -> bool:
-    """Say whether this process masks."""
+    """Return whether this process masks."""
     return _chosen.mask is not None and _chosen.mask.active
 
 

@@ -1,4 +1,4 @@
-"""Texts compared by their letters and digits alone: case, accents, blanks and punctuation make no difference."""
+"""Compares texts by letters and digits, ignoring case, accents, spaces and punctuation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one place where a recording's text passes on its way to a screen, into a report or an export.
+"""Masks a recording's text on its way to a screen, report or export.
 
 A recording can come from a colleague's machine, so its text is cleaned again; rules may then replace names and
 identifiers. This is masking, never de-identification: it replaces what its rules find.
@@ -152,7 +152,7 @@ def _text_fields(kind: Any) -> tuple[str, ...]:
 
 
 def _holds_text(annotation: Any) -> bool:
-    """Say whether a field can hold free text: `Literal` values and numbers cannot."""
+    """Return whether a field can hold free text: `Literal` values and numbers cannot."""
     if annotation in (str, Any, object):
         return True
     if isinstance(annotation, type) and (issubclass(annotation, BaseModel) or is_dataclass(annotation)):

@@ -1,4 +1,4 @@
-"""Whatever the screens are given, masked: every value that any service returns passes here, those to come as well."""
+"""Masks every value that a service returns to the screens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules find in a text, and what stands there instead."""
+"""Matches of the rules in a text, and their replacements."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ HIDDEN = "[MASKED]"
 """Stands for a whole text that could not be searched in time: nothing of it may be shown."""
 
 MOST_BETWEEN = 4
-"""So many characters that are neither letters nor digits may stand between the words of a name."""
+"""The maximum number of characters other than letters and digits between the words of a name."""
 
 LONG_IDENTIFIER = 6
-"""Identifiers from so many letters and digits on are found inside longer words, too."""
+"""Identifiers with at least this many letters and digits are also found inside longer words."""
 
 PATTERN_REACH = 100
-"""So many characters of a text that still grows are held back for patterns, which may yet match more."""
+"""The number of characters at the end of a streamed text that are delayed, because patterns may still match more."""
 
 SHORTEST_PART = 4
 """So many letters of a name that was cut off ("Zede…") are enough to mask them."""
 
 MOST_SLOW = 5
-"""After so many texts that took too long, every text is hidden at once."""
+"""After this many timeouts, every text is hidden immediately."""
 
 
 class MaskedSpan(NamedTuple):
@@ -225,7 +225,7 @@ class Rules:
 
 
 def _stands_alone(literal: LiteralRule, places: list[int], text: str) -> bool:
-    """Say whether letters that were found are the name or identifier, and not part of other words."""
+    """Return whether letters that were found are the name or identifier, and not part of other words."""
     for number, (a, b) in enumerate(pairwise(places), start=1):
         between = [c for c in text[a + 1 : b] if not unicodedata.combining(c)]
         if len(between) > MOST_BETWEEN or (between and literal.is_name and number not in literal.joints):

@@ -1,4 +1,4 @@
-"""Read a rules file; whatever is wrong with it is one sentence with its line."""
+"""Reads a rules file; every error is one sentence with its line."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _read(path: Path, shown: str) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise InputError(f"{shown}: larger than {MAX_BYTES:,} bytes; that is no rules file")
+            raise InputError(f"{shown}: larger than {MAX_BYTES:,} bytes, too large for a rules file")
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{shown}: not UTF-8 text; save the rules as UTF-8") from None
@@ -58,9 +58,7 @@ def _key(data_dir: Path) -> bytes:
         write_new(path, secrets.token_bytes(32))
     key = path.read_bytes()
     if len(key) < 32:
-        raise InputError(
-            f"{clean_line(str(path))}: no key for masking; remove the file, and a new one is made"
-        )
+        raise InputError(f"{clean_line(str(path))}: not a masking key; delete the file to create a new one")
     return key
 
 

@@ -1,4 +1,4 @@
-"""Messages that come in pieces: a name that is cut in two is masked, so the end of what came is held back."""
+"""Masks streamed messages: the end is delayed, so that a name split over two pieces is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement told: in the terminal, as JSON, and as CSV to calibrate a judge with."""
+"""Agreement in the terminal, as JSON, and as CSV for calibrating a judge."""
 
 from __future__ import annotations
 

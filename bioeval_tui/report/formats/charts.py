@@ -1,4 +1,4 @@
-"""Where the marks of the report's pictures stand. Geometry only: templates draw it, escaped, as inline SVG."""
+"""Layout of the report's charts. Geometry only: templates draw it, escaped, as inline SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison of two runs in the terminal. Nothing of it is markup."""
+"""A comparison of two runs in the terminal, without markup."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from bioeval_tui.text import clean, plural, shorten
 
 CONDITION_TITLES = {"withheld": "facts withheld", "supplied": "facts supplied"}
 NOT_AT_THE_END = "– not checked"
-"""What held during a conversation that was spoilt says nothing of its end."""
+"""Assertions that passed during an invalid conversation say nothing about its end."""
 STATUS_SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "not_measured": "· not measured"}
 
 

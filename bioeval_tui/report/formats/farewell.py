@@ -1,4 +1,4 @@
-"""What stays on the terminal when the screen of a run has closed: how it ended, and how to see it again."""
+"""The lines printed when a run's screen closes: how it ended, and how to open it again."""
 
 from __future__ import annotations
 

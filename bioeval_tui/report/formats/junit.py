@@ -78,7 +78,7 @@ def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
 
 
 def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
-    """Return the document without bars, as the table of formats asks for it."""
+    """Return the document without thresholds, as the table of formats requires."""
     return junit_xml(runs)
 
 

@@ -1,4 +1,4 @@
-"""One run as a document shows it: its summary, its trials and a plain sentence about them."""
+"""One run in a document: its summary, its trials and the conclusion."""
 
 from __future__ import annotations
 

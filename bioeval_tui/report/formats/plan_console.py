@@ -1,4 +1,4 @@
-"""A plan in the terminal: what is enough, and a table of alternatives."""
+"""A plan in the terminal: the sufficient design, and a table of alternatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames of a screen as one HTML file with a player: it plays offline, in any browser, and asks for nothing.
+"""Frames of a screen as one HTML file with a player that works offline in any browser.
 
 The script builds the screen from text alone (`textContent`); a Content-Security-Policy allows it and the stylesheet by
 their hashes, and nothing else.

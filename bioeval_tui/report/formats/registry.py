@@ -1,4 +1,4 @@
-"""The table of formats: adding one is one file beside this one and one line here.
+"""The table of formats. To add one, add a file beside this one and a line here.
 
 `--format`, `--to`, the names of `--output`, the export dialog, docs/reports.md and error messages come from it. A writer
 is imported when its format is asked for: HTML needs a template engine, and the others do not.

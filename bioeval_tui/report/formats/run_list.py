@@ -113,7 +113,7 @@ def _reviewed(run: CataloguedRun) -> str:
 
 
 def status_words(run: CataloguedRun) -> str:
-    """Return how a run ended. One that went through and has no score was not a success: say so."""
+    """Return how a run ended. A completed run without a score is marked, because it was not a success."""
     if run.imported and run.status == "completed":
         return "↓ imported"
     if run.status != "completed" or run.measured:

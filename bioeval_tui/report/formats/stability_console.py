@@ -1,4 +1,4 @@
-"""What changes that should not matter did to a judge, in the terminal."""
+"""The results of `judge-test` in the terminal."""
 
 from __future__ import annotations
 

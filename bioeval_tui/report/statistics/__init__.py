@@ -1,1 +1,1 @@
-"""Plain formulas over plain numbers: estimates, intervals, pass^k, latencies, comparisons. No I/O, no state."""
+"""Statistical functions: estimates, intervals, pass^k, latencies, comparisons. No I/O, no state."""

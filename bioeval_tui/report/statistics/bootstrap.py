@@ -1,4 +1,4 @@
-"""The cluster bootstrap: whole conversations are drawn again, with everything that was said of them."""
+"""The cluster bootstrap: whole conversations are resampled, with all their ratings."""
 
 from __future__ import annotations
 

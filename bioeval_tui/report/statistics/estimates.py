@@ -135,7 +135,11 @@ class Proportion:
 
 
 def proportion(successes: int, total: int, scope: str = "") -> Proportion:
-    """Return successes / total with Wilson's score interval (Wilson 1927)."""
+    """Return successes / total with Wilson's score interval (Wilson 1927).
+
+    Raises:
+        ValueError: `successes` is negative or more than `total`.
+    """
     if not 0 <= successes <= total:
         raise ValueError(f"{successes} successes of {total}")
     if total == 0:

@@ -1,4 +1,4 @@
-"""The composite explained: what a part would have to be, and what other weights would have given."""
+"""Explains the composite: what a part would have to be, and the score with other weights."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ ACCUSED_AT = 0.005
 """The chance that a sound judge is accused of anything is at most this."""
 
 TOLERATED_FLIPS = 0.10
-"""A judge may turn so many passes into fails and back when asked the same thing twice."""
+"""The share of verdicts that a judge may flip when asked the same thing twice."""
 
 
 @dataclass(frozen=True, slots=True)

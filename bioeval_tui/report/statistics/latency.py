@@ -1,4 +1,4 @@
-"""Latencies summed up. Concurrency always stands beside them: a busy agent answers later."""
+"""Summaries of latencies, always with the concurrency, because a busy agent answers later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differences of what belongs together: supplied − withheld of one trial, or run B − run A of one trial."""
+"""Paired differences: supplied − withheld, or run B − run A, of one trial."""
 
 from __future__ import annotations
 

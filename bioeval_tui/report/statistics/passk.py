@@ -1,4 +1,4 @@
-"""pass^k: the chance that k trials of a task all succeed, averaged over tasks."""
+"""pass^k: the probability that k trials of a task all succeed, averaged over tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many cases and trials: for telling a difference, or for an interval of a given width.
+"""The number of cases and trials to detect a difference, or for an interval of a given width.
 
 A mean over n cases with m trials each has the variance (between + within / m) / n; the same holds for a
 difference of two agents with the components of the difference (`VarianceComponents.of_difference`,

@@ -1,4 +1,4 @@
-"""What people would say of all verdicts, from a judge's verdicts and some blind reviews.
+"""Estimates what people would say about all verdicts, from a judge's verdicts and some blind reviews.
 
 Prediction-powered inference with power tuning, PPI++ (Angelopoulos, Duchi and Zrnic 2023), for a mean. The
 estimate is λ · (the judge's mean over what nobody reviewed) + the mean of (people − λ · judge) over what was
@@ -94,9 +94,9 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
     """
     reviews = sum(item.people is not None for item in items)
     if sampling == "chosen":
-        raise NotCorrectable("the reviewed items were not drawn at random: they may differ from the others")
+        raise NotCorrectable("the reviewed items are not a random sample, so they may differ from the others")
     if reviews < FEWEST_REVIEWS:
-        raise NotCorrectable(f"{reviews} reviews: at least {FEWEST_REVIEWS} are needed")
+        raise NotCorrectable(f"{reviews} reviews: at least {FEWEST_REVIEWS} are required")
     strata = _strata(items) if sampling == "stratified" else {"": list(items)}
     parts = [_Part.of(name, stratum) for name, stratum in strata.items()]
     weights = [(part.moments.n + part.moments.rest) / len(items) for part in parts]
@@ -190,9 +190,9 @@ class _Part:
         where = f" in stratum {name!r}" if name else ""
         n = sum(item.people is not None for item in items)
         if n < FEWEST_PER_STRATUM:
-            raise NotCorrectable(f"{n} reviews{where}: at least {FEWEST_PER_STRATUM} are needed")
+            raise NotCorrectable(f"{n} reviews{where}: at least {FEWEST_PER_STRATUM} are required")
         if len(items) - n < 2:
-            raise NotCorrectable(f"everything{where} was reviewed: the reviews themselves are the answer")
+            raise NotCorrectable(f"everything{where} was reviewed, so there is nothing to estimate")
         moments = _Moments.of(items)
         named = [item.cluster for item in items if item.cluster]
         if len(set(named)) < len(named):
@@ -206,7 +206,7 @@ class _Part:
         sums, clusters = _cluster_sums(moments, items)
         if clusters < FEWEST_REVIEWED_CLUSTERS:
             raise NotCorrectable(
-                f"the reviews{where} lie in {clusters} clusters: at least {FEWEST_REVIEWED_CLUSTERS} are needed"
+                f"the reviews{where} lie in {clusters} clusters: at least {FEWEST_REVIEWED_CLUSTERS} are required"
             )
         plain = fsum(a * a for a, _ in sums) * clusters / (clusters - 1)
         if clusters < FEWEST_TUNED_CLUSTERS:
@@ -270,7 +270,7 @@ def _strata(items: Sequence[JudgedItem]) -> Mapping[str, list[JudgedItem]]:
     stratum_of: dict[str, str] = {}
     for item in items:
         if item.cluster and stratum_of.setdefault(item.cluster, item.stratum) != item.stratum:
-            raise NotCorrectable(f"cluster {item.cluster!r} lies in several strata: stratify whole clusters")
+            raise NotCorrectable(f"cluster {item.cluster!r} is in several strata: stratify whole clusters")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Is the simulated user like a person? Figures of its manner, without a model.
+"""Statistics on how the simulated user speaks, without a model.
 
 Every figure is a mean with a 95 % interval that is clustered by conversation. They describe; what is like people
 follows from reference figures of human conversations (`realism_reference`), measured in the same way.

@@ -1,4 +1,4 @@
-"""Words by which a simulated user's manner is told: hedges, and phrases that no user would say."""
+"""Phrases that characterise a simulated user: hedges, and phrases that no user would say."""
 
 from __future__ import annotations
 

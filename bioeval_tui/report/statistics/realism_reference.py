@@ -1,4 +1,4 @@
-"""How people speak: reference bands, measured by `realism.manner_of` on published human conversations.
+"""Reference ranges for people, measured by `realism.manner_of` on published human conversations.
 
 Figures alone are shipped, no text. `scripts/realism-reference` measures them again.
 """

@@ -1,4 +1,4 @@
-"""Which items people review: a random draw, plain or stratified, that the same seed repeats."""
+"""Samples items for review: simple or stratified, reproducible by its seed."""
 
 from __future__ import annotations
 

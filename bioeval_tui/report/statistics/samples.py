@@ -1,4 +1,4 @@
-"""What is summed up: one value a conversation, or the reason why there is none."""
+"""The input of summaries: one value per conversation, or the reason why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeded trouble: latency, server errors, resets and slow drips, the same for the same seed."""
+"""Random faults with a seed: latency, server errors, resets and slow answers."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Criterion:
 
 
 def opens(turn: DialogueTurn) -> bool:
-    """Say whether the message asks about patients."""
+    """Return whether the message asks about patients."""
     return turn.said.matches(_COHORT)
 
 

@@ -1,4 +1,4 @@
-"""How an answer goes out: as one JSON body, or as server-sent events word by word. Both are timed."""
+"""Sends an answer: as one JSON body, or as server-sent events word by word. Both are timed."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class Dialogue:
 
 
 def _answers(turn: DialogueTurn, asked: _Topic) -> bool:
-    """Say whether a message that could open another topic rather answers the open question."""
+    """Return whether a message that could open another topic rather answers the open question."""
     if "?" in turn.said.text:
         return False
     names_a_drug = asked is pharmacology and bool(turn.said.drugs)

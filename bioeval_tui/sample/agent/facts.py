@@ -1,4 +1,4 @@
-"""What the sample agent knows before anybody talks to it.
+"""The initial knowledge of the sample agent.
 
 Drugs, targets and interactions are statements of US prescribing information (labels); variants are
 classified as ClinVar's expert-reviewed records classify them. Each carries its source. The patients are

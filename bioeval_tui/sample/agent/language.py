@@ -52,7 +52,7 @@ class ReadMessage:
     no: bool
 
     def matches(self, pattern: re.Pattern[str]) -> bool:
-        """Say whether the pattern is found in the text."""
+        """Return whether the pattern is found in the text."""
         return bool(pattern.search(self.text))
 
 

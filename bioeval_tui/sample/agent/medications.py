@@ -26,7 +26,7 @@ _REMOVE = re.compile(r"\b(?:remove|delete|drop)\b[^.?!]{0,40}\b(?:from|off)\b[^.
 
 
 def opens(turn: DialogueTurn) -> bool:
-    """Say whether the message is about the user's own medications."""
+    """Return whether the message is about the user's own medications."""
     said = turn.said
     tells = said.matches(_TAKES) and ("?" not in said.text or bool(said.dose))
     return tells or any(said.matches(pattern) for pattern in (_REMOVE, _ADD, _LIST))

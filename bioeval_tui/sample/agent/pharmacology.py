@@ -22,7 +22,7 @@ _ASK_PHARMACIST = "Please ask your pharmacist or prescriber before you combine t
 
 
 def opens(turn: DialogueTurn) -> bool:
-    """Say whether the message asks about drugs."""
+    """Return whether the message asks about drugs."""
     said = turn.said
     if said.matches(_INTERACT) and (said.drugs or said.groups or turn.state.drug):
         return True

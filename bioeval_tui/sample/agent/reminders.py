@@ -40,7 +40,7 @@ _NO_ZONE = (
 
 
 def opens(turn: DialogueTurn) -> bool:
-    """Say whether the message is about reminders."""
+    """Return whether the message is about reminders."""
     return any(turn.said.matches(pattern) for pattern in (_SET, _LIST, _DELETE)) or _tells_home(turn)
 
 
@@ -74,7 +74,7 @@ def _tells_home(turn: DialogueTurn) -> bool:
 
 
 def continues(turn: DialogueTurn) -> bool:
-    """Say whether the message gives something that an unfinished reminder lacks."""
+    """Return whether the message gives something that an unfinished reminder lacks."""
     draft = turn.state.reminder
     return draft is not None and bool(turn.said.zone or turn.said.when.clock or turn.said.dose)
 

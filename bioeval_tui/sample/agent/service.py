@@ -84,13 +84,17 @@ class SampleAgentService:
         return web.json_response({"sessionId": session.id})
 
     async def message(self, request: web.Request) -> web.StreamResponse:
-        """PUT messages: an answer as JSON, or streamed to who accepts events."""
+        """PUT messages: answer with JSON, or stream if the client accepts events.
+
+        Raises:
+            _Refused: the request is answered with an error status.
+        """
         body = await self._json(request)
         received, received_at = time.monotonic(), time.time()
         session = self._session(_text(body, "sessionId"))
         said = body.get("message")
         if not isinstance(said, dict):
-            raise _Refused(400, "message: an object with content and role is needed")
+            raise _Refused(400, "message: must be an object with content and role")
         async with session.lock:
             trouble = session.trouble()
             await asyncio.sleep(trouble.delay_s)
@@ -121,7 +125,11 @@ class SampleAgentService:
         return web.Response(text=f"graph {key} is ready")
 
     async def put_document(self, request: web.Request) -> web.Response:
-        """PUT documents: learn from a text."""
+        """PUT documents: learn from a text.
+
+        Raises:
+            _Refused: the graph is unknown, or there is no text.
+        """
         key = request.match_info["graph"]
         if key not in self._graphs:
             raise _Refused(404, f"graph {clean_line(key, 80)} is not known: put it first")
@@ -176,7 +184,7 @@ async def _errors_as_json(request: web.Request, handler: Any) -> web.StreamRespo
 def _text(body: dict[str, Any], name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str) or not value:
-        raise _Refused(400, f"{name}: a text is needed")
+        raise _Refused(400, f"{name}: must be text")
     return value
 
 

@@ -38,7 +38,7 @@ class SpokenTime:
 
     @property
     def has_day(self) -> bool:
-        """Say whether a day was named, or none is needed."""
+        """Return whether a day was named, or none is needed."""
         return self.daily or self.days is not None or self.weekday is not None or self.day is not None
 
     def merged(self, later: SpokenTime) -> SpokenTime:

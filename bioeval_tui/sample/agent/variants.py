@@ -21,7 +21,7 @@ _LIKE_A_VARIANT = re.compile(r"\b(?:[A-Z]\d{2,4}[A-Z]|\d{2,5}(?:del|ins|dup)[ACG
 
 
 def opens(turn: DialogueTurn) -> bool:
-    """Say whether the message asks about a variant."""
+    """Return whether the message asks about a variant."""
     said = turn.said
     return bool(said.variants or said.hgvs) or said.matches(_VUS) or said.matches(_VARIANT)
 

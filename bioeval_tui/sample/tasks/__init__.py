@@ -1,1 +1,1 @@
-"""Tasks on real biomedical data that ship with the program; each folder explains itself in description.md."""
+"""The included tasks on real biomedical data; description.md in each folder describes the task."""

@@ -46,7 +46,11 @@ class ReadOnlyServices:
         return await self._inner.preview(run_id)
 
     async def conclusion(self, run_ids: Sequence[str]) -> str:
-        """Return what recorded runs found."""
+        """Return what recorded runs found.
+
+        Raises:
+            UsageError: something other than recorded runs is asked for.
+        """
         if not all(map(is_run_id, run_ids)):
             raise UsageError(REFUSED)
         return await self._inner.conclusion(run_ids)
@@ -65,13 +69,21 @@ class ReadOnlyServices:
     """Nobody: reviews are shown, not given."""
 
     async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
-        """Return what was reviewed in recorded runs."""
+        """Return what was reviewed in recorded runs.
+
+        Raises:
+            UsageError: something other than recorded runs is asked for.
+        """
         if source.rows or source.reports or not all(map(is_run_id, source.run_ids)):
             raise UsageError(REFUSED)
         return await self._inner.review_queue(source)
 
     async def reviewed(self, run_id: str) -> ReviewedScores | None:
-        """Return a run's scores after its reviews."""
+        """Return a run's scores after its reviews.
+
+        Raises:
+            UsageError: something other than recorded runs is asked for.
+        """
         if not is_run_id(run_id):
             raise UsageError(REFUSED)
         return await self._inner.reviewed(run_id)

@@ -140,11 +140,11 @@ class ReviewDesk:
 
     def _append(self, item: ReviewItem, author: str, **fields: Any) -> str:
         if current().active:
-            raise UsageError("names are masked here; reviews are given without --redact")
+            raise UsageError("names are masked; to review, start without --redact")
         where: dict[str, Any] = {"run_id": "report", "submission": item.id.submission, "task": item.id.task}
         if item.id.key is None:
             if item.row is None or item.row.folder is None:
-                raise UsageError("this was graded without a report; `grade --output-dir` keeps one")
+                raise UsageError("this was graded without a report; use `grade --output-dir` to keep one")
             path = item.row.folder / REPORT_REVIEWS
         else:
             path = find_recording(item.id.place, self._runs_dir)

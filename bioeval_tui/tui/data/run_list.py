@@ -64,10 +64,10 @@ class RunList:
         unknown = [run_id for run_id in run_ids if not is_run_id(run_id)]
         paths = [recording_path(self._runs_dir, run_id) for run_id in run_ids if run_id not in unknown]
         if unknown or any(not path.is_file() for path in paths):
-            raise UsageError("a run is gone; the list shows what is there")
+            raise UsageError("a run no longer exists; the list was updated")
         live = [path.stem for path in paths if is_live(path)]
         if live:
-            raise UsageError(f"{plural(len(live), 'run')} of these still go on; cancel first")
+            raise UsageError(f"{plural(len(live), 'run')} of these are in progress; cancel them first")
         with contextlib.ExitStack() as held:
             for path in paths:  # all of them before the first is moved: nobody resumes one meanwhile
                 held.enter_context(only_here(path))

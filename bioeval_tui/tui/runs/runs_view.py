@@ -45,7 +45,7 @@ MARK = "◆"
 
 
 def status_of(run: RunSummary) -> Cell:
-    """Return how a run ended. One that went through and has no score was not a success: say so."""
+    """Return how a run ended. A completed run without a score is marked, because it was not a success."""
     if run.imported and run.status == "completed":
         return IMPORTED
     if run.status != "completed" or run.measured:

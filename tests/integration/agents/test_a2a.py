@@ -220,9 +220,7 @@ async def test_a_card_that_sends_us_elsewhere_needs_our_users_word(allowed: tupl
         if allowed:
             await agent.open()
         else:
-            with pytest.raises(
-                PeerError, match=r"sends its callers to elsewhere\.example; pass --allow-host"
-            ):
+            with pytest.raises(PeerError, match=r"names another host, elsewhere\.example; pass --allow-host"):
                 await agent.open()
         await agent.aclose()
 

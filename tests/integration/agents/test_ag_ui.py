@@ -193,7 +193,7 @@ async def test_the_state_goes_back_as_the_agent_left_it() -> None:
         await agent.aclose()
     assert server.asked[1].state == {"todo": ["a", "b"], "n": 2}
     assert [event["type"] for event in reply.generation] == ["STATE_SNAPSHOT", "STATE_DELTA", "STATE_DELTA"]
-    assert "does not fit the state" in reply.generation[2]["error"]
+    assert "does not match the state" in reply.generation[2]["error"]
 
 
 async def test_what_is_not_the_answer_is_told_apart_from_it() -> None:

@@ -53,10 +53,10 @@ async def test_a_header_comes_from_the_environment_and_stands_in_no_recording(
 @pytest.mark.parametrize(
     ("variables", "says"),
     [
-        ({"MY_AGENT_TOKEN": SECRET}, "the job asks to send the key in MY_AGENT_TOKEN to 127.0.0.1:"),
+        ({"MY_AGENT_TOKEN": SECRET}, "the job sends the key in MY_AGENT_TOKEN to 127.0.0.1:"),
         (
             {"MY_AGENT_TOKEN": SECRET, "MY_AGENT_BASE_URL": "https://elsewhere.example"},
-            "for which it was not given",
+            "a host that it does not belong to",
         ),
         ({}, "target.headersEnv.Authorization names MY_AGENT_TOKEN, which is not set"),
     ],
@@ -83,7 +83,7 @@ async def test_code_is_loaded_only_where_the_user_gives_it(tmp_path: Path) -> No
     refused = await run(tmp_path, what)
     assert refused.returncode == 2
     assert (
-        "there is no module my_test_answers: it is not installed, and no folder was given with --code DIR"
+        "module my_test_answers not found: it is not installed, and no folder was given with --code DIR"
         in refused.stderr
     )
     done = await run(tmp_path, what, "--code", ".")

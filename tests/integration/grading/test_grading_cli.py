@@ -80,7 +80,7 @@ def test_a_file_that_is_not_there_is_said_once_before_anything_else(tasks, run: 
         ("validate", missing, "lab/nope"),
         ("grade", missing),
     ):
-        with pytest.raises(UsageError, match=f"there is no file {missing}; give a") as problem:
+        with pytest.raises(UsageError, match=f"{missing} does not exist; give a") as problem:
             run(*words)
         assert problem.value.exit_code == 2
     with pytest.raises(UsageError, match=r"give a folder for the reports: --output-dir DIR"):
@@ -161,7 +161,7 @@ def test_the_leaderboard_that_ranks_is_printed_and_chosen(tasks, run: Any, tmp_p
     given = run("grade-sample", file, task, "--leaderboard", tmp_path / "board.csv")
     assert "would place 1 of 2" in given.stdout
     assert "leaderboard: the given file board.csv, 1 entry" in given.stdout
-    with pytest.raises(UsageError, match=r"there is no file .*none\.csv; give own, published, or a CSV file"):
+    with pytest.raises(UsageError, match=r"none\.csv does not exist; give own, published, or a CSV file"):
         run("grade-sample", file, task, "--leaderboard", tmp_path / "none.csv")
     (listed,) = [row for row in json.loads(run("tasks", "list", "--json").stdout) if row["task_id"] == task]
     assert listed["leaderboard"] == "the task's own leaderboard.csv, 11 entries"
@@ -276,7 +276,7 @@ def test_what_was_not_graded_is_counted_in_every_form(tasks, run: Any, tmp_path:
     rows = csv.DictReader(run("medals", tmp_path / "out", "--format", "csv").stdout.splitlines())
     assert [row["outcome"] for row in rows] == ["graded", "invalid", "not graded"]
     listed = json.loads(run("medals", tmp_path / "out", "--json").stdout)
-    assert [item.get("not_graded", "")[:30] for item in listed] == ["", "", "no task has the id `lab/unknow"]
+    assert [item.get("not_graded", "")[:30] for item in listed] == ["", "", "unknown task `lab/unknow"]
 
 
 def test_medals_of_a_checkouts_runs_need_no_other_argument(
@@ -318,7 +318,7 @@ def test_medals_rank_on_the_leaderboard_that_is_forced(tasks, run: Any, tmp_path
     other = json.loads(run("medals", tmp_path / "runs", "--json", *where, "--leaderboard", board).stdout)[0]
     assert (own["leaderboard_size"], other["leaderboard_size"]) == (11, 2)
     assert other["gold_medal"]
-    with pytest.raises(UsageError, match="there is no file"):
+    with pytest.raises(UsageError, match="does not exist"):
         run("medals", tmp_path / "runs", "--leaderboard", tmp_path / "none.csv")
 
 

@@ -74,7 +74,7 @@ async def test_a_refusal_is_an_answer_for_the_judge_to_weigh(agent, server):
         (srv.say(""), "empty", False),
         (srv.say("And", finish="length"), "cut off", False),
         (srv.raw("<html>", "text/html"), "not JSON", False),
-        (srv.breaks_off("And"), "broke the connection", False),
+        (srv.breaks_off("And"), "closed the connection", False),
     ],
 )
 async def test_failures_are_the_agents(agent, server, reply, says, retryable):
@@ -122,14 +122,14 @@ async def test_the_object_context_comes_from_its_own_url(server, status, body, e
         assert asked == [(f"/state/{session}", None)]
     finally:
         await runner.cleanup()
-    with pytest.raises(PeerError, match="refuses the connection"):
+    with pytest.raises(PeerError, match="refused the connection"):
         await agent.observe()
     await agent.aclose()
 
 
 async def test_without_such_a_url_there_is_no_context_and_no_place_for_texts(agent):
     assert await agent.observe() is None
-    with pytest.raises(PeerError, match="takes no texts") as caught:
+    with pytest.raises(PeerError, match="does not accept texts") as caught:
         await agent.seed_text("x")
     assert caught.value.peer == "knowledge"
 

@@ -130,7 +130,7 @@ async def test_an_agent_that_calls_what_is_not_there_is_told_so(
 
 async def test_an_agent_that_only_calls_tools_is_stopped(server: OpenAIServer, connect: Connect) -> None:
     server.otherwise = lambda body: srv.call_tool("look", {"drug": "x"})
-    with pytest.raises(PeerError, match=f"called tools {MAX_ROUNDS} times without an answer in words"):
+    with pytest.raises(PeerError, match=f"called tools {MAX_ROUNDS} times without answering in text"):
         await say(connect(LOOK))
     assert len(server.received) == MAX_ROUNDS
 

@@ -90,22 +90,22 @@ async def test_only_the_words_are_left(evaluator, server, view, sent, said):
 @pytest.mark.parametrize(
     ("answer", "says", "retryable", "wait"),
     [
-        (srv.status(429, "slow down", retry_after="7"), r"asked too often \(429\): slow down", True, 7.0),
+        (srv.status(429, "slow down", retry_after="7"), r"is rate-limiting \(429\): slow down", True, 7.0),
         (srv.status(503, "busy"), r"failed \(503\): busy", True, None),
         (srv.status(429, "pay", error={"code": "insufficient_quota"}), "pay", False, None),
-        (srv.status(401, f"Incorrect API key provided: {KEY}"), r"refused the API key \(401\)", False, None),
-        (srv.status(404, "no such model"), "does not know this address or model", False, None),
+        (srv.status(401, f"Incorrect API key provided: {KEY}"), r"rejected the API key \(401\)", False, None),
+        (srv.status(404, "no such model"), "does not know this URL or model", False, None),
         (srv.redirect("https://elsewhere.example/v1"), "redirect, which is not followed", False, None),
         (srv.refuse("I cannot do that."), "the model refused: I cannot do that.", False, None),
         (srv.say("And then", finish="length"), "cut off at the model's length limit", False, None),
         (srv.say("", finish="content_filter"), "content filter", False, None),
         (srv.say(""), "was empty", True, None),
         (srv.call_tool("search", {"q": "x"}), r"called a tool \(search\) instead of answering", False, None),
-        (srv.breaks_off("And"), "broke the connection", False, None),
+        (srv.breaks_off("And"), "closed the connection", False, None),
         (srv.ends_without_finish("And"), "ended before the answer was finished", False, None),
         (srv.raw("<html>Welcome</html>", "text/html"), "not JSON: <html>", False, None),
         (srv.raw("data: {broken\n\n", "text/event-stream"), "not JSON", False, None),
-        (srv.raw('"just a text"'), "no chat completion: just a text", False, None),
+        (srv.raw('"just a text"'), "not a chat completion: just a text", False, None),
         (srv.raw('{"choices": null}'), "without choices", False, None),
         (srv.raw('data: {"error": {"message": "out of memory"}}\n\n', "text/event-stream"), "out of memory", True, None),
         (srv.packed("{}"), "compressed its answer", False, None),
@@ -130,7 +130,7 @@ async def test_no_server_is_a_clear_failure(job, view, tmp_path, chats):
     async with srv.OpenAIServer() as gone:
         url = gone.url
     evaluator = LLMEvaluator(job, model="m", job_dir=tmp_path, chat=chats(url))
-    with pytest.raises(PeerError, match=r"127\.0\.0\.1:\d+ refuses the connection") as caught:
+    with pytest.raises(PeerError, match=r"127\.0\.0\.1:\d+ refused the connection") as caught:
         await heard(evaluator, view)
     assert caught.value.retryable
 
@@ -238,7 +238,7 @@ async def test_the_jobs_own_prompt_wins_and_cannot_run_what_it_is_given(
 
 async def test_a_missing_prompt_is_found_before_anything_is_sent(job, tmp_path, chats):
     other = job.model_copy(update={"evaluator": job.evaluator.model_copy(update={"prompt": "eval/nope"})})
-    with pytest.raises(UsageError, match="prompt `eval/nope`: there is no such file"):
+    with pytest.raises(UsageError, match="prompt `eval/nope`: not found"):
         LLMEvaluator(other, model="m", job_dir=tmp_path, chat=chats("http://127.0.0.1:1"))
 
 

@@ -126,7 +126,7 @@ async def test_malformed_twice_is_not_measured_with_the_reason(make, server, vie
     [
         (srv.raw('{"choices": null}'), "without choices"),
         (srv.raw("hello", "text/plain"), "not JSON: hello"),
-        (srv.status(401, "bad key"), "refused the API key"),
+        (srv.status(401, "bad key"), "rejected the API key"),
         (srv.packed("{}"), "compressed its answer"),
     ],
 )

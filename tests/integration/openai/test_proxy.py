@@ -53,7 +53,7 @@ async def test_the_key_is_not_told_to_a_proxy_that_opens_a_tunnel(monkeypatch: p
     port = proxy.sockets[0].getsockname()[1]
     monkeypatch.setenv("HTTPS_PROXY", f"ann:word@127.0.0.1:{port}")  # without a scheme, as many write it
     async with proxy:
-        with pytest.raises(PeerError, match=r"the proxy on the way to .* answered 403") as caught:
+        with pytest.raises(PeerError, match=r"the proxy for .* answered 403") as caught:
             await answer("https://models.example.org/v1")
     assert not caught.value.retryable
     assert b"CONNECT models.example.org:443" in heard[0]
@@ -66,9 +66,7 @@ async def test_a_proxy_that_cannot_be_used_is_named_without_its_password(
     proxy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", proxy)
-    with pytest.raises(
-        UsageError, match=r"the proxy that the environment names for models\.example\.org"
-    ) as caught:
+    with pytest.raises(UsageError, match=r"the environment's proxy for models\.example\.org") as caught:
         await answer("http://models.example.org/v1")
     assert "word" not in str(caught.value)
 
@@ -90,9 +88,7 @@ async def test_a_host_that_needs_no_proxy_is_asked_itself(
 
 async def test_a_proxy_that_is_away_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    with pytest.raises(
-        PeerError, match=r"the proxy on the way to models\.example\.org cannot be reached"
-    ) as caught:
+    with pytest.raises(PeerError, match=r"the proxy for models\.example\.org cannot be reached") as caught:
         await answer("http://models.example.org/v1")
     assert caught.value.retryable
 
@@ -102,5 +98,5 @@ async def test_a_proxy_that_refuses_is_named(
 ) -> None:
     """An https address asks the proxy for a tunnel, which the stand-in does not know."""
     monkeypatch.setenv("HTTPS_PROXY", server.url.removesuffix("/v1"))
-    with pytest.raises(PeerError, match=r"the proxy on the way to models\.example\.org answered 40"):
+    with pytest.raises(PeerError, match=r"the proxy for models\.example\.org answered 40"):
         await answer("https://models.example.org/v1")

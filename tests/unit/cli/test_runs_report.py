@@ -71,7 +71,7 @@ def test_a_damaged_line_is_noted_and_the_rest_is_shown(data_dir: Path) -> None:
             "unknown extension; use .html, .md, .json, .csv, .parquet, .xml, .atif.jsonl, .otlp.jsonl, .jsonl or .eval",
         ),
         (["export", "aaaa", "bbbb", "--to", "inspect"], "the format inspect holds one run"),
-        (["explain", "aaaa", "--weights", "speed=1"], "no part"),
+        (["explain", "aaaa", "--weights", "speed=1"], "not a part"),
     ],
 )
 def test_a_mistake_is_one_sentence(data_dir: Path, arguments: list[str], words: str) -> None:

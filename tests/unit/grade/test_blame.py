@@ -127,7 +127,7 @@ def test_what_was_not_graded_is_loaded_with_its_agent_and_its_reason(tasks, tmp_
     for place in (result.report_path, tmp_path / "out"):
         (item,) = load_outcomes(place).not_graded
         assert (item.task_id, item.agent) == ("lab/unknown", "aide")
-        assert item.reason.startswith("no task has the id `lab/unknown`")
+        assert item.reason.startswith("unknown task `lab/unknown`")
 
 
 @pytest.mark.parametrize(

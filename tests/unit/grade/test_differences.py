@@ -65,7 +65,7 @@ def test_a_batch_goes_on_and_keeps_three_outcomes_apart(tasks, tmp_path: Path) -
     reasons = [item["reason"] for item in report["not_graded"]]
     assert [item["attempts"] for item in report["not_graded"]] == [2, 1, 1]
     assert "RuntimeError: no luck" in reasons[0]
-    assert "no task has the id `lab/unknown`" in reasons[1]
+    assert "unknown task `lab/unknown`" in reasons[1]
     assert "the leaderboard of lab/no-board is missing" in reasons[2]
     assert report["task_reports"][1]["extra"]["error"] == "not like this"
     assert report["task_reports"][2]["extra"]["error"] == "nothing was handed in"

@@ -146,7 +146,7 @@ def test_a_board_of_another_metric_ranks_nothing(tasks) -> None:
     task = proteingym(tasks, grader="mean-squared-error")
     with pytest.raises(InputError, match="ranks Spearman, the task's grader is mean-squared-error"):
         leaderboard_of(task)
-    with pytest.raises(NotGradedError, match="does not fit"):
+    with pytest.raises(NotGradedError, match="does not match"):
         graded(tasks, task)
 
 

@@ -29,5 +29,5 @@ def test_ages_and_dates(text: str, expected: datetime) -> None:
 
 @pytest.mark.parametrize("text", ["", "7", "7y", "yesterday", "2026-13-01", "99999999999w", "\x1b[2J"])
 def test_what_is_no_time_is_said_with_what_would_be(text: str) -> None:
-    with pytest.raises(UsageError, match="is no time; write a date"):
+    with pytest.raises(UsageError, match="is not a time; use a date"):
         moment(text, NOW)

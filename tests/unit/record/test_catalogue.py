@@ -347,5 +347,5 @@ def test_pipes_devices_and_folders_with_the_name_of_a_run_are_none(tmp_path: Pat
     (tmp_path / "20260101-000000-cccc.jsonl").symlink_to("/dev/zero")
     os.mkfifo(overlay_path(tmp_path / f"{ID}.jsonl"))
     assert [run.run_id for run in Catalogue(tmp_path).runs()] == [ID]
-    with pytest.raises(RecordingError, match="is no file"):
+    with pytest.raises(RecordingError, match="is not a file"):
         read_overlay(tmp_path / f"{ID}.jsonl")

@@ -181,11 +181,11 @@ async def test_resuming_cuts_the_torn_last_line_and_goes_on(tmp_path: Path, torn
 async def test_a_second_writer_is_refused_and_a_recording_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     recorder = Recorder(path)
-    with pytest.raises(RecordingError, match="another process writes it"):
+    with pytest.raises(RecordingError, match="another process is writing it"):
         Recorder(path, resume=True)
     recorder.append(note(1))
     await recorder.aclose()
-    with pytest.raises(RecordingError, match="not written over"):
+    with pytest.raises(RecordingError, match="not overwritten"):
         Recorder(path)
     assert len(read_recording(path).events) == 1
 
@@ -212,7 +212,7 @@ async def test_a_recording_that_goes_between_opening_and_locking_is_not_written(
         lock(descriptor)
 
     monkeypatch.setattr(recorder_module, "lock", late)
-    with pytest.raises(RecordingError, match="deleted or moved just now"):
+    with pytest.raises(RecordingError, match="just deleted or moved"):
         Recorder(path, resume=True)
 
 

@@ -70,7 +70,7 @@ def test_an_id_that_is_no_id_never_becomes_a_file_name(mailed: Path, tmp_path: P
 def test_another_recording_of_the_same_id_is_not_written_over(mailed: Path, tmp_path: Path) -> None:
     done = import_recording(mailed, tmp_path / "runs")
     mailed.write_bytes(b"\n".join(mailed.read_bytes().splitlines()[:50]) + b"\n")
-    with pytest.raises(RecordingError, match="another recording has this id"):
+    with pytest.raises(RecordingError, match="another recording already has this id"):
         import_recording(mailed, tmp_path / "runs")
     assert done.path.stat().st_size > mailed.stat().st_size
 
@@ -98,7 +98,7 @@ def test_deleting_takes_everything_that_belongs_to_a_run(mailed: Path, tmp_path:
 def test_a_run_that_goes_on_is_not_deleted(mailed: Path, tmp_path: Path) -> None:
     done = import_recording(mailed, tmp_path / "runs")
     write_live(done.path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "t"))
-    with pytest.raises(RecordingError, match="goes on right now"):
+    with pytest.raises(RecordingError, match="is in progress"):
         delete_runs([done.path], tmp_path)
     assert done.path.exists()
 
@@ -155,7 +155,7 @@ def test_a_run_that_came_meanwhile_is_not_replaced_by_an_import(
         mine.write_text("mine")  # between the look and the last step
 
     monkeypatch.setattr(transfer, "_mark_imported", slowly)
-    with pytest.raises(RecordingError, match="another process took in a recording of this id just now"):
+    with pytest.raises(RecordingError, match="another process just imported a recording with this id"):
         import_recording(mailed, runs)
     assert mine.read_text() == "mine"
 

@@ -95,7 +95,7 @@ def test_a_penalty_for_failed_requests_is_not_put_down_to_the_facts(tmp_path: Pa
 def test_unlike_beginnings_leave_no_uplift(tmp_path: Path) -> None:
     found = concluded(Recorded([FAILS], [KNOWS], clean=False), tmp_path)
     assert found.outcome == "not_clean"
-    assert "cannot be put down to the facts" in found.sentence
+    assert "cannot be attributed to the facts" in found.sentence
     assert "lifts" not in found.sentence
 
 
@@ -118,7 +118,7 @@ def test_beginnings_that_nobody_saw_leave_none_either(tmp_path: Path) -> None:
     [
         ("cancelled", "", "cancelled", "The run was cancelled with 2 of 2 conversations scored"),
         ("cancelled", "the budget of 3 calls is spent", "cancelled", "cancelled (the budget of 3 calls is spent)"),
-        ("failed", "the disk is full", "not_run", "could not be held: the disk is full."),
+        ("failed", "the disk is full", "not_run", "could not be started: the disk is full."),
     ],
 )  # fmt: skip
 def test_a_run_that_did_not_complete_says_how_it_ended(
@@ -205,7 +205,7 @@ def test_models_on_unlike_jobs_are_not_compared() -> None:
     first, second = run_of("a", [0.3] * 3), run_of("b", [0.9] * 3)
     second = replace(second, started=second.started.model_copy(update={"job_name": "another"}))
     second.state.started = second.started
-    assert "not held on the same jobs" in conclude_batch([first, second]).sentence
+    assert "not run on the same jobs" in conclude_batch([first, second]).sentence
 
 
 # Submissions

@@ -106,14 +106,14 @@ def test_reviews_that_were_not_drawn_correct_nothing(run: Path) -> None:
     )
     found = corrections([run], rated_tasks([run], every=True)[0])
     assert {each.found for each in found} == {None}
-    assert "not drawn at random" in found[0].refused
+    assert "not a random sample" in found[0].refused
 
 
 def test_fewer_than_thirty_reviews_are_refused(run: Path) -> None:
     for path, item in draw([run], 100, 7)[:29]:
         say(path, item)
     found = corrections([run], rated_tasks([run], every=True)[0])
-    assert "29 reviews: at least 30 are needed" in found[0].refused
+    assert "29 reviews: at least 30 are required" in found[0].refused
     assert "29 reviews" in progress([run])
 
 
@@ -165,7 +165,7 @@ def test_a_table_of_labels_stands_for_reviews(run: Path, tmp_path: Path) -> None
         rows.writerows([case, "pass" if truth(case) else "fail"] for case in range(0, CASES, 2))
     shown = call("agreement", run.stem, "--labels", str(table), "--column", "physician").stdout
     assert "200 tasks scored by 1 reviewer" in shown
-    assert "not drawn at random" in shown
+    assert "not a random sample" in shown
     told = call(
         "agreement", run.stem, "--labels", str(table), "--column", "physician", "--labels-drawn"
     ).stdout

@@ -65,8 +65,8 @@ def test_what_is_not_decided_says_how_far_it_is_and_what_was_left_out() -> None:
     ("until", "conditions", "words"),
     [
         ("difference", BOTH, "give --model twice"),
-        ("supplied:1", BOTH, "a bar between 0 and 1, not 1"),
-        ("supplied:0.5", ("withheld",), "facts supplied are not held"),
+        ("supplied:1", BOTH, "a threshold between 0 and 1, not 1"),
+        ("supplied:0.5", ("withheld",), "the run has no facts supplied"),
     ],
 )
 def test_what_cannot_be_decided_is_refused(

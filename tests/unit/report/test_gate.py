@@ -75,7 +75,7 @@ def test_the_mean_of_one_condition_is_not_measured() -> None:
 def test_bars_that_one_condition_cannot_answer_are_refused(bar: str) -> None:
     rules = GateRules.parse([bar])
     rules.require_held(("supplied", "withheld"))
-    with pytest.raises(UsageError, match=r"holds facts supplied only; give supplied:0\.5, or hold both"):
+    with pytest.raises(UsageError, match=r"has facts supplied only; give supplied:0\.5, or run both"):
         rules.require_held(("supplied",))
     GateRules.parse(["supplied:0.5"]).require_held(("supplied",))
 
@@ -109,14 +109,14 @@ def test_pass_k_of_a_job_without_tasks_cannot_be_checked() -> None:
 @pytest.mark.parametrize(
     ("under", "pass_k", "words"),
     [
-        (["abc"], [], "'abc' is no number"),
+        (["abc"], [], "'abc' is not a number"),
         (["1.2"], [], "between 0 and 1"),
         (["nan"], [], "between 0 and 1"),
-        (["given:0.5"], [], "'given' is no condition"),
-        ([], ["2"], "write K:BAR"),
-        ([], ["0:0.9"], "write K:BAR"),
-        ([], ["x:0.9"], "write K:BAR"),
-        ([], ["2:high"], "'high' is no number"),
+        (["given:0.5"], [], "'given' is not a condition"),
+        ([], ["2"], "use K:SHARE"),
+        ([], ["0:0.9"], "use K:SHARE"),
+        ([], ["x:0.9"], "use K:SHARE"),
+        ([], ["2:high"], "'high' is not a number"),
     ],
 )
 def test_a_wrong_option_says_what_would_be_right(under: list[str], pass_k: list[str], words: str) -> None:

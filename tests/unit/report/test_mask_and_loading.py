@@ -31,7 +31,7 @@ def test_the_golden_recording_loads() -> None:
 def test_a_recording_without_its_first_event_says_so(tmp_path: Path) -> None:
     path = tmp_path / "20260102-030405-abcd.jsonl"
     path.write_bytes(b"".join(GOLDEN.read_bytes().splitlines(keepends=True)[1:]))
-    with pytest.raises(RecordingError, match="the first event is missing"):
+    with pytest.raises(RecordingError, match="the first event, which contains the job, is missing"):
         load_run(path)
 
 

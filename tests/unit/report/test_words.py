@@ -54,7 +54,7 @@ def test_a_medal_stands_in_a_word_and_a_sign() -> None:
     assert words.medal_word(graded(**none, valid_submission=False)) == "! Invalid"
     assert (
         words.medal_word(graded(**none, valid_submission=False, submission_exists=False))
-        == "– Nothing handed in"
+        == "– Nothing submitted"
     )
 
 

@@ -1,4 +1,4 @@
-"""Types of calls: which signature fits, what its type variables are, what its lambdas are given."""
+"""Types of calls: the matching signature, its type variables, and the parameters of its lambdas."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Calls:
         if kind.name == "Boolean" and kind.nullable:
             self.fail("this may be null here; compare it with == true", node)
         if kind.name not in ("Boolean", "?", "Nothing") or kind.nullable:
-            self.fail(f"a Boolean is needed here, not {kind}", node)
+            self.fail(f"a Boolean is required here, not {kind}", node)
 
     def number(self, node: Node, kind: Type, expected: Type | None) -> Type:
         """Return the type of a whole number, which is a Long where one is expected."""
@@ -221,7 +221,11 @@ class Calls:
         names: Names,
         expected: Type | None,
     ) -> Type:
-        """Return the result of the first signature that takes the arguments."""
+        """Return the result of the first signature that takes the arguments.
+
+        Raises:
+            ExpressionError: no signature takes the arguments.
+        """
         placed = [
             (signature, bound, places)
             for signature, bound in fitting
@@ -374,7 +378,7 @@ class Calls:
         elif found := self.classes.as_a(kind, "List"):
             parts = (found.args[0],) * min(5, len(pattern))
         if len(parts) < len(pattern):
-            self.fail(f"{kind} cannot be taken apart into {len(pattern)} values", node)
+            self.fail(f"{kind} cannot be destructured into {len(pattern)} values", node)
         return {name: part for name, part in zip(pattern, parts, strict=False) if name != "_"}
 
     def referred(self, node: Reference, given: tuple[Type, ...], names: Names) -> Type:
@@ -441,7 +445,7 @@ class Calls:
         self.fail(f"{receiver.required} has no {name}; it works on {' and '.join(owners)}", node)
 
     def method_exists(self, node: Call, receiver: Type) -> bool:
-        """Say whether a type has a function of the call's name."""
+        """Return whether a type has a function of the call's name."""
         return any(
             self.classes.unify(signature.receiver, receiver, {})
             for signature in METHODS[node.name]

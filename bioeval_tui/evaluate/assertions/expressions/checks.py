@@ -1,4 +1,4 @@
-"""What can be known about an expression before it runs: names, calls and types, as Kotlin's compiler knows them.
+"""The type checker of expressions: names, calls and types, as in Kotlin's compiler.
 
 A misspelt name or an unlike type should be an error when the job is loaded, not a false at the end of a run.
 Where a type cannot be known (`?`), nothing is refused, and the values decide when the expression runs.
@@ -333,9 +333,9 @@ class _Check(Calls):
                 self.fail(f"{container} does not contain {value}", node)
         elif container.name == "String" or container.name in TEXT_ENUMS:
             if value.nullable or value.name not in ("String", "Char", "Regex", *TEXT_ENUMS):
-                self.fail(f"a String contains texts, not {value}", node)
+                self.fail(f"a String contains strings, not {value}", node)
         elif elements is None:
-            self.fail(f"`in` works on collections, maps, ranges and texts, not on {container}", node)
+            self.fail(f"`in` works on collections, maps, ranges and strings, not on {container}", node)
         elif not self.classes.unify(Type("E"), value, {"E": elements.args[0]}):
             self.fail(f"{container} cannot contain {value}", node)
         else:
@@ -576,7 +576,7 @@ def _is_null(node: Node) -> bool:
 
 
 def _hides_role(left: Type, right: Type) -> bool:
-    """Say whether lists or maps of roles are compared with such of texts, which are never equal."""
+    """Return whether lists or maps of roles are compared with such of texts, which are never equal."""
     if len(left.args) != len(right.args):
         return False
     return any(

@@ -1,4 +1,4 @@
-"""The tree walk: nothing happens but what one of the methods below does for its kind of node."""
+"""The tree-walking interpreter: one method for each kind of node."""
 
 from __future__ import annotations
 
@@ -91,11 +91,15 @@ class Closure:
         return result
 
     def test(self, *values: Value) -> bool:
-        """Return the body's value, which must be a Boolean."""
+        """Return the body's value, which must be a Boolean.
+
+        Raises:
+            ExpressionError: the value is not a Boolean.
+        """
         result = self(*values)
         if type(result) is not bool:
             raise ExpressionError(
-                f"this lambda must give a Boolean, not {type_name(result)}", column=self._node.column
+                f"this lambda must return a Boolean, not {type_name(result)}", column=self._node.column
             )
         return result
 
@@ -203,7 +207,7 @@ class ExpressionEvaluation:
         for branch in node.branches:
             if not branch.conditions or any(self.truth(test, names) for test in branch.conditions):
                 return self.walk(branch.value, names)
-        raise ExpressionError("no branch of this `when` fits")
+        raise ExpressionError("no branch of this `when` matches")
 
     def block(self, node: Declarations, names: Environment) -> Value:
         for pattern, _, part in node.statements:
@@ -224,7 +228,7 @@ class ExpressionEvaluation:
             return value
         if node.operator == "as?":
             return None
-        raise ExpressionError(f"{type_name(value)} is no {node.type}; `as?` gives null instead")
+        raise ExpressionError(f"{type_name(value)} is not a {node.type}; `as?` gives null instead")
 
     def index(self, node: Index, names: Environment) -> Value:
         return element(self.walk(node.target, names), self.walk(node.place, names), self.budget)
@@ -262,7 +266,7 @@ class ExpressionEvaluation:
         if symbol in ("&&", "||"):
             if type(left) is not bool:
                 raise ExpressionError(
-                    f"a Boolean is needed here, not {type_name(left)}", column=node.left.column
+                    f"a Boolean is required here, not {type_name(left)}", column=node.left.column
                 )
             return left if left == (symbol == "||") else self.truth(node.right, names)
         if symbol == "?:":
@@ -281,10 +285,14 @@ class ExpressionEvaluation:
         return operators.arithmetic(symbol, left, right, self.budget)
 
     def truth(self, node: Node, names: Environment) -> bool:
-        """Return the value of a node that must be a Boolean."""
+        """Return the value of a node that must be a Boolean.
+
+        Raises:
+            ExpressionError: the value is not a Boolean.
+        """
         value = self.walk(node, names)
         if type(value) is not bool:
-            raise ExpressionError(f"a Boolean is needed here, not {type_name(value)}", column=node.column)
+            raise ExpressionError(f"a Boolean is required here, not {type_name(value)}", column=node.column)
         return value
 
     def member(self, node: Member, names: Environment) -> Value:
@@ -343,14 +351,18 @@ class ExpressionEvaluation:
     def chosen(
         self, node: Call, candidates: list[Candidate], receiver: tuple[Value, ...], names: Environment
     ) -> Value:
-        """Return the result of the first signature that takes the arguments' values."""
+        """Return the result of the first signature that takes the arguments' values.
+
+        Raises:
+            ExpressionError: no signature takes the arguments.
+        """
         given = [self.argument(node, argument, names) for argument in node.arguments]
         for signature, places in candidates:
             if _accepts(signature, places, given):
                 return signature.compute(self.budget, *receiver, *_in_order(signature, places, given))
         shown = ", ".join(type_name(value) for value in given if type(value) is not Closure)
         wanted = " or ".join(dict.fromkeys(describe(signature, types=True) for signature, _ in candidates))
-        raise ExpressionError(f"{node.name} was given {shown or 'nothing'}; it is written {wanted}")
+        raise ExpressionError(f"{node.name} got {shown or 'no arguments'}; write {wanted}")
 
     def argument(self, node: Call, argument: Argument, names: Environment) -> Value:
         value = argument.value
@@ -395,7 +407,11 @@ def is_a(value: Value, kind: Type) -> bool:
 
 
 def element(target: Value, place: Value, budget: Budget) -> Value:
-    """Return `target[place]` of a list, map or text."""
+    """Return `target[place]` of a list, map or text.
+
+    Raises:
+        ExpressionError: the value has no elements, or the index is out of bounds.
+    """
     if type(target) is dict:
         return target.get(key_of(place, budget))
     if type(target) in (list, str):
@@ -407,7 +423,7 @@ def element(target: Value, place: Value, budget: Budget) -> Value:
     if target is None:
         raise ExpressionError("null has no elements; use ?.get(…)")
     hint = "; its properties are read with a dot" if type(target) is Record else ""
-    raise ExpressionError(f"{type_name(target)} has no elements by index{hint}")
+    raise ExpressionError(f"{type_name(target)} has no index operator{hint}")
 
 
 def _accepts(signature: Signature, places: list[int], given: list[Value]) -> bool:
@@ -454,7 +470,7 @@ def _named(pattern: Pattern, value: Value, column: int) -> dict[str, Value]:
             parts = value
     if len(parts) < len(pattern):
         raise ExpressionError(
-            f"{type_name(value)} cannot be taken apart into {len(pattern)} values", column=column
+            f"{type_name(value)} cannot be destructured into {len(pattern)} values", column=column
         )
     return dict(zip(pattern, parts, strict=False))
 

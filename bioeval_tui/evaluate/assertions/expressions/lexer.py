@@ -1,4 +1,4 @@
-"""Text → tokens, with the templates inside texts cut into tokens of their own."""
+"""Text → tokens; string templates have their own tokens."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class _Lexer:
         else:
             value, end = to_units(self.text[column : column + 1]), column + 1
         if len(value) != 1 or value in "'\n" or not self.text.startswith("'", end):
-            raise self.error('single quotes hold one character; write texts in double quotes "…"', place)
+            raise self.error('single quotes contain one character; write strings in double quotes "…"', place)
         return Token("literal", Char(value), column, first), end + 1
 
     def escape(self, place: int) -> tuple[str, int]:
@@ -160,7 +160,7 @@ class _Lexer:
         if letter == "u":
             digits = self.text[place + 2 : place + 6]
             if not re.fullmatch(r"[0-9a-fA-F]{4}", digits):
-                raise self.error("\\u wants four hexadecimal digits", place)
+                raise self.error("\\u needs four hexadecimal digits", place)
             return chr(int(digits, 16)), place + 6
         if letter not in _ESCAPES or not letter:
             raise self.error(f"unknown escape \\{letter}", place)

@@ -1,4 +1,4 @@
-"""What one evaluation may use: steps, time, memory, nesting.
+"""Limits of one evaluation: steps, time, memory, nesting.
 
 An expression comes from a job file that somebody else may have written, and it runs after every turn.
 Steps make the outcome the same on a slow and a fast machine; the clock is the second line of defence.
@@ -52,7 +52,11 @@ class Budget:
         self._deadline = time.monotonic() + self.limits.seconds
 
     def step(self, count: int = 1) -> None:
-        """Count `count` steps of work."""
+        """Count `count` steps of work.
+
+        Raises:
+            LimitError: the steps or the time are used up.
+        """
         self.steps += count
         if self.steps > self.limits.steps:
             raise LimitError(f"takes more than {self.limits.steps:,} steps")
@@ -67,7 +71,11 @@ class Budget:
         return max(0.001, self._deadline - time.monotonic())
 
     def hold(self, size: int) -> None:
-        """Count `size` bytes that are about to be built."""
+        """Count `size` bytes that are about to be built.
+
+        Raises:
+            LimitError: the memory is used up.
+        """
         self.memory += size
         if self.memory > self.limits.memory:
             raise LimitError(f"builds more than {self.limits.memory // 1_000_000} MB of values")

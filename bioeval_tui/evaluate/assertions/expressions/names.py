@@ -1,4 +1,4 @@
-"""What is known at one place of an expression: names with their types, `this`, and what conditions have shown."""
+"""The scope at one place of an expression: names with their types, `this`, and smart casts."""
 
 from __future__ import annotations
 

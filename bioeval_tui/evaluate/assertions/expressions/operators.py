@@ -45,7 +45,11 @@ _FLOAT: dict[str, Callable[[float, float], float]] = {
 
 
 def arithmetic(symbol: str, left: Value, right: Value, budget: Budget) -> Value:
-    """Return `left symbol right` for `+ - * / %`."""
+    """Return `left symbol right` for `+ - * / %`.
+
+    Raises:
+        ExpressionError: the operator does not take these operands.
+    """
     if type(left) in NUMBERS and type(right) in NUMBERS:
         return _numbers(symbol, left, right)
     if symbol == "+":
@@ -78,22 +82,30 @@ def equals(left: Value, right: Value, budget: Budget) -> bool:
 
 
 def same(left: Value, right: Value, budget: Budget) -> bool:
-    """Return `left === right`, of which texts and collections have no answer that could be relied on."""
+    """Return `left === right`, of which texts and collections have no answer that could be relied on.
+
+    Raises:
+        ExpressionError: the values are strings or collections.
+    """
     if left is None or right is None or type(left) is Record:
         return left is right
     if type(left) in (*NUMBERS, bool, Char, EnumValue):
         return equal(left, right, budget)
-    raise ExpressionError("=== compares identities, which texts and collections do not keep; write ==")
+    raise ExpressionError("=== compares identities, which strings and collections don't have; write ==")
 
 
 def contains(container: Value, value: Value, budget: Budget) -> bool:
-    """Return `value in container`."""
+    """Return `value in container`.
+
+    Raises:
+        ExpressionError: the container has no elements, or elements of another type.
+    """
     match container:
         case str():
             if type(value) is Regex:
                 return value.search(container, 0, budget) is not None
             if type(value) not in (str, Char, EnumValue):
-                raise ExpressionError(f"a String contains texts, not {type_name(value)}")
+                raise ExpressionError(f"a String contains strings, not {type_name(value)}")
             budget.read_text(len(container))
             return str(value) in str(container)
         case range():
@@ -108,11 +120,17 @@ def contains(container: Value, value: Value, budget: Budget) -> bool:
             return any(equal(item, value, budget) for item in container)
         case Sequence():
             return any(equal(item, value, budget) for item in budget.each(container.elements()))
-    raise ExpressionError(f"`in` works on collections, maps, ranges and texts, not on {type_name(container)}")
+    raise ExpressionError(
+        f"`in` works on collections, maps, ranges and strings, not on {type_name(container)}"
+    )
 
 
 def span(symbol: str, start: Value, end: Value) -> Value:
-    """Return `start..end`, or `start..<end`."""
+    """Return `start..end`, or `start..<end`.
+
+    Raises:
+        ExpressionError: the ends have no common order.
+    """
     if type(start) is int and type(end) is int:
         return whole_range(start, end + (symbol == ".."))
     if {type(start), type(end)} <= {int, Long}:
@@ -123,7 +141,11 @@ def span(symbol: str, start: Value, end: Value) -> Value:
 
 
 def negate(value: Value) -> Value:
-    """Return `-value`."""
+    """Return `-value`.
+
+    Raises:
+        ExpressionError: the value is not a number.
+    """
     if type(value) is float:
         return -value
     if type(value) in (int, Long):

@@ -336,7 +336,7 @@ class _Parser:
         return tuple(given)
 
     def is_labelled(self) -> bool:
-        """Say whether `label@{ … }` stands here."""
+        """Return whether `label@{ … }` stands here."""
         following = [token.value for token in self.given[self.at + 1 : self.at + 3]]
         return self.token.kind == "name" and not self.token.first and following == ["@", "{"]
 

@@ -1,4 +1,4 @@
-"""Regular expressions as Java writes them, matched by the `regex` library within the time that is left.
+"""Java's regular expressions, matched by the `regex` library with a time limit.
 
 What both write differently is translated: `\\d`, `\\w` and `\\s` are ASCII, `.` and `$` know all of Java's line
 ends, `\\Q…\\E`, `\\h`, `\\Z`, `\\p{Alpha}`. What only `regex` knows is refused, as Java would.
@@ -88,7 +88,7 @@ class Regex:
                 yield _as_found(match, whole, budget)
         except TimeoutError:
             raise LimitError(
-                "this pattern takes longer than an expression may; write one that backtracks less"
+                "this pattern exceeds the time limit of an expression; write one that backtracks less"
             ) from None
 
 
@@ -117,7 +117,7 @@ def compile_pattern(pattern: str, options: frozenset[str] = frozenset()) -> Rege
         return Regex(pattern, regex.compile(translated, flags, cache_pattern=False))
     except (regex.error, RecursionError, OverflowError) as error:
         reason = getattr(error, "msg", "") or "it is nested too deeply"
-        raise ExpressionError(f"the pattern is wrong: {reason}") from None
+        raise ExpressionError(f"invalid pattern: {reason}") from None
 
 
 class _Translator:
@@ -173,7 +173,7 @@ class _Translator:
         self.at -= 1
         found = _QUANTIFIER.match(self.pattern, self.at)
         if found is None:
-            raise self.error("a { that does not begin a count such as {2,3}")
+            raise self.error("a { that does not start a count such as {2,3}")
         self.sizes[-1] += self.last * max(int(count) for count in re.findall(r"\d+", found.group()))
         if self.sizes[-1] > _MOST_REPEATED:
             raise self.error("too much repetition")
@@ -182,7 +182,7 @@ class _Translator:
 
     def group(self) -> str:
         if len(self.flags) > _MOST_GROUPS:
-            raise self.error("too many groups inside groups")
+            raise self.error("groups that are nested too deeply")
         if not self.pattern.startswith("(?", self.at):
             self.at += 1
             self.flags.append(self.flags[-1])
@@ -190,7 +190,7 @@ class _Translator:
             return "("
         found = _GROUP.match(self.pattern, self.at + 1)
         if found is None:
-            raise self.error("a group of a kind that is not supported")
+            raise self.error("an unsupported kind of group")
         self.at = found.end()
         on, _, off = (found["flags"] or "").partition("-")
         if set(on + off) - set("ims"):

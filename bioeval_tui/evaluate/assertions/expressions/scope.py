@@ -1,4 +1,4 @@
-"""What expressions can see: `objectContext` and `evaluation`, their types, and values made of their JSON.
+"""The variables of expressions: `objectContext` and `evaluation`, their types, and their values from JSON.
 
 Classes and properties are those of the published system's jobs. A part that an agent leaves out has an empty
 value, so that a missing list is not an error.
@@ -145,7 +145,7 @@ def scope(object_context: Mapping[str, Any] | None, evaluation: Mapping[str, Any
     """Return the names that expressions see.
 
     Args:
-        object_context: the agent's answer `{"context", "resources", "functions"}`; None when there is none.
+        object_context: the agent's answer `{"context", "resources", "functions"}`; None if there is none.
         evaluation: `{"transcript": [{"content", "role", "timeTakenMillis", "events"}], "functionCalls":
             [{"function", "args"}], "events", "failureCount", "done", "model", "sessionId", "job"}`; what
             is missing is empty.
@@ -257,4 +257,4 @@ def _plain(value: Any, depth: int) -> Value:
         return {to_units(str(key)): _plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, depth + 1) for item in value]
-    raise ExpressionError(f"the state holds a {kind.__name__}, which is no JSON")
+    raise ExpressionError(f"the state contains a {kind.__name__}, which is not JSON")

@@ -1,4 +1,4 @@
-"""Static types: Kotlin's classes as far as conditions meet them, what is a kind of what, and generics.
+"""Static types: the Kotlin classes that conditions use, subtyping, and generics.
 
 Type variables are single capital letters. `N` is Int, Long or Double, `C` is anything with an order, `E` is
 bound by the receiver and takes only arguments that could be equal to it. `Each<T>`, `Items<T>` and `Flow<T>`
@@ -139,7 +139,7 @@ class Classes:
         return next((found for found in self.above(given) if found.name == name), None)
 
     def fits(self, given: Type, wanted: Type) -> bool:
-        """Say whether a value of type `given` can stand where `wanted` is expected."""
+        """Return whether a value of type `given` can stand where `wanted` is expected."""
         if "?" in (given.name, wanted.name):
             return True
         if given.nullable and not wanted.nullable:
@@ -171,7 +171,7 @@ class Classes:
         return Type("Any", (), nullable)
 
     def may_be_equal(self, left: Type, right: Type) -> bool:
-        """Say whether Kotlin lets `==` stand between two types: one value could be of both."""
+        """Return whether Kotlin lets `==` stand between two types: one value could be of both."""
         one, other = (INT if part.name == "Literal" else part for part in (left, right))
         if {"?", "Any", "Nothing"} & {one.name, other.name}:
             return True

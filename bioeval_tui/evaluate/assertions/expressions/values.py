@@ -1,4 +1,4 @@
-"""The values that expressions work on, and what they are called in messages.
+"""The values of expressions, and their type names in messages.
 
 | Kotlin | here |
 |---|---|
@@ -243,7 +243,11 @@ def whole(value: int) -> int:
 
 
 def whole_range(start: int, stop: int, step: int = 1) -> range:
-    """Return whole numbers from `start` to before `stop`; at most 2^62 of them."""
+    """Return whole numbers from `start` to before `stop`; at most 2^62 of them.
+
+    Raises:
+        ExpressionError: the range is wider than that.
+    """
     if abs(int(stop) - int(start)) > 2**62:
         raise ExpressionError("this range is too wide")
     return range(start, stop, step)

@@ -1,4 +1,4 @@
-"""Cypher looked at before it reaches a graph: what only reads, and what the embedded graph answers rightly.
+"""Checks of Cypher queries: that they only read, and that the embedded graph answers them correctly.
 
 This is the first of two lines of defence. The second is the graph's own: a read-only transaction in
 Neo4j, `PRAGMA query_only` in the embedded one. Here a query is cut into tokens, every word is told apart

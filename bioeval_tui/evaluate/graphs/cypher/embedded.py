@@ -1,4 +1,4 @@
-"""What graphqlite 0.12 answers silently wrong, refused with what to write instead.
+"""Rejects queries that graphqlite 0.12 answers wrongly, with a suggestion.
 
 Every rule stands for queries that were run, and compared with what Neo4j documents; the tests name them.
 A rule may refuse a query that would have been answered rightly: a loud no is better than a quiet wrong.
@@ -216,7 +216,7 @@ def _is_property(tokens: list[Any]) -> bool:
 
 
 def _property_then(query: Query, index: int) -> bool:
-    """Say whether `a.b` stands at token `index` and nothing is done to it."""
+    """Return whether `a.b` stands at token `index` and nothing is done to it."""
     return (
         query.is_name(index)
         and query.upper(index + 1) == "."

@@ -1,4 +1,4 @@
-"""Patterns that graphqlite 0.12 matches silently wrong; the second half of `embedded`."""
+"""Rejects patterns that graphqlite 0.12 matches wrongly; the second half of `embedded`."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _condition_paths(query: Query, pattern_clauses: list[Clause]) -> Iterator[in
 
 
 def _is_relation(query: Query, index: int) -> bool:
-    """Say whether a relationship follows the `)` at token `index`: -[, --, <-, ->."""
+    """Return whether a relationship follows the `)` at token `index`: -[, --, <-, ->."""
     first, second = query.upper(index + 1), query.upper(index + 2)
     if first == "<" and second == "-":
         return query.upper(index + 3) in ("[", "-")

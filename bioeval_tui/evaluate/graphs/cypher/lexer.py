@@ -138,7 +138,7 @@ def _paired(found: list[CypherToken]) -> list[CypherToken]:
                 raise QueryError("brackets are nested too deeply", token.column)
         elif token.upper in _CLOSING.values():
             if not open_at or _CLOSING[found[open_at[-1]].upper] != token.upper:
-                raise QueryError(f"this {token.upper} closes nothing", token.column)
+                raise QueryError(f"this {token.upper} has no opening bracket", token.column)
             start = open_at.pop()
             first = found[start]
             result[start] = CypherToken(first.kind, first.value, first.upper, first.column, index)

@@ -54,7 +54,7 @@ class Query:
     subqueries: frozenset[int]
 
     def is_keyword(self, index: int, *words: str) -> bool:
-        """Say whether token `index` is one of these keywords."""
+        """Return whether token `index` is one of these keywords."""
         return 0 <= index < len(self.tokens) and self.keyword[index] and self.tokens[index].upper in words
 
     def upper(self, index: int) -> str:
@@ -62,7 +62,7 @@ class Query:
         return self.tokens[index].upper if 0 <= index < len(self.tokens) else ""
 
     def is_name(self, index: int) -> bool:
-        """Say whether token `index` is a name, quoted or not."""
+        """Return whether token `index` is a name, quoted or not."""
         if not 0 <= index < len(self.tokens):
             return False
         return self.tokens[index].kind == "name" or (
@@ -83,7 +83,7 @@ def read(text: str) -> Query:
         raise QueryError("the query is empty", 1)
     for token in found:
         if token.upper == ";":
-            raise QueryError("several statements are not allowed here: only one", token.column)
+            raise QueryError("only one statement is allowed here", token.column)
     return _Roles(found).query()
 
 
@@ -128,7 +128,7 @@ class _Roles:
             self.due = False
 
     def stays_keyword(self, index: int, upper: str, before: str) -> bool:
-        """Say whether a word is a keyword although an operand is due here."""
+        """Return whether a word is a keyword although an operand is due here."""
         if self.keyword[index - 1] and upper in _FOLLOWERS.get(before, ()):
             return True
         if upper in _OPERAND_KEYWORDS:
@@ -175,7 +175,7 @@ class _Roles:
         return before >= 0 and self.keyword[before] and self.found[before].upper in _SUBQUERY
 
     def in_label(self, index: int) -> bool:
-        """Say whether the `|`, `&` or `!` before token `index` joins labels or types: (n:A|B), [:R|S]."""
+        """Return whether the `|`, `&` or `!` before token `index` joins labels or types: (n:A|B), [:R|S]."""
         place = index - 1
         while place >= 0:
             token = self.found[place]
@@ -191,6 +191,6 @@ class _Roles:
         return False
 
     def in_foreach(self) -> bool:
-        """Say whether the innermost open bracket is that of FOREACH ( … )."""
+        """Return whether the innermost open bracket is that of FOREACH ( … )."""
         start = self.open[-1] if self.open else 0
         return start > 0 and self.found[start].upper == "(" and self.found[start - 1].upper == "FOREACH"

@@ -1,4 +1,4 @@
-"""What a statement does: reading, writing data, or something else that is refused."""
+"""Classifies statements: reading, writing data, or anything else, which is rejected."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _check_keyword(query: Query, index: int, token: CypherToken) -> None:
     if upper == "USE":
         raise QueryError("USE names another graph, which is not allowed here", token.column)
     if upper in ("EXPLAIN", "PROFILE", "CYPHER"):
-        raise QueryError(f"{upper} is not allowed here: the query's own answer is needed", token.column)
+        raise QueryError(f"{upper} is not allowed here: only the query's result can be checked", token.column)
     if upper == "USING" and after == "PERIODIC":
         raise QueryError("USING PERIODIC COMMIT is not allowed here", token.column)
     if upper == "IN" and _transactions(query, index):
@@ -74,7 +74,7 @@ def _check_keyword(query: Query, index: int, token: CypherToken) -> None:
 
 
 def _transactions(query: Query, index: int) -> bool:
-    """Say whether `IN [n] [CONCURRENT] TRANSACTIONS` begins at token `index`, after a subquery."""
+    """Return whether `IN [n] [CONCURRENT] TRANSACTIONS` begins at token `index`, after a subquery."""
     before = query.tokens[index - 1]
     if before.upper != "}" or before.partner not in query.subqueries:
         return False
@@ -95,7 +95,7 @@ def _check_call(query: Query, index: int) -> None:
     if name.lower() not in READING_PROCEDURES:
         shown = clean_line(name, 60) or "this"
         raise QueryError(
-            f"the procedure {shown} is not allowed here: it is not on the list of reading ones",
+            f"the procedure {shown} is not on the list of allowed procedures",
             query.tokens[index + 1].column,
         )
 
@@ -104,7 +104,7 @@ def _check_beginning(query: Query, known: frozenset[str]) -> None:
     first = query.tokens[0]
     if not query.is_keyword(0, *known):
         shown = clean_line(first.value, 40)
-        raise QueryError(f"a query cannot begin with {shown}", first.column)
+        raise QueryError(f"a query cannot start with {shown}", first.column)
 
 
 def _top_level(query: Query) -> list[int]:

@@ -1,1 +1,1 @@
-"""The prompts that ship with the program, as Jinja templates. A job's own folder is looked at first."""
+"""The prompts in the package, as Jinja templates. A job's folder is searched first."""

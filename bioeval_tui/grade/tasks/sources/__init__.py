@@ -38,7 +38,7 @@ def get_source(data_source: Mapping[str, Any] | None) -> DataSource:
     kind = str((data_source or {}).get("type") or "manual")
     if kind not in _MODULES:
         known = ", ".join(source_types())
-        raise InputError(f"data_source.type `{clean_line(kind, 60)}` is unknown; there are {known}")
+        raise InputError(f"data_source.type `{clean_line(kind, 60)}` is unknown; use one of {known}")
     module, _, name = _MODULES[kind].partition(":")
     source: DataSource = getattr(importlib.import_module(f"{__name__}.{module}"), name)()
     return source

@@ -1,4 +1,4 @@
-"""Data that ships with this program or with a package that it requires: nothing to download."""
+"""Data in this package or in a required one: nothing to download."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Downloads over HTTP for the sources: tried again, written atomically, a refusal said in one sentence."""
+"""HTTP downloads of data sources: retried, written atomically, with errors in one sentence."""
 
 from __future__ import annotations
 

@@ -22,7 +22,11 @@ class KaggleSource:
     """Files and public leaderboards of competitions; the slug is `competition_id`, or ends `benchmark_id`."""
 
     def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:
-        """Download all files of the competition as one archive into `raw` and return it."""
+        """Download all files of the competition as one archive into `raw` and return it.
+
+        Raises:
+            SourceError: Kaggle cannot be reached, rejects the request, or returns anything but one archive.
+        """
         slug = competition(config)
         by_hand = f"or put {slug}.zip from https://www.kaggle.com/c/{slug}/data into {raw}, unpacked"
         api = _client(by_hand)
@@ -30,7 +34,7 @@ class KaggleSource:
         archives = sorted(raw.glob("*.zip"))
         if len(archives) != 1:
             raise SourceError(
-                f"Kaggle gave {len(archives)} archives for {slug} where one is expected; {by_hand}"
+                f"Kaggle returned {len(archives)} archives for {slug} instead of one; {by_hand}"
             )
         return archives[0]
 
@@ -74,7 +78,7 @@ def _client(by_hand: str) -> Any:
         ) from None
     except (SystemExit, OSError, ValueError, AttributeError):
         raise SourceError(
-            "Kaggle wants an access token: create one on https://www.kaggle.com/settings and save it as "
+            "Kaggle needs an access token: create one on https://www.kaggle.com/settings and save it as "
             f"~/.kaggle/access_token, {by_hand}"
         ) from None
     return module.api
@@ -93,12 +97,10 @@ def _ask(call: Callable[[], Any], slug: str, by_hand: str) -> None:
                 f"accept the rules on https://www.kaggle.com/c/{slug}/rules first, then prepare again, {by_hand}"
             ) from None
         if status == 404:
-            raise SourceError(
-                f"Kaggle knows no competition {slug}; check data_source in config.yaml"
-            ) from None
+            raise SourceError(f"Kaggle has no competition {slug}; check data_source in config.yaml") from None
         kind = type(error).__name__
         raise SourceError(
-            f"Kaggle could not be asked for {slug}: {kind}: {clean_line(str(error))}; {by_hand}"
+            f"the request to Kaggle for {slug} failed: {kind}: {clean_line(str(error))}; {by_hand}"
         ) from None
 
 

@@ -36,7 +36,11 @@ class PolarisSource:
         self.hub = hub
 
     def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:
-        """Write `polaris_train_data.csv` and, with targets, `polaris_test_data.csv` into `raw`."""
+        """Write `polaris_train_data.csv` and, with targets, `polaris_test_data.csv` into `raw`.
+
+        Raises:
+            SourceError: there is no Python with Polaris, or Polaris does not return the data.
+        """
         benchmark_id = required(config, "benchmark_id", "polaris")
         by_hand = f"or put {TRAIN} and {TEST} into {raw}"
         command = script_command(str(SCRIPT), benchmark_id, str(raw), python=_interpreter(by_hand))
@@ -57,19 +61,23 @@ class PolarisSource:
         if done.returncode != 0 or not (raw / TEST).is_file():
             lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no reason given"]
             raise SourceError(
-                f"Polaris did not give {clean_line(benchmark_id)}: {clean_line(lines[-1])}; sign in with "
+                f"Polaris did not return {clean_line(benchmark_id)}: {clean_line(lines[-1])}; sign in with "
                 f"`polaris login`, {by_hand}"
             )
         return None
 
     def leaderboard(self, config: Mapping[str, Any]) -> list[BoardRow]:
-        """Return the leaderboard from the benchmark's page, in the page's order (its main metric, best first)."""
+        """Return the leaderboard from the benchmark's page, in the page's order (its main metric, best first).
+
+        Raises:
+            SourceError: the page cannot be reached, or has no readable leaderboard.
+        """
         benchmark_id = required(config, "benchmark_id", "polaris")
         hint = "put leaderboard.csv beside the task's config.yaml"
         url = f"{self.hub}/benchmarks/{benchmark_id}"
         board = read_board(fetch_text(url, hint))
         if not board:
-            raise SourceError(f"{url} shows no leaderboard that can be read; {hint}")
+            raise SourceError(f"{url} has no readable leaderboard; {hint}")
         return board
 
     def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:

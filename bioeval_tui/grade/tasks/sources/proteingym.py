@@ -47,7 +47,12 @@ class ProteinGymSource:
         self.addresses = addresses or Addresses()
 
     def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:
-        """Put the assay's CSV file into `raw`, and the table of assays into the folder above the task's."""
+        """Put the assay's CSV file into `raw`, and the table of assays into the folder above the task's.
+
+        Raises:
+            InputError: the archives have no such assay.
+            SourceError: an archive cannot be downloaded or is incomplete.
+        """
         assay = required(config, "benchmark_id", "proteingym-dms")
         shared = raw.parent.parent  # raw is <data>/<folder>/<task>/raw
         family, archives = _family(assay)
@@ -69,7 +74,12 @@ class ProteinGymSource:
         return target
 
     def leaderboard(self, config: Mapping[str, Any]) -> list[BoardRow]:
-        """Return the models' correlations on the assay, best first; models without one are left out."""
+        """Return the models' correlations on the assay, best first; models without one are left out.
+
+        Raises:
+            InputError: the published leaderboard has no such assay.
+            SourceError: the leaderboard cannot be downloaded.
+        """
         assay = required(config, "benchmark_id", "proteingym-dms")
         family, _ = _family(assay)
         url = f"{self.addresses.boards}/{family}/Spearman/DMS_{family}_Spearman_DMS_level.csv"
@@ -107,7 +117,7 @@ def _extract(archive: Path, assay: str, target: Path) -> bool:
             with file.open(member) as source, writing_whole(target) as out:
                 shutil.copyfileobj(source, out)
     except zipfile.BadZipFile:
-        raise SourceError(f"{archive} is not a whole zip file; delete it and prepare again") from None
+        raise SourceError(f"{archive} is an incomplete zip file; delete it and prepare again") from None
     return True
 
 

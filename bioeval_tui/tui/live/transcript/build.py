@@ -262,5 +262,5 @@ _ENDINGS: dict[str, tuple[str, str, str]] = {
     "timed_out": ("✗", "out of time", "bad"),
     "cancelled": ("–", "cancelled", "note"),
     "unknown": ("·", "how it ended is unknown", "note"),
-    "not_held": ("?", "could not be held", "warn"),
+    "not_held": ("?", "could not be run", "warn"),
 }

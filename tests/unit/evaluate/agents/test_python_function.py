@@ -183,15 +183,15 @@ async def test_stopping_early_stops_the_function(folder: Path) -> None:
     ("reference", "says"),
     [
         ("my_test_agent:other", "its first parameter must be called `message`"),
-        ("my_test_agent:constant", "is no function"),
+        ("my_test_agent:constant", "is not a function"),
         ("my_test_agent:missing", "has no function missing"),
         ("my_test_broken:answer", "has no function answer"),
         ("my_test_broken:nowhere_at_all", "cannot be loaded: ModuleNotFoundError"),
-        ("my_test_nowhere:answer", "there is no module my_test_nowhere: it is not installed, nor in "),
-        ("os:system", "there is no module os: it is not installed, nor in"),
-        ("subprocess:getoutput", "there is no module subprocess"),
+        ("my_test_nowhere:answer", "module my_test_nowhere not found: it is not installed, nor in "),
+        ("os:system", "module os not found: it is not installed, nor in"),
+        ("subprocess:getoutput", "module subprocess not found"),
         ("pandas:read_pickle", "was not written for this"),
-        ("pandas.io.nowhere:f", r"there is no module pandas\.io\.nowhere"),
+        ("pandas.io.nowhere:f", r"module pandas\.io\.nowhere not found"),
     ],
 )
 def test_only_what_was_written_for_it_is_called(folder: Path, reference: str, says: str) -> None:
@@ -232,7 +232,7 @@ facts: []
     ("more", "with_code", "says"),
     [
         (", function: my_test_agent:plain", True, ""),
-        (", function: my_test_agent:plain", False, "2:59: target.function: there is no module my_test_agent: it is not installed, and no folder"),
+        (", function: my_test_agent:plain", False, "2:59: target.function: module my_test_agent not found: it is not installed, and no folder"),
         ("", True, "2:41: target.protocol: an agent in Python needs the key `function`"),
         (", function: my_test_agent", True, "target.function: must be of the form module:function"),
     ],

@@ -224,7 +224,7 @@ async def test_a_refused_connection_may_be_tried_again() -> None:
     async with raw_server(silent) as seen:
         pass
     agent = agent_at(seen)
-    with pytest.raises(PeerError, match="refuses the connection") as raised:
+    with pytest.raises(PeerError, match="refused the connection") as raised:
         await agent.open()
     await agent.aclose()
     assert raised.value.retryable
@@ -250,7 +250,7 @@ async def test_a_broken_off_json_answer_is_one_failure() -> None:
 
 async def test_a_stream_without_its_last_event_is_dropped_not_finished() -> None:
     error = await failure_of(answering(stream_head() + event("delta", {"content": "Done"})))
-    assert "without the whole answer" in str(error)
+    assert "before the complete answer" in str(error)
     assert not error.retryable
     assert "Done" in error.received
 

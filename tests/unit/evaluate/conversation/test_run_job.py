@@ -369,7 +369,7 @@ async def test_who_chose_to_do_without_a_graph_gets_the_conversations() -> None:
 async def test_a_graph_that_refuses_the_password_is_found_once_before_a_word_is_said(asks: Any) -> None:
     graph = FakeGraph(away=PeerError("graph", "the password is wrong"))
     stage = Stage(job(**asks), graph=graph)
-    with pytest.raises(NotMeasuredError, match="cannot be used: the password is wrong"):
+    with pytest.raises(NotMeasuredError, match="is not available: the password is wrong"):
         await stage.run(trials=3)
     assert stage.agents == {}
 
@@ -392,7 +392,7 @@ async def test_an_agent_without_what_a_seed_was_to_tell_it_is_not_measured() -> 
     talk = state.conversation("withheld")
     assert talk is not None
     assert talk.score is not None
-    assert talk.score.reason.endswith("seed 1 was not taken: takes no texts")
+    assert talk.score.reason.endswith("seed 1 was rejected: takes no texts")
     assert [seed.applied for seed in talk.seeds] == [False]
 
 
@@ -780,7 +780,7 @@ async def test_a_member_of_a_panel_that_gave_no_verdict_is_said_and_the_others_c
     (warning,) = talk.warnings
     assert warning.code == "verdict_missing"
     assert warning.message == (
-        "one of the 3 verdicts is missing, the median is that of the others: c: 127.0.0.1 answered 503"
+        "one of the 3 verdicts is missing, so the median is of the others: c: 127.0.0.1 answered 503"
     )
 
 

@@ -129,7 +129,7 @@ async def test_one_failing_run_ends_no_other(stages: Stages) -> None:
 
 async def test_a_recording_that_exists_is_never_written_over_and_the_rest_is_held(stages: Stages) -> None:
     recording_path(stages.folder, "20260101-000000-abcd").write_bytes(b"something\n")
-    with pytest.raises(RecordingError, match="not written over"):
+    with pytest.raises(RecordingError, match="not overwritten"):
         await run_batch([stages.run(0), stages.run(1)], stages.folder)
     assert stages.state(1).ended is not None
 
@@ -295,7 +295,7 @@ async def test_a_conversation_that_meets_a_defect_ends_no_other(stages: Stages) 
     assert [score.score is None for score in scored if score] == [True, False, False, False]
     assert scored[0] is not None
     assert scored[0].fault == "infrastructure"
-    assert "a defect of this program" in scored[0].reason
+    assert "a bug in this program" in scored[0].reason
     assert ended.scores["supplied"] is not None
 
 
@@ -313,7 +313,7 @@ async def test_a_resumed_run_goes_on_from_what_is_recorded_when_it_alone_may_wri
 
     resumed = stages.run(plan=plan, resume=read)
     path.write_bytes(finished)  # another program was quicker
-    with pytest.raises(RecordingError, match="nothing is missing any more"):
+    with pytest.raises(RecordingError, match="already complete"):
         await run_batch([resumed], stages.folder)
     assert path.read_bytes() == finished
     with path.open("rb") as file:

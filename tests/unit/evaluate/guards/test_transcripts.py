@@ -77,7 +77,7 @@ def test_where_neither_tasks_nor_facts_are_known_no_number_is_made_up(tmp_path):
     ("bad", "says"),
     [
         (b"{", "not JSON at column 2"),
-        (b"[1]", "a JSON object with `id` and `messages` is needed"),
+        (b"[1]", "must be a JSON object with `id` and `messages`"),
         (b'{"id": "\xff"}', "not UTF-8 at byte 9"),
         (b"[" * 100_000, "not JSON that can be read"),
         ('{"id": "x"}', "`messages` must be a list"),

@@ -146,4 +146,4 @@ async def test_models_are_reached_over_tls_and_refused_likewise(
 async def test_https_on_a_port_that_speaks_http_says_so_in_one_sentence_and_is_tried_once() -> None:
     async with RestAgentServer() as agent:
         said = await refused(agent.url.replace("http://", "https://"))
-    assert said == "no TLS connection to AGENT: it answers without TLS; does its address begin with http://?"
+    assert said == "no TLS connection to AGENT: it answers without TLS; should its URL start with http://?"

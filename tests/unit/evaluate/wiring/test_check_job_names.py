@@ -49,9 +49,12 @@ def test_a_sound_job_has_none(tmp_path):
         ),
         (
             JOB + "evaluator: {prompt: eval/nope}\n",
-            "6:21: evaluator.prompt: prompt `eval/nope`: there is no such file",
+            "6:21: evaluator.prompt: prompt `eval/nope`: not found",
         ),
-        (JOB + "scorer: {prompt: ../x}\n", "scorer.prompt: prompt `../x`: a name below the job's folder"),
+        (
+            JOB + "scorer: {prompt: ../x}\n",
+            "scorer.prompt: prompt `../x`: must be a name below the job's folder",
+        ),
         (
             JOB.replace("chatbot: c", "chatbot: c, protocol: rset"),
             "1:41: target.protocol: there is no protocol `rset`; known are: a2a, ag-ui, openai, python, rest",
@@ -99,9 +102,9 @@ def test_what_the_embedded_graph_refuses_is_a_warning_where_it_would_be_asked(tm
         ("protocol: openai", "scorer: {options: {a: 1}}\n", "scorer.options: options are for plug-ins; scorer.kind llm"),
         ("protocol: openai, extraBody: {model: x}", "", "target.extraBody.model: the program itself fills this in"),
         ("protocol: openai, tools: [{name: a, template: '{{ x'}]", "", "target.tools[0].template: no template: line 1"),
-        ("protocol: openai, tools: [{name: a, function: 'os:system'}]", "", "target.tools[0].function: there is no module os"),
-        ("protocol: openai, tools: [{name: a}]", "", "target.tools[0]: a tool needs one of the keys"),
-        ("headers: {Authorization: Bearer x}", "", "target.headers.Authorization: a job is written down"),
+        ("protocol: openai, tools: [{name: a, function: 'os:system'}]", "", "target.tools[0].function: module os not found"),
+        ("protocol: openai, tools: [{name: a}]", "", "target.tools[0]: a tool needs"),
+        ("headers: {Authorization: Bearer x}", "", "target.headers.Authorization: a job must not contain secrets"),
         ("headers: {Host: x}", "", "target.headers.Host: this header is set by the program itself"),
         ("headersEnv: {X-Key: s e c r e t}", "", "target.headersEnv.X-Key: must be the name of an environment variable"),
         ("protocol: a2a, systemPrompt: Be kind", "", "warning: an agent that speaks a2a does not use this key; it is for openai, ag-ui"),

@@ -67,7 +67,7 @@ def test_a_job_names_the_variable_of_a_key_and_the_user_its_host(monkeypatch: py
     monkeypatch.setenv("OTHER_API_KEY", "sk-other")
     asked = {"url": "https://other.example/v1", "api_key_env": "OTHER_API_KEY"}
     with pytest.raises(
-        UsageError, match=r"the key in OTHER_API_KEY to other\.example, for which it was not given"
+        UsageError, match=r"the key in OTHER_API_KEY to other\.example, a host that it does not belong to"
     ):
         judge_at(LOCAL, **asked)
     assert judge_at(LOCAL, "other.example", **asked).api_key == "sk-other"
@@ -80,7 +80,7 @@ def test_no_variable_of_the_users_goes_to_a_host_of_the_jobs(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "secret-1")
-    with pytest.raises(UsageError, match="was not given") as caught:
+    with pytest.raises(UsageError, match="does not belong to") as caught:
         judge_at(OPENAI, url="https://elsewhere.example/v1", api_key_env=name)
     assert "secret-1" not in str(caught.value)
 
@@ -100,7 +100,7 @@ def test_azure_has_a_key_of_its_own() -> None:
 
 def test_an_unknown_provider_is_refused() -> None:
     with pytest.raises(
-        UsageError, match="OPENAI_API_TYPE=anthropic: write one of openai, azure, bedrock, vertex"
+        UsageError, match="OPENAI_API_TYPE=anthropic: use one of openai, azure, bedrock, vertex"
     ):
         Settings.from_environment({"OPENAI_API_TYPE": "anthropic"})
 
@@ -127,7 +127,7 @@ def test_the_agents_key_goes_to_the_agent_that_the_user_named() -> None:
     "url", ["https://elsewhere.example", "http://agent.example", "http://127.0.0.1:9000"]
 )
 def test_the_agents_key_goes_to_no_agent_that_a_job_or_recording_names(url: str) -> None:
-    with pytest.raises(UsageError, match=r"BIOEVAL_AGENT_API_KEY was given for agent\.example"):
+    with pytest.raises(UsageError, match=r"BIOEVAL_AGENT_API_KEY belongs to agent\.example"):
         key_for(url, THERE)
 
 

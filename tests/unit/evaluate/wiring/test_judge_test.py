@@ -141,5 +141,5 @@ def test_an_imported_file_without_tasks_cannot_be_judged_and_says_what_helps(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     file = Path(__file__).parents[3] / "golden" / "foreign" / "chat.jsonl"
     path = import_file(file, tmp_path / "runs").path
-    with pytest.raises(UsageError, match="names no tasks to judge; import it with --job"):
+    with pytest.raises(UsageError, match="has no tasks to judge; import it with --job"):
         JudgeTester(path, Settings.from_environment())

@@ -104,7 +104,7 @@ def test_a_run_that_goes_on_and_one_without_its_beginning_are_refused(recording:
         resume_spec(recording(lambda rows: rows[1:]))
     path = recording(lambda rows: rows[:50])
     write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "t"))
-    with pytest.raises(UsageError, match="goes on right now"):
+    with pytest.raises(UsageError, match="is in progress"):
         resume_spec(path)
 
 

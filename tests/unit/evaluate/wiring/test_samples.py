@@ -51,11 +51,11 @@ def test_a_path_is_never_a_sample(text: str) -> None:
 
 
 def test_an_unknown_name_lists_those_there_are() -> None:
-    with pytest.raises(UsageError, match="no file, and no sample job either; there are cohort_question, "):
+    with pytest.raises(UsageError, match="is neither a file nor a sample job; use one of cohort_question, "):
         find_job(Path("medication_remindr"))
-    with pytest.raises(UsageError, match="no sample agent either; there are broken, careful, hasty"):
+    with pytest.raises(UsageError, match="nor a sample agent; use one of broken, careful, hasty"):
         find_submission(Path("best"), TASK)
-    with pytest.raises(UsageError, match="hasty handed in nothing for proteins/antimicrobial-peptides"):
+    with pytest.raises(UsageError, match="hasty has no submission for proteins/antimicrobial-peptides"):
         find_submission(Path("hasty"), "proteins/antimicrobial-peptides")
 
 

@@ -136,7 +136,7 @@ def test_what_is_missing_is_said(toy: Toy, tmp_path: Path) -> None:
         write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv")
     prepare_task(toy.task)
     with pytest.raises(
-        InputError, match=r"there is no baseline `best`; there are simple, majority, random, ridge"
+        InputError, match=r"unknown baseline `best`; use one of simple, majority, random, ridge"
     ):
         write_baseline(toy.task, "best", seed=0, path=tmp_path / "a.csv")
     (toy.task.public_dir / "train.csv").write_text("id,x\n1,2\n")

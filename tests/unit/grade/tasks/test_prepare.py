@@ -165,7 +165,7 @@ def test_data_of_an_older_version_of_the_task_is_prepared_again(toy: Toy) -> Non
 PREPARERS = {
     "raise ValueError('the split is odd')": r"failed: ValueError: the split is odd",
     "import nowhere_to_be_found": r"needs the package nowhere_to_be_found, which is not installed",
-    "open(raw / 'train.json')": r"misses .*train\.json; put the raw data into .*raw",
+    "open(raw / 'train.json')": r"does not find .*train\.json; put the raw data into .*raw",
     "pass": r"ran, but task toys/squares is not prepared",
 }
 CHILDREN = {
@@ -201,7 +201,7 @@ def test_a_preparer_with_one_folder_is_called_with_it(toy: Toy) -> None:
 
 def test_a_preparer_with_other_arguments_is_refused(toy: Toy) -> None:
     (toy.folder / "prepare.py").write_text("def prepare(raw, where):\n    pass\n")
-    with pytest.raises(InputError, match="asks for where"):
+    with pytest.raises(InputError, match="has unknown parameters: where"):
         prepare_task(toy.task)
 
 
@@ -250,7 +250,9 @@ def test_a_preparer_may_print_and_import_biomlbench(foreign: Toy, capfd: pytest.
 
 def test_a_task_without_a_preparer_says_so(toy: Toy) -> None:
     (toy.folder / "prepare.py").unlink()
-    with pytest.raises(InputError, match=r"toys/squares has no preparer: there is no prepare\.py in"):
+    with pytest.raises(
+        InputError, match=r"toys/squares cannot be prepared, because it has no prepare\.py in"
+    ):
         prepare_task(toy.task)
 
 

@@ -265,7 +265,7 @@ def test_a_large_file_streams_through_with_bounded_memory(tmp_path: Path) -> Non
             '{"schema_version": "ATIF-v1.7", "agent": {}, "steps": [{"source": "dog"}]}',
             "trajectory 1: step 1",
         ),
-        ("[1, 2]", "in no format that is known"),
+        ("[1, 2]", "unknown format"),
         ("hello", "not a recording"),
     ],
 )

@@ -34,7 +34,7 @@ def test_what_cannot_be_corrected_is_refused_with_the_reason() -> None:
     few = [replace(item, people=None) if i < 11 else item for i, item in enumerate(items())]
     with pytest.raises(NotCorrectable, match="29 reviews: at least 30"):
         corrected_mean(few, "random")
-    with pytest.raises(NotCorrectable, match="not drawn at random"):
+    with pytest.raises(NotCorrectable, match="not a random sample"):
         corrected_mean(items(), "chosen")
     with pytest.raises(NotCorrectable, match="everything was reviewed"):
         corrected_mean(items()[:40], "random")

@@ -24,7 +24,7 @@ def format_(budget: Budget, text: str, args: tuple[Value, ...]) -> str:
         found = _SPECIFIER.match(text, percent)
         if found is None:
             raise ExpressionError(
-                "a % of this format begins no specifier such as %s, %d or %.2f; write %% for the sign"
+                "a % in this format is not followed by a specifier such as s, d or .2f; write %% for a percent sign"
             )
         parts.append(text[start:percent])
         parts.append(_written(budget, found, following, args))
@@ -59,7 +59,7 @@ def _written(budget: Budget, found: re.Match[str], following: object, args: tupl
         shown = _fixed(value, int(precision or 6), flags)
     else:
         raise ExpressionError(
-            f"{found.group()} does not write {type_name(value)}; %s, %d, %x, %o, %f, %c and %b are supported"
+            f"{found.group()} cannot format {type_name(value)}; %s, %d, %x, %o, %f, %c and %b are supported"
         )
     shown = shown.upper() if kind in "SBXC" else shown
     size = int(width or 0)

@@ -95,7 +95,7 @@ def _last_while(budget: Budget, values: Value, predicate: Function) -> int:
 @kotlin("List<T>.subList(fromIndex: Int, toIndex: Int): List<T>")
 def sub_list(budget: Budget, values: list[Value], start: int, end: int) -> Value:
     if not 0 <= start <= end <= len(values):
-        raise ExpressionError(f"subList({start}, {end}) does not fit a list of {len(values)}")
+        raise ExpressionError(f"subList({start}, {end}) is out of bounds for a list of {len(values)}")
     return part(budget, values, start, end)
 
 

@@ -265,7 +265,9 @@ def _bits_mask(number: int) -> int:
 
 def _number(value: Value, name: str) -> Value:
     if value is None:
-        raise ExpressionError(f"{name}: this text is not such a number; {name}OrNull gives null instead")
+        raise ExpressionError(
+            f"{name}: this string is not a number of this kind; {name}OrNull gives null instead"
+        )
     return value
 
 

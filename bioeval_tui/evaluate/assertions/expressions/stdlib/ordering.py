@@ -228,7 +228,7 @@ def _comparable(value: Value) -> Value:
     if value is None:
         raise ExpressionError("null has no order; filter nulls out first, or use a default with ?:")
     if type(value) not in _COMPARABLE:
-        raise ExpressionError(f"{type_name(value)} has no order; use sortedBy, maxByOrNull and their like")
+        raise ExpressionError(f"{type_name(value)} has no order; use sortedBy, maxByOrNull or similar")
     return value
 
 

@@ -51,7 +51,7 @@ def contains_match_in(budget: Budget, pattern: Regex, text: str) -> bool:
 @kotlin("Regex.find(input: String, startIndex: Int = _): MatchResult?")
 def find(budget: Budget, pattern: Regex, text: str, start: int = 0) -> Found | None:
     if not 0 <= start <= len(text):
-        raise ExpressionError(f"startIndex {start} does not fit a text of length {len(text)}")
+        raise ExpressionError(f"startIndex {start} is out of bounds for a string of length {len(text)}")
     return pattern.search(text, start, budget)
 
 
@@ -161,9 +161,7 @@ def _filler(budget: Budget, replacement: str) -> Callable[[Found], str]:
                 else match.names.get(reference[3] or "", len(match.group_values))
             )
             if group >= len(match.group_values):
-                raise ExpressionError(
-                    "the replacement has a $ that names no group; write \\$ for the sign itself"
-                )
+                raise ExpressionError("the replacement has a $ without a group; write \\$ for a dollar sign")
             budget.build_text(len(match.group_values[group]))
             return match.group_values[group]
 

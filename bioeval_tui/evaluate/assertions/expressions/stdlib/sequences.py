@@ -45,7 +45,7 @@ def raw(value: Value) -> Iterable[Value]:
             return (Char(chr(code)) for code in range(ord(start), ord(end) + 1))
         case ClosedRange(Long() as start, end):
             return map(Long, range(start, end + 1))
-    raise ExpressionError(f"{type_name(value)} has no elements to go through")
+    raise ExpressionError(f"{type_name(value)} cannot be iterated")
 
 
 def each(budget: Budget, value: Value) -> Iterator[Value]:

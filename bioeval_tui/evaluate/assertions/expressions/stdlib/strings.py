@@ -311,7 +311,9 @@ def replace_first(budget: Budget, text: str, old: str, new: str) -> str:
 def substring(budget: Budget, text: str, start: int, end: int | None = None) -> str:
     stop = len(text) if end is None else end
     if not 0 <= start <= stop <= len(text):
-        raise ExpressionError(f"substring({start}, {stop}) does not fit a text of length {len(text)}")
+        raise ExpressionError(
+            f"substring({start}, {stop}) is out of bounds for a string of length {len(text)}"
+        )
     budget.build_text(stop - start)
     return text[start:stop]
 
@@ -413,7 +415,7 @@ def to_boolean(_: Budget, text: str | None) -> bool:
 @kotlin("String.toBooleanStrict(): Boolean")
 def to_boolean_strict(_: Budget, text: str) -> bool:
     if text not in ("true", "false"):
-        raise ExpressionError("this text is neither true nor false")
+        raise ExpressionError("this string is neither true nor false")
     return text == "true"
 
 

@@ -207,7 +207,7 @@ def to_map(budget: Budget, values: Value) -> Map:
     result: Map = {}
     for item in each(budget, values):
         if type(item) is not Pair:
-            raise ExpressionError(f'a map is made of pairs such as "a" to 1, not of {type_name(item)}')
+            raise ExpressionError(f'a map needs pairs such as "a" to 1, not {type_name(item)}')
         budget.hold(2 * CELL)
         result[key_of(item.first, budget)] = item.second
     return result

@@ -168,7 +168,7 @@ def test_without_network_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 def test_a_damaged_archive_is_named(server: Server, tmp_path: Path) -> None:
     server.answers[SINGLES] = [(200, b"not a zip")]
-    with pytest.raises(SourceError, match=r"singles_substitutions\.zip is not a whole zip file; delete it"):
+    with pytest.raises(SourceError, match=r"singles_substitutions\.zip is an incomplete zip file; delete it"):
         gym(server).download({"benchmark_id": "A"}, raw_folder(tmp_path))
 
 
@@ -234,8 +234,11 @@ def test_kaggles_whole_leaderboard_is_read(kaggle: FakeKaggle) -> None:
             r"accept the rules on https://www\.kaggle\.com/c/",
         ),
         (SimpleNamespace, r"accept the rules"),
-        (OSError("timed out"), r"could not be asked for stanford-covid-vaccine: OSError: timed out; or put"),
-        (SystemExit(1), r"could not be asked"),
+        (
+            OSError("timed out"),
+            r"the request to Kaggle for stanford-covid-vaccine failed: OSError: timed out; or put",
+        ),
+        (SystemExit(1), r"the request to Kaggle"),
     ],
 )
 def test_what_kaggle_refuses_is_one_sentence(
@@ -266,7 +269,7 @@ def test_without_credentials_it_says_where_to_get_them(
         raise SystemExit(1)
 
     monkeypatch.setattr(kaggle, "authenticate", leave)
-    with pytest.raises(SourceError, match=r"wants an access token: create one on"):
+    with pytest.raises(SourceError, match=r"needs an access token: create one on"):
         KaggleSource().leaderboard(CONFIG)
 
 
@@ -313,7 +316,7 @@ def test_polaris_data_comes_through_an_interpreter_of_its_own(polaris: None, tmp
 
 
 def test_what_polaris_refuses_is_one_sentence(polaris: None, tmp_path: Path) -> None:
-    expected = r"^Polaris did not give a/b: ValueError: no such benchmark: a/b; sign in .*or put polaris_train_data\.csv"
+    expected = r"^Polaris did not return a/b: ValueError: no such benchmark: a/b; sign in .*or put polaris_train_data\.csv"
     with pytest.raises(SourceError, match=expected) as caught:
         PolarisSource().download({"benchmark_id": "a/b"}, tmp_path)
     assert "\n" not in str(caught.value)
@@ -356,7 +359,7 @@ def test_the_leaderboard_is_read_from_the_page(server: Server) -> None:
 
 def test_a_page_without_a_leaderboard_says_what_to_do(server: Server) -> None:
     server.answers["/benchmarks/a/b"] = [(200, b"<html>sign in</html>")]
-    with pytest.raises(SourceError, match=r"shows no leaderboard that can be read; put leaderboard\.csv"):
+    with pytest.raises(SourceError, match=r"has no readable leaderboard; put leaderboard\.csv"):
         PolarisSource(server.url).leaderboard({"benchmark_id": "a/b"})
 
 
