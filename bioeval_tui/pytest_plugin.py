@@ -91,7 +91,7 @@ class Evaluation:
             if value < bar - 1e-12:
                 what = f"facts {condition}" if condition else "the mean of both conditions"
                 pytest.fail(
-                    f"{_name(run)}: {what} scored {value:.2f}, the bar is {bar:g}\n{self.why()}",
+                    f"{_name(run)}: {what} scored {value:.2f}, the threshold is {bar:g}\n{self.why()}",
                     pytrace=False,
                 )
         return self
@@ -141,7 +141,8 @@ class Evaluation:
                     self._not_measured(f"{where}: pass^{k} is not defined: too few trials")
                 elif value < bar - 1e-12:
                     pytest.fail(
-                        f"{where}: pass^{k} is {value:.2f}, the bar is {bar:g}\n{self.why()}", pytrace=False
+                        f"{where}: pass^{k} is {value:.2f}, the threshold is {bar:g}\n{self.why()}",
+                        pytrace=False,
                     )
         return self
 

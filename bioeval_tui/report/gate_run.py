@@ -62,7 +62,7 @@ def print_checks(result: GateResult, console: Console) -> None:
     for check in result.checks:
         where = f" · {check.model}" if several and check.model else ""
         where += f" · facts {check.condition}" if check.condition else ""
-        value = "" if check.bar is None else f" {_number(check.value)}, the bar is {check.bar:g}"
+        value = "" if check.bar is None else f" {_number(check.value)}, the threshold is {check.bar:g}"
         console.print(
             Text(f"{SIGNS[check.status]} {check.job}{where}: {check.rule}{value} ({check.words})"),
             soft_wrap=True,

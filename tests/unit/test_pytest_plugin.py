@@ -27,7 +27,7 @@ AWAY = Recorded([scoring(0.4)], [Talk(tasks=None)], job="away")
 def test_a_good_job_cannot_hide_a_poor_one() -> None:
     evaluation(GOOD).assert_score(0.7)
     with pytest.raises(
-        pytest.fail.Exception, match=r"poor: the mean of both conditions scored 0\.40, the bar is 0\.7"
+        pytest.fail.Exception, match=r"poor: the mean of both conditions scored 0\.40, the threshold is 0\.7"
     ):
         evaluation(GOOD, POOR).assert_score(0.7)
 
@@ -105,7 +105,7 @@ def test_wrong(bioeval):
     done.assert_outcomes(passed=3, failed=2, skipped=1)
     done.stdout.fnmatch_lines_random(
         [
-            "*facts withheld scored 0.14, the bar is 0.9*",
+            "*facts withheld scored 0.14, the threshold is 0.9*",
             "*not measured: *pass^4 is not defined: too few trials*",
             "*could not run (exit 2)*",
             "*Invalid value for '--repeat': 0 is not in the range*",

@@ -68,3 +68,20 @@ def test_the_final_score_wins_over_the_running_one() -> None:
     for talk in state.conversations.values():
         assert talk.score is not None
         assert state.running_score(talk) == talk.score.score
+
+
+def test_a_message_is_found_by_its_number_also_where_one_before_it_is_missing() -> None:
+    """A damaged recording lacks messages: their place in the list is then not their number."""
+    state = RunState()
+    conversation = None
+    for event in recorded():
+        change = apply(state, event)
+        if change.kind == "conversation_scored" and change.key is not None:
+            conversation = state.conversations[change.key]
+            break
+    assert conversation is not None
+    last = conversation.messages[-1]
+    del conversation.messages[0]
+    assert conversation.message(last.message) is last
+    assert conversation.message(last.message + 1) is None
+    assert conversation.message(1) is None

@@ -94,3 +94,13 @@ def test_the_agents_answers_cost_nothing_where_somebody_else_pays() -> None:
     budget = CallBudget()
     budget.take(completed(2, "assistant", tokens_in=10, tokens_out=10), Rates())
     assert budget.cost == 0
+
+
+def test_neither_the_greeting_nor_what_a_person_types_costs_anything() -> None:
+    rates = Rates(evaluator=Price(1.0, 10.0), evaluator_is_model=True)
+    budget = CallBudget()
+    budget.take(completed(1, "user"), rates)
+    budget.take(completed(3, "user", operator=True), rates)
+    assert budget.cost == 0
+    budget.take(completed(5, "user"), rates)
+    assert budget.cost > 0
