@@ -25,7 +25,7 @@ from bioeval_tui.tui import screens
 from bioeval_tui.tui.keys import bindings, places
 from bioeval_tui.tui.shared import pictures
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.copied import Copied, Picture
+from bioeval_tui.tui.shared.copying import Copied, Picture, screen_text, tables
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.keymap import resolve, use_keys
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
@@ -322,7 +322,7 @@ class BioevalApp(App[None]):
 
     def action_share(self) -> None:
         """Offer what can be copied from this screen, and a picture of it with its caption."""
-        from bioeval_tui.tui.shared.share import ShareDialog, screen_text, tables
+        from bioeval_tui.tui.shared.share import ShareDialog
 
         screen = self.screen
         if isinstance(screen, ShareDialog):

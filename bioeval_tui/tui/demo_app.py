@@ -5,10 +5,9 @@ The pace is the viewer's alone. The engine runs as fast as it can, and every lat
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -17,19 +16,15 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.batch.batch_view import Glance
-from bioeval_tui.tui.batch.grid import GridScreen
-from bioeval_tui.tui.data.recorded_batch import replayed_batch
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import captions_view
-from bioeval_tui.tui.live.score_card import ScoreCard
-from bioeval_tui.tui.medals.medals import MedalsScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.attach import ReplayedRun
     from bioeval_tui.record.state import RunState
+    from bioeval_tui.tui.medals.medals import MedalsScreen
     from bioeval_tui.tui.services import Opener, Services
 
 Pace = Literal["slow", "normal", "fast"]
@@ -40,6 +35,9 @@ BATCH_S = 25.0
 """How long each of the last scenes is shown at the normal pace."""
 LETS_GO_ON = frozenset({"space", "s", "question_mark"})
 """Keys after which the demo still goes on by itself; any other hands it over to the viewer."""
+
+SCORE_CARD = "Score card"
+"""The box that ends a run. Boxes and screens are loaded when they are opened: the first paint waits for none."""
 
 Scene = Literal["run", "card", "medals", "own"]
 
@@ -159,7 +157,7 @@ class DemoApp(BioevalApp):
             if self._has_run():
                 self._begin("card", CARD_S)
             return
-        if self.scene == "medals" and isinstance(self.screen, MedalsScreen) and self.screen.is_grading:
+        if self.scene == "medals" and self.current_mode == "medals" and self._medals.is_grading:
             return  # there is nothing to look at yet
         if self.scene == "own" and not self._repeats:
             return  # the commands stay until somebody presses a key
@@ -169,7 +167,9 @@ class DemoApp(BioevalApp):
 
     def _has_run(self) -> bool:
         state = self.run_state
-        return state is not None and state.ended is not None and isinstance(self.screen, ScoreCard)
+        return (
+            state is not None and state.ended is not None and getattr(self.screen, "NAME", "") == SCORE_CARD
+        )
 
     def _begin(self, scene: Scene, seconds: float) -> None:
         self.scene, self._left_s = scene, seconds / self._pace
@@ -180,8 +180,8 @@ class DemoApp(BioevalApp):
         if self.scene == "card" and self._graded:
             self._begin("medals", MEDALS_S)
             await self.action_go("medals")
-            if isinstance(self.screen, MedalsScreen) and not self.screen.table.entries:
-                self.screen.action_grade_samples()
+            if not self._medals.table.entries:
+                self._medals.action_grade_samples()
         elif self.scene in ("card", "medals"):
             self._begin("own", OWN_S)
             self.push_screen(TryYourOwn(), self._chosen)
@@ -192,38 +192,14 @@ class DemoApp(BioevalApp):
         self.scene = "run"
         self.run_again()
 
+    @property
+    def _medals(self) -> MedalsScreen:
+        """The medal table, which was gone to."""
+        return cast("MedalsScreen", self.screen_stack[0])
+
     async def _chosen(self, what: str | None) -> None:
         if what == "again":
             self._directs = True
             self._again()
         elif what == "jobs":
             await self.action_go("jobs")
-
-
-class BatchDemoApp(DemoApp):
-    """Shows a recorded batch on its grid: every conversation at once, then which model did best."""
-
-    def __init__(self, services: Services, paths: Sequence[Path], run: ReplayedRun, **options: Any) -> None:
-        super().__init__(services, "runs", run, graded=False, **options)
-        self._paths = paths
-        self._grid: GridScreen | None = None
-
-    def on_mount(self) -> None:
-        """Begin on the grid, over the list of its runs; Textual calls `on_mount` of every base class, too."""
-        self._show_grid()
-
-    def _show_grid(self) -> None:
-        def opened(glance: Glance) -> None:
-            self.open_conversation(glance, None)
-
-        self.scene, self._grid = "run", GridScreen(self._replayed, opened, batch_id="demo", now=lambda: None)
-        self.push_screen(self._grid)
-
-    def _replayed(self) -> AsyncIterator[Sequence[Glance]]:
-        return replayed_batch(self._paths, BATCH_S / self._pace, held=lambda: self.held)
-
-    def _has_run(self) -> bool:
-        return self._grid is not None and self._grid.ended
-
-    def _again(self) -> None:
-        self._show_grid()

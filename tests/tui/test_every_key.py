@@ -36,6 +36,7 @@ Reach = tuple[str | None, int | None, tuple[str, ...]]
 STATES: dict[str, Reach] = {
     "HomeScreen": ("home", None, ()),
     "JobsScreen": ("jobs", None, ()),
+    "ShareDialog": ("jobs", None, ("y",)),
     "RunDialog": ("jobs", None, ("end", "enter")),
     "LiveScreen": (None, 100, ()),
     "LiveScreen ended": (None, None, ("escape",)),

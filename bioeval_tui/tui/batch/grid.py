@@ -21,7 +21,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copied import Copied
+from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.tones import paint
 
 LOOK_S = 0.25

@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bioeval_tui.tui.data.preferences import Preferences
@@ -124,6 +125,20 @@ class AppServices:
         return ReviewDesk(self._settings, self._grading)
 
     @_Part
+    def _reading(self) -> ModuleType:
+        """What reads recordings for a look at them."""
+        from bioeval_tui.report import compare_runs
+
+        return compare_runs
+
+    @_Part
+    def _rows(self) -> ModuleType:
+        """What makes rows of the medal table."""
+        from bioeval_tui.tui.data import grading
+
+        return grading
+
+    @_Part
     def batches(self) -> Batches:
         """The batches that were started from here."""
         from bioeval_tui.tui.data.batches import Batches
@@ -221,9 +236,7 @@ class AppServices:
 
     async def preview(self, run_id: str) -> RunPreview:
         """Return what an ended run found, and how its lowest conversation ended."""
-        from bioeval_tui.report.compare_runs import preview
-
-        return await asyncio.to_thread(lambda: preview(self._runs.find(run_id)))
+        return await asyncio.to_thread(lambda: self._reading.preview(self._runs.find(run_id)))
 
     async def problems(self) -> Sequence[Finding]:
         """Examine the installation, without asking another host."""
@@ -237,21 +250,19 @@ class AppServices:
 
     async def conclusion(self, run_ids: Sequence[str]) -> str:
         """Return what these runs found."""
-        from bioeval_tui.report.compare_runs import concluded
-
-        return await asyncio.to_thread(lambda: concluded([self._runs.find(run_id) for run_id in run_ids]))
+        return await asyncio.to_thread(
+            lambda: self._reading.concluded([self._runs.find(run_id) for run_id in run_ids])
+        )
 
     async def compare(self, a: str, b: str) -> RunComparison:
         """Compare run B with run A."""
-        from bioeval_tui.report.compare_runs import compare_runs
-
-        return await asyncio.to_thread(lambda: compare_runs(self._runs.summary(a), self._runs.summary(b)))
+        return await asyncio.to_thread(
+            lambda: self._reading.compare_runs(self._runs.summary(a), self._runs.summary(b))
+        )
 
     async def recorded(self, run_id: str) -> RunState:
         """Return a whole recorded run."""
-        from bioeval_tui.report.loading import load_run
-
-        return await asyncio.to_thread(lambda: load_run(self._runs.find(run_id)).state)
+        return await asyncio.to_thread(lambda: self._reading.load_run(self._runs.find(run_id)).state)
 
     async def report(self, run_ids: Sequence[str]) -> Path:
         """Write one HTML report of these runs into the current folder."""
@@ -304,9 +315,9 @@ class AppServices:
 
     def _grade(self, task_id: str, file: str) -> MedalRow:
         from bioeval_tui.tui.data.benchmarks import file_path
-        from bioeval_tui.tui.data.grading import grade_row
 
-        return grade_row(self._grading, task_id, file_path(file))
+        row: MedalRow = self._rows.grade_row(self._grading, task_id, file_path(file))
+        return row
 
     @property
     def has_submissions(self) -> bool:
@@ -315,16 +326,14 @@ class AppServices:
 
     def medals(self) -> AsyncIterator[MedalRow | None]:
         """Give the session's reports as they are written, or grade its submissions one by one; the samples by default."""
-        from bioeval_tui.tui.data.grading import all_rows
-
         submissions = self._submissions or ([] if self._reports else sample_list())
-        return all_rows(self._grading, submissions, self._reports)
+        rows: AsyncIterator[MedalRow | None] = self._rows.all_rows(self._grading, submissions, self._reports)
+        return rows
 
     def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
         """Resample the test rows of graded submissions, one after another."""
-        from bioeval_tui.tui.data.grading import row_intervals
-
-        return row_intervals(self._grading, rows)
+        found: AsyncIterator[tuple[MedalRow, Uncertainty]] = self._rows.row_intervals(self._grading, rows)
+        return found
 
     async def explain(self, row: MedalRow) -> Sequence[Section]:
         """Return why a submission's score is what it is; cancelling ends the worker."""

@@ -29,7 +29,7 @@ from bioeval_tui.tui.runs.compare import compare
 from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.base import RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copied import Copied
+from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
 

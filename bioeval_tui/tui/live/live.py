@@ -26,7 +26,7 @@ from bioeval_tui.tui.live.stage_widget import STAGE_CSS, Stage
 from bioeval_tui.tui.live.watched import Watched
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.copied import Copied
+from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from bioeval_tui.tui.live.panel_widget import DrawnPanel
 from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copied import Copied
+from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.steps_view import Steps, step_plot

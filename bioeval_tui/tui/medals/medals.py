@@ -42,7 +42,7 @@ from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.columns import ColumnsDialog
-from bioeval_tui.tui.shared.copied import Copied, tabbed
+from bioeval_tui.tui.shared.copying import Copied, tabbed
 from bioeval_tui.tui.shared.export import ExportDialog
 from bioeval_tui.tui.shared.list_table_widget import ListTable, TableHead
 from bioeval_tui.tui.shared.listing_view import Sorting

@@ -23,7 +23,7 @@ from bioeval_tui.tui.review.review_dialog import ReviewDialog
 from bioeval_tui.tui.review.review_items import Given, ItemId, ReviewItem, ReviewSource
 from bioeval_tui.tui.shared.base import RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copied import Copied
+from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.labelled_widget import Labelled
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import left, paint, right

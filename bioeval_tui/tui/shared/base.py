@@ -17,7 +17,7 @@ from bioeval_tui.tui.shared.keys_footer_widget import KeysFooter, key_for, key_n
 from bioeval_tui.tui.shared.title_bar_widget import TitleBar
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.shared.copied import Copied
+    from bioeval_tui.tui.shared.copying import Copied
     from bioeval_tui.tui.shared.program import Program
 
 

@@ -18,7 +18,7 @@ from bioeval_tui.tui.shared.keymap import KeyOwners, use_keys
 from bioeval_tui.tui.shared.keys_footer_widget import KeysFooter
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.shared.copied import Copied
+    from bioeval_tui.tui.shared.copying import Copied
     from bioeval_tui.tui.shared.program import Program
 
 Result = TypeVar("Result")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import on
-from textual.app import App
 from textual.binding import BindingType
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from bioeval_tui.text import home_relative, plural
+from bioeval_tui.text import home_relative
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copied import Copied, Picture
+from bioeval_tui.tui.shared.copying import Copied, Picture
 from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
@@ -101,20 +99,3 @@ class ShareDialog(FormDialog[Copied | Picture]):
             return
         path, caption = (self.query_one(f"#{name}", Input).value for name in ("path", "caption"))
         self.dismiss(Picture(Path(path).expanduser(), caption.strip()))
-
-
-def tables(screen: Screen[Any]) -> list[Copied]:
-    """Return the row and the whole table that have the focus."""
-    rows = screen.focused
-    if not isinstance(rows, RowList) or not rows.row_count:
-        return []
-    return [
-        Copied("this row, as it is shown", rows.row_text),
-        Copied(f"the table as it is shown, {plural(rows.row_count, 'row')}", rows.table_text),
-    ]
-
-
-def screen_text(app: App[Any]) -> str:
-    """Return the characters on screen, line by line."""
-    lines = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in lines)

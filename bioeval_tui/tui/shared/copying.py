@@ -1,0 +1,49 @@
+"""What can be taken away from a screen, and how it becomes text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from textual.app import App
+from textual.screen import Screen
+
+from bioeval_tui.text import plural
+from bioeval_tui.tui.shared.rows_widget import RowList
+
+
+class Copied(NamedTuple):
+    """Something to copy: what it is, in words, and how its text is made once it is wanted."""
+
+    what: str
+    text: Callable[[], str]
+
+
+class Picture(NamedTuple):
+    """Where a picture of the screen is to go, and what stands under it."""
+
+    path: Path
+    caption: str
+
+
+def tables(screen: Screen[Any]) -> list[Copied]:
+    """Return the row and the whole table that have the focus."""
+    rows = screen.focused
+    if not isinstance(rows, RowList) or not rows.row_count:
+        return []
+    return [
+        Copied("this row, as it is shown", rows.row_text),
+        Copied(f"the table as it is shown, {plural(rows.row_count, 'row')}", rows.table_text),
+    ]
+
+
+def screen_text(app: App[Any]) -> str:
+    """Return the characters on screen, line by line."""
+    lines = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in lines)
+
+
+def tabbed(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as lines of values separated by tabs, for a spreadsheet; what is missing is empty."""
+    return "\n".join("\t".join("" if value is None else str(value) for value in row) for row in rows)
