@@ -59,7 +59,7 @@ class SpanReceiver:
             return _status(kind, 408, f"the body did not come within {BODY_S:g} s")
         except web.HTTPRequestEntityTooLarge:
             return _status(kind, 413, f"the body is larger than {MAX_BODY:,} bytes")
-        except web.RequestPayloadError:
+        except (web.RequestPayloadError, ConnectionError):  # who has gone hears nothing of it
             return _status(kind, 400, "the body cannot be unpacked, or is not whole")
         try:
             # In a thread: a large request takes a while, and the clocks of the conversations go on meanwhile.

@@ -159,7 +159,9 @@ async def test_what_cannot_be_read_is_refused_with_a_sentence(
     assert await world.post(b"") == (200, PROTOBUF, b""), "the next request is served"
 
 
-async def test_half_requests_keep_nobody_out(world: World) -> None:
+async def test_half_requests_keep_nobody_out_and_fill_no_log(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     port = int(world.url.split(":")[2].split("/")[0])
     half = (
         b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
@@ -170,6 +172,7 @@ async def test_half_requests_keep_nobody_out(world: World) -> None:
         writer.write(half if number % 2 else b"POST /v1")
         held.append(writer)
     assert (await world.post(EXAMPLE.encode(), JSON))[0] == 200
+    assert caplog.records == []
     for writer in held:
         writer.close()
 
