@@ -100,9 +100,17 @@ def first_or_null(budget: Budget, values: Value, predicate: Function | None = No
 
 
 @kotlin("Each<T>.firstNotNullOfOrNull(transform: (T) -> R?): R?")
-def first_not_null_of(budget: Budget, values: Value, transform: Function) -> Value:
+def first_not_null_of_or_null(budget: Budget, values: Value, transform: Function) -> Value:
     results = map(transform, each(budget, values))
     return next((result for result in results if result is not None), None)
+
+
+@kotlin("Each<T>.firstNotNullOf(transform: (T) -> R?): R")
+def first_not_null_of(budget: Budget, values: Value, transform: Function) -> Value:
+    found = first_not_null_of_or_null(budget, values, transform)
+    if found is None:
+        raise ExpressionError("every element gives null")
+    return found
 
 
 @kotlin("Items<T>.last(predicate: (T) -> Boolean = none): T")
