@@ -222,12 +222,19 @@ def seconds(event: dict[str, Any]) -> float:
     return datetime.fromisoformat(event["at"]).timestamp()
 
 
+def kept_waiting_s() -> float:
+    """Return for how many seconds in all other processes kept this thread from a core that it was ready for."""
+    return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+
+
 def inside(arguments: list[str]) -> None:
-    """Be the program, with one more task on its event loop that notes the time, how late it is, and the CPU used."""
+    """Be the program, with one more task on its event loop that notes the time, how late it is, the CPU used, and
+    for how long other processes had kept this thread from running.
+    """
     from bioeval_tui.cli import main as cli
     from bioeval_tui.tui.app import BioevalApp
 
-    ticks: list[tuple[float, float, float]] = []
+    ticks: list[tuple[float, float, float, float]] = []
     running: list[asyncio.Task[None]] = []
     mounted = BioevalApp.on_mount
 
@@ -235,7 +242,8 @@ def inside(arguments: list[str]) -> None:
         while True:
             due = time.perf_counter() + TICK_S
             await asyncio.sleep(TICK_S)
-            ticks.append((time.time(), time.perf_counter() - due, time.process_time()))
+            late_s = time.perf_counter() - due
+            ticks.append((time.time(), late_s, time.process_time(), kept_waiting_s()))
 
     def on_mount(app: BioevalApp) -> None:
         mounted(app)

@@ -25,6 +25,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import aiohttp
@@ -184,6 +185,7 @@ def once(rate: float, turns: int) -> Figures:
     return {
         "lost": [float(lost)], "strays": [float(strays)], "late": [float(late)], "total": [total],
         "rate": rates, "lag": [tick[1] * 1000 for tick in ticks], "cpu": [100 * used],
+        "own": [max(0.0, now[1] - (now[3] - before[3])) * 1000 for before, now in pairwise(ticks)],
     }  # fmt: skip
 
 
@@ -218,11 +220,13 @@ def main() -> None:
     print(f"{total:,.0f} spans accepted: {lost:.0f} lost, {strays:.0f} at another answer, {late:.0f} late")
     print(f"spans in the busiest second       {max(max(run['rate']) for run in runs):,.0f}")
     for what, some in ((f"at {options.rate:,.0f} spans/s", runs), (f"at {FEW:,.0f} spans/s", slow)):
-        p50, p95 = (statistics.median(percentile(run["lag"], share) for run in some) for share in (0.5, 0.95))
-        cpu = statistics.median(run["cpu"][0] for run in some)
-        print(
-            f"{what:18} lag of the screen p50 {p50:.1f} ms, p95 {p95:.1f} ms; its CPU {cpu:.0f} % of a core"
+        p50, p95, own = (
+            statistics.median(percentile(run[name], share) for run in some)
+            for name, share in (("lag", 0.5), ("lag", 0.95), ("own", 0.95))
         )
+        cpu = statistics.median(run["cpu"][0] for run in some)
+        print(f"{what:18} lag of the screen p50 {p50:.1f} ms, p95 {p95:.1f} ms; CPU {cpu:.0f} % of a core")
+        print(f"{'':18} p95 without the time that other processes kept it from a core: {own:.1f} ms")
 
 
 if __name__ == "__main__":
