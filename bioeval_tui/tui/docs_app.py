@@ -32,7 +32,8 @@ class Pages(MarkdownViewer):
         if page:
             await super().go(self.folder / page)
         if heading:
-            self.call_after_refresh(self.document.goto_anchor, heading)  # the page must be laid out first
+            # The page must be mounted and laid out first, which takes two refreshes.
+            self.call_after_refresh(self.call_after_refresh, self.document.goto_anchor, heading)
         self.document.focus(scroll_visible=False)
 
 
