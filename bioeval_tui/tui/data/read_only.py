@@ -40,7 +40,11 @@ class ReadOnlyServices:
         return WatchedRun(view.path) if isinstance(view, FollowedRun) else view
 
     async def preview(self, run_id: str) -> RunPreview:
-        """Return what a recorded run found."""
+        """Return what a recorded run found.
+
+        Raises:
+            UsageError: something other than a recorded run is asked for.
+        """
         if not is_run_id(run_id):
             raise UsageError(REFUSED)
         return await self._inner.preview(run_id)
@@ -60,7 +64,11 @@ class ReadOnlyServices:
         return await self._inner.compare(a, b)
 
     async def recorded(self, run_id: str) -> RunState:
-        """Return a whole recorded run."""
+        """Return a whole recorded run.
+
+        Raises:
+            UsageError: something other than a recorded run is asked for.
+        """
         if not is_run_id(run_id):
             raise UsageError(REFUSED)
         return await self._inner.recorded(run_id)

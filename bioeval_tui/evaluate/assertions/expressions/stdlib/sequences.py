@@ -31,7 +31,11 @@ class Function(Protocol):
 
 
 def raw(value: Value) -> Iterable[Value]:
-    """Return the elements of a collection or range, the characters of a text, the entries of a map."""
+    """Return the elements of a collection or range, the characters of a text, the entries of a map.
+
+    Raises:
+        ExpressionError: the value cannot be iterated.
+    """
     match value:
         case list() | OrderedSet() | range():
             return value
@@ -59,7 +63,11 @@ def listed(budget: Budget, value: Value) -> list[Value]:
 
 
 def size(budget: Budget, value: Value) -> int:
-    """Return the number of elements."""
+    """Return the number of elements.
+
+    Raises:
+        ExpressionError: the range has too many elements.
+    """
     if type(value) in (ClosedRange, Sequence):
         return sum(1 for _ in each(budget, value))
     if type(value) is range and abs(value.stop - value.start) > 2**40:
