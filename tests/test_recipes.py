@@ -143,7 +143,7 @@ scorer: {kind: rules}
     ("protocol", "arguments", "says"),
     [
         ("echo", ["run", "job.yml", "--headless", "--json"], '"status": "completed"'),
-        ("echo", ["check", "job.yml"], "fine"),
+        ("echo", ["check", "job.yml"], "no problems"),
         ("ecco", ["check", "job.yml"], "there is no protocol `ecco`; known are: a2a, ag-ui, echo, openai, "),
     ],
 )
