@@ -96,10 +96,9 @@ class NotebookProgress:
     """One line below the cell, written anew with each message."""
 
     def __init__(self, first: str, conversations: int) -> None:
-        from IPython.display import display  # there is no IPython but in a notebook
-
         self._total, self._done = conversations, 0
-        self._line: Any = display(_plain(first), raw=True, display_id=True)
+        display: Any = sys.modules["IPython"].display  # a notebook has it; this program does not need it
+        self._line = display.display(_plain(first), raw=True, display_id=True)
 
     def show(self, state: RunState, event: RunEvent, change: Change) -> None:
         """Take one event."""
