@@ -76,15 +76,15 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         help="Run both conditions at the same time; the agent must keep conversations apart.",
     ),
     "cases": click.option(
-        "--cases", metavar="ROWS", help="Of the job's cases only these, by row and id: 1-20,case_7."
+        "--cases", metavar="ROWS", help="Run only these cases of the job, by row or id: 1-20,case_7."
     ),
     "sample": click.option(
-        "--sample", type=click.IntRange(1), metavar="N", help="So many of the job's cases, drawn with --seed."
+        "--sample", type=click.IntRange(1), metavar="N", help="Run a random sample of N cases of the job (see --seed)."
     ),
     "cases_file": click.option(
         "--cases-file",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="A table of cases (CSV, JSONL, Parquet) in the place of the job's own.",
+        help="A table of cases (CSV, JSONL, Parquet), instead of the job's.",
     ),
     "seed": click.option("--seed", type=int, help="Random seed."),
     "repeat": click.option(
@@ -129,7 +129,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         type=click.IntRange(0, 65_535),
         is_flag=False,
         flag_value=4318,
-        help="Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [4318]; 0 takes a free one.",
+        help="Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [4318]; 0 chooses a free one.",
     ),
     "no_events": click.option(
         "--no-events", is_flag=True, help="Don't record prompts and retrieved contexts."
