@@ -14,6 +14,7 @@ from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.errors import ExitCode, ExpressionError, QueryError, UsageError
 from bioeval_tui.evaluate.assertions.expressions import caret, evaluate, explain, parse, scope
 from bioeval_tui.evaluate.job.schema import job_schema
+from bioeval_tui.evaluate.wiring.case_file import CaseChoice
 from bioeval_tui.evaluate.wiring.check_job import check_job
 from bioeval_tui.evaluate.wiring.contexts import ask_graph, read_context
 from bioeval_tui.evaluate.wiring.graphs import is_embedded
@@ -21,7 +22,7 @@ from bioeval_tui.report.result import result_schema
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_document, print_json, say
-from bioeval_tui.text import clean_line, compact_json, shorten
+from bioeval_tui.text import clean_line, compact_json, plural, shorten
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.assertions.expressions import Part
@@ -32,12 +33,14 @@ _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")
 
 @click.command(epilog="\b\nExamples:\n  bioeval-tui check job.yml\n  bioeval-tui check medication_reminder")
 @click.argument("jobs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@with_options("code")
+@with_options("code", "cases", "sample", "seed", "cases_file")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
-def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool) -> int:
-    """Check job files: keys, types, expressions and Cypher. Lists every problem at once."""
+def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases: Any) -> int:
+    """Check job files and their cases: keys, types, expressions and Cypher. Lists every problem at once."""
     embedded = is_embedded(Settings.from_environment())
-    checked = [check_job(path, embedded=embedded, code=code) for path in map(find_job, jobs)]
+    file = cases["cases_file"]
+    choice = CaseChoice(str(file) if file else None, cases["cases"], cases["sample"], cases["seed"])
+    checked = [check_job(path, embedded=embedded, code=code, choice=choice) for path in map(find_job, jobs)]
     if as_json:
         found = [
             {
@@ -57,7 +60,7 @@ def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool) -> int:
             for problem in job.problems:
                 say(f"{'warning: ' if problem.severity == 'warning' else ''}{problem}")
             if not job.problems:
-                say(f"{job.path}: no problems")
+                say(f"{job.path}: no problems" + (f", {plural(len(job.cases), 'case')}" if job.cases else ""))
     return ExitCode.BAD_INPUT if any(job.errors for job in checked) else ExitCode.OK
 
 

@@ -10,7 +10,15 @@ import click
 from bioeval_tui import agent_protocols
 from bioeval_tui.cli.jobs import schema_text
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluate.job.template import Answers, Script, in_first_person, job_text, script_for
+from bioeval_tui.evaluate.job.template import (
+    Answers,
+    Script,
+    cases_text,
+    in_first_person,
+    job_text,
+    script_for,
+)
+from bioeval_tui.evaluate.wiring.case_file import CaseChoice, read_cases
 from bioeval_tui.evaluate.wiring.check_job import check_job
 from bioeval_tui.files import write_whole
 from bioeval_tui.settings import env_file_hint
@@ -19,30 +27,53 @@ from bioeval_tui.terminal import say
 _SPOKEN = tuple(one.name for one in agent_protocols.PROTOCOLS if not one.is_function)
 
 
-@click.command(epilog="\b\nExamples:\n  bioeval-tui new job.yml\n  bioeval-tui new job.yml --yes --offline")
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui new job.yml\n  bioeval-tui new job.yml --yes --offline"
+    "\n  bioeval-tui new healthbench.yml --cases 2025-05-07-06-14-12_oss_eval.jsonl"
+)
 @click.argument("job", type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Ask nothing, and use the defaults.")
 @click.option("--offline", is_flag=True, help="Use a scripted user and a rules judge: no model, no API key.")
+@click.option(
+    "--cases",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Write a job for this table of cases (CSV, JSONL, Parquet), such as HealthBench's, without asking.",
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-def new(job: Path, yes: bool, offline: bool, force: bool) -> int:
+def new(job: Path, yes: bool, offline: bool, cases: Path | None, force: bool) -> int:
     """Create a job file with comments from a few questions."""
     if job.exists() and not force:
         raise UsageError(f"{job} exists; give --force to overwrite it")
     if not job.parent.is_dir():
         raise UsageError(f"{job.parent} is not a folder")
-    answers = Answers(offline=offline) if yes else _ask(Answers(offline=offline))
-    write_whole(job, job_text(answers))
+    if cases is not None and offline:
+        raise UsageError("give --cases or --offline, not both: a script cannot be written for each case")
+    answers = Answers(offline=offline) if yes or cases else _ask(Answers(offline=offline))
+    write_whole(job, _cases_text(job, cases) if cases is not None else job_text(answers))
     beside = job.parent / "job.schema.json"  # the file's first lines name it
     if not beside.exists():
         write_whole(beside, schema_text())
-    problems = check_job(job).errors
+    problems = check_job(job, choice=CaseChoice(file=str(cases) if cases is not None else None)).errors
     for problem in problems:
         say(str(problem), err=True)
     say(f"wrote {job}; next: bioeval-tui check {job}, then bioeval-tui run {job}")
     if not answers.offline:
-        instead = f"; without one: bioeval-tui run {job} --rehearsal" if answers.script else ""
+        if cases is not None and not _beside(job, cases):
+            say(f"the table is in another folder: add --cases-file {cases} to both commands")
+        instead = (
+            f"; without one: bioeval-tui run {job} --rehearsal" if answers.script and cases is None else ""
+        )
         say(f"the user and the judge are models: set OPENAI_API_KEY first{instead}{env_file_hint()}")
     return ExitCode.BAD_INPUT if problems else ExitCode.OK
+
+
+def _cases_text(job: Path, cases: Path) -> str:
+    columns = read_cases(cases, None).columns
+    return cases_text(Answers(), cases.name if _beside(job, cases) else "", columns)
+
+
+def _beside(job: Path, cases: Path) -> bool:
+    return cases.resolve().parent == job.resolve().parent
 
 
 def _ask(defaults: Answers) -> Answers:

@@ -79,7 +79,10 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         "--cases", metavar="ROWS", help="Run only these cases of the job, by row or id: 1-20,case_7."
     ),
     "sample": click.option(
-        "--sample", type=click.IntRange(1), metavar="N", help="Run a random sample of N cases of the job (see --seed)."
+        "--sample",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Run a random sample of N cases of the job (see --seed).",
     ),
     "cases_file": click.option(
         "--cases-file",

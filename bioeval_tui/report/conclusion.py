@@ -235,7 +235,7 @@ def _finding(run: LoadedRun) -> Conclusion:
 def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
     withheld, supplied = (_mean(run, condition) for condition in CONDITIONS)
     assert uplift.mean is not None
-    knowing = f"Knowing {_count(given, 'fact')}"
+    knowing = "Knowing the facts of each case" if run.started.cases else f"Knowing {_count(given, 'fact')}"
     span = f"from {number(withheld)} to {number(supplied)}"
     trials = len(uplift.estimate.points)
     if trials == 1:
@@ -295,6 +295,8 @@ def _one_condition(run: LoadedRun) -> Conclusion:
 
 def _cause(run: LoadedRun, helps: bool, given: int) -> str:
     """Return what fails in the lower condition and holds in the other, the weightiest of it; empty where nothing does."""
+    if run.started.cases:
+        return ""  # what decides one case says nothing of the others
     low, high = CONDITIONS if helps else CONDITIONS[::-1]
     them = "them" if given > 1 else "it"
     there = f"without {them}" if helps else f"with {them}"
@@ -331,6 +333,8 @@ def _fails(run: LoadedRun) -> str:
 
 
 def _most_to_gain(run: LoadedRun, condition: str) -> str:
+    if run.started.cases:
+        return ""  # what one case lacks says nothing of the others
     for talk in _talks(run):
         found = gains(run.state, talk) if talk.key.condition == condition else []
         if found:

@@ -178,6 +178,8 @@ def _tasks(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
             "reason": found.reason,
             "unproved": found.unproved,
             "spread": found.spread,
+            "points": found.points,
+            "tags": " ".join(found.tags) or None,
             "judge": talk.verdict.judge if talk.verdict else None,
         }
 
@@ -252,9 +254,7 @@ OF_EVERY_TABLE = (
     FrameColumn("trial", "whole", "from 1"),
     FrameColumn("case", "text", "the case of a set of cases; missing where the job is the only one"),
     FrameColumn(
-        "persona",
-        "text",
-        "who the simulated user was, by the name of a persona; missing where the job has none",
+        "persona", "text", "the name of the simulated user's persona; missing where the job has none"
     ),
 )
 
@@ -292,6 +292,8 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("reason", "text", "why, in the judge's words"),
         FrameColumn("unproved", "flag", "the judge quoted words that are not in the transcript"),
         FrameColumn("spread", "number", "the largest score minus the smallest, where there are several verdicts"),
+        FrameColumn("points", "number", "of an item of a rubric: what it is worth where it is met; missing for a task"),
+        FrameColumn("tags", "text", "of an item of a rubric, with spaces between"),
         FrameColumn("judge", "text", "whose verdict it is"),
         FrameColumn("not_measured", "text", "why there is no score"),
     ), _tasks),

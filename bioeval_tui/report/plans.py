@@ -107,7 +107,7 @@ def _groups(runs: Sequence[LoadedRun]) -> list[Scores]:
         sample = samples.score_sample(run, talk)
         if sample is not None and sample.value is not None:
             agent = (run.started.agent, run.started.model or "")
-            case = sample.case or sample.job
+            case = samples.common_case(run, talk)
             found.setdefault(agent, {}).setdefault(case, []).append(sample.value)
     return list(found.values())
 

@@ -61,7 +61,7 @@ def _scores(summary: Summary, condition: ConditionName) -> dict[str, list[float]
     for run, talk in samples.talks(summary.runs, condition):
         sample = samples.score_sample(run, talk)
         if sample is not None and sample.value is not None:
-            found.setdefault(sample.case or sample.job, []).append(sample.value)
+            found.setdefault(samples.common_case(run, talk), []).append(sample.value)
     return found
 
 

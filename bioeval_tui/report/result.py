@@ -6,6 +6,7 @@ The models are its documented schema (`bioeval-tui schema result`). Times are mi
 from __future__ import annotations
 
 from dataclasses import asdict
+from statistics import fmean
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -19,7 +20,7 @@ from bioeval_tui.report.costs import cost_dict, spent
 from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.manner import manner_dicts, manners
-from bioeval_tui.report.samples import task_tries
+from bioeval_tui.report.samples import tag_samples, task_tries
 from bioeval_tui.report.statistics.passk import pass_series
 from bioeval_tui.report.view import versions
 from bioeval_tui.report.words import why_no_mean, why_no_score
@@ -115,7 +116,7 @@ class TaskResult(_Part):
     spread: float
     """The largest score minus the smallest, if there are several verdicts."""
     points: float | None
-    """What an item of a rubric is worth; null for a task."""
+    """The points of an item of a rubric; null for a task."""
     tags: list[str]
     """The tags of an item of a rubric."""
 
@@ -139,9 +140,9 @@ class ConversationResult(_Part):
 
     trial: int
     case: str | None
-    """The case of a set of cases; null where the job is the only one."""
+    """The case, for a set of cases; otherwise null."""
     persona: str | None
-    """Who the simulated user was, by the name of one of the job's personas."""
+    """The name of the persona of the simulated user; null if the job has none."""
     score: Score
     """The composite score of this conversation; null if it could not be measured."""
     given_scores: dict[str, Any] | None
@@ -192,6 +193,8 @@ class ConditionResult(BaseModel):
     """The mean over all trials; null if one of them could not be measured."""
     pass_k: dict[str, PassKResult]
     """pass^k over the tasks, by k."""
+    tags: dict[str, float]
+    """The mean score of the rubric (`all items`) and of the items with each tag; empty without a rubric."""
     trials_held: int
     """The number of trials that were run."""
     trials_used: int
@@ -333,6 +336,10 @@ def _condition(
                     tasks=each.tasks,
                 )
                 for each in (pass_series(task_tries([run], condition)) if run is not None else ())
+            },
+            "tags": {
+                tag: fmean(sample.value for sample in found if sample.value is not None)
+                for tag, found in (tag_samples([run], condition) if run is not None else {}).items()
             },
             "trials_held": len(trials),
             "trials_used": len(used),

@@ -10,6 +10,10 @@ from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rows import task_of, task_titles
 from bioeval_tui.report.statistics.passk import Tries
 from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.score import rubric_score
+
+ALL_ITEMS = "all items"
+"""Stands among the tags of a rubric for its items together: the rubric's own score, without timing and assertions."""
 
 
 def talks(
@@ -48,6 +52,14 @@ def case_of(talk: ConversationState) -> str:
     return talk.case.name if talk.case is not None else ""
 
 
+def common_case(run: LoadedRun, talk: ConversationState) -> str:
+    """Return what agents are compared on: the job, a case of it, or a case of an imported set, whatever its file is called."""
+    case = case_of(talk)
+    if not case or run.started.source is not None:
+        return case or run.started.job_name
+    return f"{run.started.job_name} {case}"
+
+
 def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> Sample | None:
     """Return a task's score in a conversation; None when it was not held."""
     if talk is None:
@@ -56,6 +68,19 @@ def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> 
     if task is not None:
         return Sample(run.started.job_name, task.score, case=case_of(talk))
     return Sample(run.started.job_name, None, why_excluded(talk) or "judge", case_of(talk))
+
+
+def tag_samples(runs: Sequence[LoadedRun], condition: ConditionName) -> dict[str, list[Sample]]:
+    """Return by tag of the rubric's items the score over the items that have it, one a conversation; first of `ALL_ITEMS`."""
+    found: dict[str, list[Sample]] = {}
+    for run, talk in talks(runs, condition):
+        judged = [] if why_excluded(talk) or talk.verdict is None else talk.verdict.tasks
+        items = [(item, {ALL_ITEMS, *item.tags}) for item in judged if item.points is not None]
+        for tag in {tag for _, tags in items for tag in tags}:
+            value = rubric_score([item for item, tags in items if tag in tags])
+            if value is not None:  # only what must not be done has this tag here
+                found.setdefault(tag, []).append(Sample(run.started.job_name, value, case=case_of(talk)))
+    return dict(sorted(found.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
 
 
 def task_tries(runs: Sequence[LoadedRun], condition: ConditionName) -> list[Tries]:

@@ -40,6 +40,14 @@ class AssertionSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class TagSummary:
+    """The items of rubrics that have one tag, under one condition: points earned over points that could be."""
+
+    tag: str
+    score: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class ConditionSummary:
     """Everything about one condition."""
 
@@ -47,6 +55,7 @@ class ConditionSummary:
     score: Estimate
     tasks: tuple[TaskSummary, ...]
     assertions: tuple[AssertionSummary, ...]
+    tags: tuple[TagSummary, ...]
     tries: tuple[Tries, ...]
     pass_k: tuple[PassK, ...]
     latency: LatencySummary
@@ -136,6 +145,9 @@ def _condition(runs: tuple[LoadedRun, ...], condition: ConditionName) -> Conditi
         score=estimate(scores),
         tasks=tuple(_tasks(runs, condition)),
         assertions=tuple(_assertions(runs, condition)),
+        tags=tuple(
+            TagSummary(tag, estimate(found)) for tag, found in samples.tag_samples(runs, condition).items()
+        ),
         tries=tries,
         pass_k=pass_series(tries),
         latency=summarise(

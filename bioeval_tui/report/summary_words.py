@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from bioeval_tui.report import words
+from bioeval_tui.report.statistics.estimates import Estimate
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import ConditionSummary, Summary
 from bioeval_tui.text import plural
+
+RUBRIC = "rubric, "
+"""What a line about one tag of a rubric begins with."""
 
 
 def summary_lines(summary: Summary) -> list[tuple[str, str]]:
@@ -14,8 +18,9 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     for condition in summary.conditions:
         about = f"facts {condition.condition}"
         found += [
-            (about, _score(condition)),
+            (about, _estimate(condition.score)),
             (about, f"pass^k over tasks {words.pass_words(condition.pass_k)}"),
+            *tag_lines(condition),
             (about, f"{_times(summary, condition)}; {plural(condition.failures, 'failure')}"),
         ]
     found.append(("tokens", words.token_words(summary.spent)))
@@ -28,6 +33,12 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
             if uplift.difference.mean is not None
         ]
     return found
+
+
+def tag_lines(condition: ConditionSummary) -> list[tuple[str, str]]:
+    """Return a line for each tag of the rubric's items, as `summary_lines` does."""
+    about = f"facts {condition.condition}"
+    return [(about, f"{RUBRIC}{tag.tag}: {_estimate(tag.score)}") for tag in condition.tags]
 
 
 def _times(summary: Summary, condition: ConditionSummary) -> str:
@@ -46,8 +57,7 @@ def latency_words(found: LatencySummary) -> str:
     return f"response time {listed} ({found.concurrency_words})"
 
 
-def _score(condition: ConditionSummary) -> str:
-    score = condition.score
+def _estimate(score: Estimate) -> str:
     error = "" if score.standard_error is None else f", standard error {words.number3(score.standard_error)}"
     beside = score.with_excluded_as_zero
     zeros = f"; {words.number(beside)} with the excluded as 0" if score.counted.excluded else ""

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval_tui import score as composite
-from bioeval_tui.score import assertion_part, compose, task_part, timing_part
+from bioeval_tui.record.events import TaskScored
+from bioeval_tui.score import assertion_part, compose, judged_part, task_part, timing_part
 
 DOCS = Path(__file__).parents[2] / "docs" / "scoring.md"
 unit = st.floats(0, 1)
@@ -101,3 +102,22 @@ def test_the_published_mean_needs_both_conditions() -> None:
     assert composite.published_mean({"supplied": 0.76, "withheld": 0.41}) == 0.58
     for lacking in ({"supplied": 0.76}, {"supplied": 0.76, "withheld": None}, {}):
         assert composite.published_mean(lacking) is None
+
+
+@pytest.mark.parametrize(
+    ("items", "score"),
+    [
+        # The example of openai/simple-evals' own test of calculate_score: 7 + 10 - 6 of 22 points.
+        ([(7, True), (5, False), (10, True), (-6, True)], 0.5),
+        ([(4, True), (-6, True)], 0.0),
+        ([(4, True), (-6, False)], 1.0),
+    ],
+)
+def test_a_rubric_is_points_earned_over_points_that_could_be(
+    items: list[tuple[float, bool]], score: float
+) -> None:
+    judged = [
+        TaskScored(task=number, title="", score=float(met), points=points)
+        for number, (points, met) in enumerate(items, start=1)
+    ]
+    assert judged_part(judged, len(judged)).value == pytest.approx(score)

@@ -60,7 +60,7 @@ class _Gaps(Sandbox):
         """Return a column, or a part of one."""
         if not isinstance(obj, dict):
             return super().getitem(obj, argument)
-        return obj[argument] if argument in obj else self.undefined(f"there is no `{argument}`")
+        return obj[argument] if argument in obj else self.undefined(f"the row has no `{argument}`")
 
 
 class GapError(Exception):

@@ -157,7 +157,7 @@ def bare_url(url: str) -> str:
 
 def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> list[Problem]:
     found = []
-    if not job.tasks:
+    if not job.tasks and not job.rubric:
         place = document.place(("tasks",))
         found.append(
             Problem(
@@ -195,10 +195,16 @@ def _problems_of(error: ValidationError, document: YamlDocument, file: str) -> l
     return list(problems.values())
 
 
-def _path_of(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
+def field_path(detail: ErrorDetails) -> FieldPath:
+    """Return where the field of a validation error stands in a job's data."""
     path: FieldPath = tuple(part for part in detail["loc"] if part not in (models.ITEM, models.GAP))
     if len(path) > 2 and path[0] in ("seeds", "assertions"):
         path = (*path[:2], *path[3:])  # pydantic names the kind of a union's member after the index
+    return path
+
+
+def _path_of(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
+    path = field_path(detail)
     # A key that is missing, or has been cleaned, stands nowhere in the file; where it belongs does.
     has_no_value = detail["type"] in ("missing", "extra_forbidden")
     known = path[:-1] if has_no_value else path

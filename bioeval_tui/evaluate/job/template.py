@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bioeval_tui import agent_protocols
@@ -111,6 +111,53 @@ assertions:
 #  - name: it is in the graph
 #    cypher: MATCH (r:Reminder) RETURN count(r)
 #    expected: 1
+"""
+
+
+def cases_text(answers: Answers, file: str, columns: Sequence[str]) -> str:
+    """Return the commented YAML of a job that is held once with each row of a table of cases.
+
+    `file` is empty for a table that does not stand beside the job. One with the columns of HealthBench (`prompt`, a list
+    of messages, and `rubrics`) is held as that benchmark is: one answer to the last message, scored by the row's rubric.
+    """
+    published = {"prompt", "rubrics"} <= set(columns)
+    name = next((column for column in ("prompt_id", "id", "case_id") if column in columns), "")
+    given = {key: value for key, value in (("file", file), ("id", name)) if value}
+    table = f"cases: {{{', '.join(f'{key}: {_quoted(value)}' for key, value in given.items())}}}"
+    return f"""\
+# A job for bioeval-tui that is held once with each row of a table of cases: {{{{ case.COLUMN }}}} is filled from the row.
+# `bioeval-tui check` says which row does not fit; `run --sample 20 --seed 1` or `--cases 1-20` holds some of them.
+# yaml-language-server: $schema=job.schema.json
+
+{table}
+# columns: {clean_line(", ".join(columns), 500)}
+
+target:
+  user: {_quoted(answers.user)}
+  chatbot: {_quoted(answers.chatbot)}
+  url: {_quoted(answers.url)}
+  protocol: {"openai" if published else answers.protocol}              # {", ".join(agent_protocols.names())} (docs/agents.md), or a plug-in
+
+aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish for, in milliseconds
+{_PUBLISHED if published else _OF_A_ROW.replace("COLUMN", next((c for c in columns if c != name), "COLUMN"))}"""
+
+
+_PUBLISHED = """\
+maxTurns: 2                      # the user's last message, and the agent's answer to it
+greetings: ["{{ case.prompt[-1].content }}"]
+seeds:                           # what was said before is told to the agent as history
+  - conversation: ["{{ case.prompt[:-1] }}"]
+tasks: []
+facts: []                        # nothing to withhold: hold one condition, `run --condition supplied`
+rubric: ["{{ case.rubrics }}"]   # each row's own items: criterion, points, tags
+"""
+_OF_A_ROW = """\
+maxTurns: 20                     # messages of both sides together, at most
+
+tasks:
+  - task: "{{ case['COLUMN'] }}"
+    acceptanceCriteria: ""       # how one can tell that it was done well; the evaluator never sees it
+facts: []                        # such as "{{ case.allergies }}": withheld first, given when asked then
 """
 
 

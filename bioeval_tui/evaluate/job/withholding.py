@@ -27,5 +27,6 @@ def for_evaluator(job: EvaluationJob, facts: Sequence[str]) -> EvaluationJob:
             "assertions": (),
             "setups": (),
             "seeds": (),
+            "rubric": (),
         }
     )

@@ -20,8 +20,8 @@ from bioeval_tui.evaluate.job.filling import (
     read_gaps,
     texts_of,
 )
-from bioeval_tui.evaluate.job.loading import LoadedJob, job_from_data, job_snapshot, message_of
-from bioeval_tui.evaluate.job.models import GAP, ITEM, ConversationSeed, EvaluationJob
+from bioeval_tui.evaluate.job.loading import LoadedJob, field_path, job_from_data, job_snapshot, message_of
+from bioeval_tui.evaluate.job.models import ConversationSeed, EvaluationJob
 from bioeval_tui.evaluate.wiring.case_file import CaseChoice, CaseRow, CaseTable, chosen, near, read_cases
 from bioeval_tui.record.events import JobCase
 from bioeval_tui.text import clean_line
@@ -157,6 +157,8 @@ class Cases:
                 try:
                     data = filled(template, self.gaps, context)
                     data["cases"] = None
+                    # A row may have no history to tell: its only message is what the user says now.
+                    data["seeds"] = [seed for seed in data["seeds"] if seed.get("conversation") != []]
                     if persona is not None:
                         data["personas"] = [persona.model_dump(mode="json", by_alias=True)]
                         data["evaluator"]["voice"] = persona.manner(data["evaluator"]["voice"])
@@ -165,7 +167,7 @@ class Cases:
                     self.tell(row, error.gap.path, str(error))
                 except ValidationError as error:
                     for detail in error.errors(include_url=False)[:MOST_TOLD]:
-                        path = tuple(part for part in detail["loc"] if part not in (ITEM, GAP))
+                        path = field_path(detail)
                         self.tell(row, path, f"{show_path(path)} {message_of(detail, path)}")
                 else:
                     size += sum(len(json.dumps(data[key])) for key in FILLED)
@@ -195,7 +197,7 @@ class Cases:
                 found.append(self._problem(path, first + told[0][1]))
                 continue
             place = self.loaded.place(path)
-            where = f"{show_path(path)} ({clean_line(self.loaded.path.name)}:{place.line})"
+            where = f"{show_path(path) or 'the job'} ({clean_line(self.loaded.path.name)}:{place.line})"
             found += [
                 self.table.problem(row, columns, f"does not fill {where}: {message}")
                 for row, message in told[:MOST_TOLD]

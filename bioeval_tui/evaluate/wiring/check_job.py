@@ -55,12 +55,8 @@ class CheckedJob:
         """The problems that keep it from running."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
-    def runnable(self) -> LoadedJob:
-        """Return the job.
-
-        Raises:
-            JobError: with every problem that keeps it from running.
-        """
+    def required(self) -> LoadedJob:
+        """Return the job, or raise `JobError` with every problem that keeps it from running."""
         if self.loaded is None or self.errors:
             raise JobError("\n".join(map(str, self.errors)), self.errors)
         return self.loaded

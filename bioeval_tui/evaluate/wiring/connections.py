@@ -26,7 +26,7 @@ def connections(request: RunRequest, settings: Settings) -> list[Finding]:
     """Return a finding for the agent and for each model that the first run of a request needs."""
     spec = spec_of(request, settings.runs_dir)
     try:
-        loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).runnable()
+        loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).required()
         job = with_mode(loaded.job, spec)
     except BioevalError as error:
         return [Finding("job", "broken", str(error))]

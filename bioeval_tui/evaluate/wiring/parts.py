@@ -57,7 +57,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         agent_is_given=spec.agent_function is not None,
         choice=CaseChoice(spec.cases_file, spec.cases, spec.sample, spec.seed),
     )
-    loaded = checked.runnable()
+    loaded = checked.required()
     job = with_agent(with_mode(loaded.job, spec), spec)
     cases = [replace(case, job=with_agent(with_mode(case.job, spec), spec)) for case in checked.cases]
     trials = spec.trials * max(1, len(cases))

@@ -16,7 +16,7 @@ from bioeval_tui.report.judged_again import words
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.manner import manners
 from bioeval_tui.report.summary import summarise_runs
-from bioeval_tui.report.summary_words import summary_lines
+from bioeval_tui.report.summary_words import RUBRIC, summary_lines
 from bioeval_tui.report.words import DASH, TONE, number, verdict, why_no_score
 from bioeval_tui.text import clean, plural, shorten
 
@@ -127,7 +127,7 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
     _print_tasks(talks, console)
     _print_assertions(talks, console)
     for about, said in () if several else found:
-        if about in ("tokens", "cost"):
+        if about in ("tokens", "cost") or said.startswith(RUBRIC):
             console.print(Text(f"{about}: {said}"))
     console.print(Text(f"run {started.run_id}"))
 

@@ -178,6 +178,7 @@ def _condition(found: ConditionSummary) -> dict[str, Any]:
             }
             for task in found.tasks
         ],
+        "tags": {tag.tag: estimate_dict(tag.score) for tag in found.tags},
         "assertions": [
             {
                 "job": check.job,

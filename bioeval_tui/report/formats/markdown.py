@@ -16,7 +16,7 @@ from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rankings import ConditionRanking, rankings
 from bioeval_tui.report.summary import Summary, summarise_runs
-from bioeval_tui.report.summary_words import summary_lines
+from bioeval_tui.report.summary_words import summary_lines, tag_lines
 from bioeval_tui.report.view import TARGET, TrialView
 
 _ESCAPED = str.maketrans(
@@ -156,6 +156,8 @@ def _page(page: Page) -> list[str]:
     lines += [""] if page.warnings else []
     if len(page.trials) > 1:
         lines += _overview(page.summary)
+    elif tagged := [line for condition in page.summary.conditions for line in tag_lines(condition)]:
+        lines += [*(f"- {escape(about)}: {escape(found)}" for about, found in tagged), ""]
     for trial in page.trials:
         if len(page.trials) > 1:
             lines += [f"## {escape(trial_title(page.run, trial.trial))}", ""]

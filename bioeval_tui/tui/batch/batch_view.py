@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 from pathlib import Path
@@ -84,12 +84,16 @@ class Glance:
     tasks: tuple[tuple[str, float], ...] = ()
     """What the judge gave each task, by its title."""
     case: str = ""
-    """How the trial is called where it is of a case: `case 17`."""
+    """The case that the trial is of, with its persona; empty where the job has none."""
+    case_trial: int = 1
+    """Which trial of the case it is."""
 
     @property
     def trial(self) -> str:
-        """How the trial is called."""
-        return self.case or f"trial {self.key.trial}"
+        """How the trial is called: `trial 3`, `17`, `17, trial 2`."""
+        if not self.case:
+            return f"trial {self.key.trial}"
+        return self.case + (f", trial {self.case_trial}" if self.case_trial > 1 else "")
 
     def ranked(self, now: datetime | None) -> Rank:
         """Return how much it needs attention now: an answer may have become slow since it was looked at."""
@@ -120,7 +124,7 @@ def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
             talk = state.conversation(condition, trial)
             key = GlanceKey(started.run_id, condition, trial)
             if talk is not None:
-                found.append(_glance(state, talk, key, gone))
+                found.append(_with_case(state, _glance(state, talk, key, gone)))
             elif over:
                 found.append(_unheld(state, key))
             else:
@@ -150,14 +154,12 @@ def planned(
 def _named(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
     started = state.started
     assert started is not None
-    return Glance(
-        key, rank, words, job=started.job_name, model=started.model or "", case=_case(state, key.trial)
-    )
+    return _with_case(state, Glance(key, rank, words, job=started.job_name, model=started.model or ""))
 
 
-def _case(state: RunState, trial: int) -> str:
-    case = state.case(trial)
-    return clean(case.title, 120) if case is not None else ""
+def _with_case(state: RunState, glance: Glance) -> Glance:
+    case = state.case(glance.key.trial)
+    return glance if case is None else replace(glance, case=clean(case.words, 120), case_trial=case.trial)
 
 
 def _unheld(state: RunState, key: GlanceKey) -> Glance:
@@ -190,7 +192,6 @@ def _glance(state: RunState, talk: ConversationState, key: GlanceKey, gone: bool
         slow,
         newest.started_at if newest and awaited else None,
         tuple((task.title, task.score) for task in talk.verdict.tasks) if talk.verdict else (),
-        _case(state, key.trial),
     )
 
 
@@ -244,14 +245,16 @@ def counts(glances: Sequence[Glance], now: datetime | None, *, words: bool = Tru
 def standings(glances: Sequence[Glance]) -> str:
     """Return the models' ranks with intervals, the condition with the facts first; empty where nothing can be told.
 
-    Models are compared on the jobs that all of them held; trials of a job are averaged.
+    Models are compared on the jobs and cases that all of them held; trials of one are averaged.
     """
     told = []
     for condition in reversed(heads_view.CONDITIONS):
         scores: dict[str, dict[str, list[float]]] = {}
         for glance in glances:
             if glance.key.condition == condition and glance.value is not None and glance.model:
-                scores.setdefault(glance.model, {}).setdefault(glance.job, []).append(glance.value)
+                scores.setdefault(glance.model, {}).setdefault(f"{glance.job} {glance.case}", []).append(
+                    glance.value
+                )
         found = ranking_of(scores) if len(scores) > 1 else None
         if found is not None and found.cases >= FEWEST_CASES:
             ranks = ", ".join(f"{one.name} {one.words}" for one in found.ranks)
@@ -270,15 +273,12 @@ def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) ->
     With `several` runs the name says job and model, and the state which conversation of the run it is.
     """
     key, slow = glance.key, glance.ranked(now) is Rank.SLOW
-    name = (
-        name_of(glance, width - len(glance.score.text) - 2)
-        if several
-        else shorten(f"{key.condition} · {glance.trial}", max(1, width - len(glance.score.text) - 2))
-    )
+    room = width - len(glance.score.text) - 2
+    name = name_of(glance, room) if several else _conversation(glance, room)
     gap = max(2, width - len(name) - len(glance.score.text))
     first = (Cell(name, "strong"), Cell(" " * gap), glance.score)
-    which = f"{key.condition} {glance.case or key.trial}  " if several else ""
-    which = shorten(which, width // 2 + 4) if glance.case else which
+    short = _conversation(glance, width // 2 + 4) if glance.case else f"{key.condition} {key.trial}"
+    which = f"{short}  " if several else ""
     waited = f" · {glance.waited_ms(now) / 1000:.0f} s" if now is not None and glance.since else ""
     room = max(1, width - len(which) - len(waited))
     told_state = glance.state.text
@@ -291,6 +291,14 @@ def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) ->
     room = max(1, width - len(told) - 1)
     bars = f"{spark(glance.latencies_ms, room, 0.0, most):<{room}} "
     return first, (Cell(which, "quiet"), state), (Cell(bars, "busy"), Cell(told, "warn" if slow else "quiet"))
+
+
+def _conversation(glance: Glance, room: int) -> str:
+    """Return which conversation of its run it is: the condition with the trial, or the case, which is cut where it must be."""
+    condition = glance.key.condition
+    if not glance.case:
+        return f"{condition} · {glance.trial}"
+    return f"{shorten(glance.trial, max(1, room - len(condition) - 3))} · {condition}"
 
 
 def name_of(glance: Glance, room: int) -> str:

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from bioeval_tui.evaluate.engine.spec import EngineSpec, RunRequest, spec_of
 from bioeval_tui.tui.data.preferences import Preferences
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.assertions.medal import Grading
     from bioeval_tui.evaluate.engine.attach import FollowedRun
     from bioeval_tui.evaluate.engine.run_view import RunView
-    from bioeval_tui.evaluate.engine.spec import EngineSpec, RunRequest
     from bioeval_tui.evaluate.wiring.doctor import Finding
     from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.runs import Runs
@@ -155,7 +155,6 @@ class AppServices:
         return view
 
     def _start(self, request: RunRequest) -> tuple[EngineSpec, FollowedRun]:
-        from bioeval_tui.evaluate.engine.spec import spec_of
         from bioeval_tui.evaluate.wiring.start import start_engine
 
         request = self._as_started(request)
@@ -173,6 +172,9 @@ class AppServices:
             "graph",
             "unrestricted_setups",
             "seed",
+            "cases_file",
+            "cases",
+            "sample",
             "requests_per_minute",
             "max_calls",
             "max_cost",

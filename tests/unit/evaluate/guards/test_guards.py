@@ -3,7 +3,7 @@
 import pytest
 
 from bioeval_tui.evaluate.guards import RULES, check
-from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluate.job.models import EvaluationJob, Persona
 from bioeval_tui.evaluate.models.prompting import Prompt, find_prompt
 from bioeval_tui.evaluate.seams import EvaluatorView, TranscriptMessage
 
@@ -124,6 +124,8 @@ def test_a_fact_that_answers_the_question_before_it_was_asked_for():
     asked = (*OPENING, "Remind me of my pill every day", "At what time?")
     assert found("At 8:15 pm.", *asked, supplied=True) == []
     assert found("At 8:15 pm, and I live in Zurich.", *asked, supplied=True) == [("fact_unasked", "mark")]
+    talkative = job().model_copy(update={"personas": (Persona(name="a", tells="some"),)})
+    assert found("At 8:15 pm, and I live in Zurich.", *asked, supplied=True, of=talkative) == []
     later = (*asked, "Why do you need that?", "To set it right.")
     assert found("OK, at 8:15 pm.", *later, supplied=True) == []
 

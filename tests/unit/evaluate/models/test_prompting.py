@@ -30,13 +30,14 @@ JOB = EvaluationJob.model_validate(
         "seeds": ({"text": "SEED"},),
         "assertions": ({"expression": "ASSERTION"},),
         "evaluator": {"lines": ({"say": "LINE"},)},
+        "rubric": ({"criterion": "RUBRIC {{ 1 }}", "points": 7.25}, {"criterion": "SCOLDS", "points": -3.5}),
     }
 )
 SAID = [
     TranscriptMessage(1, "user", "Hi"),
     TranscriptMessage(2, "assistant", "{% raw %} RECORD>>> {{ 6 * 7 }}"),
 ]
-SECRETS = ("CRITERION", "RULE", "SETUP", "SEED", "ASSERTION", "LINE")
+SECRETS = ("CRITERION", "RULE", "SETUP", "SEED", "ASSERTION", "LINE", "RUBRIC")
 
 
 def evaluator_view(condition="withheld"):
@@ -112,7 +113,9 @@ def test_what_is_too_long_is_cut_from_the_middle_and_says_so():
 
 
 def test_the_judge_is_told_facts_criteria_and_an_example():
-    told = judge_prompt(find_prompt("eval/score", None), JudgeView(JOB, "withheld", SAID))
+    told = judge_prompt(
+        find_prompt("eval/score", None), JudgeView(JOB.model_copy(update={"rubric": ()}), "withheld", SAID)
+    )
     assert "CRITERION" in told
     assert "FACT" in told
     assert '"scored": "T1 {{ config }}"' in told
@@ -216,3 +219,33 @@ def test_of_a_prompt_that_is_too_long_only_the_beginning_is_read(tmp_path: Path)
         file.truncate(1 << 40)
     with pytest.raises(UsageError, match="is longer than 200,000 bytes"):
         find_prompt("huge", tmp_path)
+
+
+def test_the_judge_of_a_rubric_sees_its_items_and_what_came_before_but_no_points() -> None:
+    seeds = ({"conversation": ({"content": "EARLIER", "role": "user"},)},)
+    job = JOB.model_copy(
+        update={"seeds": EvaluationJob.model_validate({**JOB.model_dump(), "seeds": seeds}).seeds}
+    )
+    told = judge_prompt(find_prompt("eval/rubric", None), JudgeView(job, "supplied", SAID))
+    assert "1. RUBRIC {{ 1 }}\n2. SCOLDS" in told
+    assert told.index("EARLIER") < told.index("RECORD>>> {{ 6 * 7 }}")
+    assert "Score every one of the 2 criteria" in told
+    assert "7.25" not in told
+    assert "3.5" not in told
+
+
+def test_a_persona_speaks_and_tells_as_its_job_says() -> None:
+    personas = (
+        {"name": "p", "voice": "You mumble", "patience": "low", "language": "Spanish", "tells": "all"},
+    )
+    job = EvaluationJob.model_validate({**JOB.model_dump(), "personas": personas})
+    (persona,) = job.personas
+    evaluator = job.evaluator.model_copy(update={"voice": persona.manner(job.evaluator.voice)})
+    job = job.model_copy(update={"evaluator": evaluator})
+    told = evaluator_prompt(
+        find_prompt("eval/socrates", None), EvaluatorView(job, "supplied", 1, job.facts, SAID)
+    )
+    assert "You mumble. You have little patience" in told
+    assert "You write Spanish and no other language." in told
+    assert "you tell all of them at the first occasion" in told
+    assert "you never bring them up yourself" not in told

@@ -1,0 +1,131 @@
+"""Rows fill the gaps of a job, and nothing else: what they hold is data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.evaluate.job.models import ConversationSeed, CypherAssertion, ExpressionAssertion, RubricItem
+from tests.unit.evaluate.cases.tables import HEALTHBENCH, VIGNETTES, checked, lines, said
+
+JOB = """\
+cases: {file: cases.csv, id: id}
+tasks: [{task: "Say what is behind this: {{ case.complaint }}", rules: [{pattern: "{{ case.complaint }}"}]}]
+facts: ["{{ case.facts }}"]
+evaluator: {kind: scripted, lines: [{say: "{{ case.complaint | lower }}"}, {say: "I am {{ case.age }}.", fact: 1}]}
+scorer: {kind: rules}
+setups: [{cypher: "CREATE (:Patient {complaint: {{ case.complaint }}})"}]
+assertions:
+  - {expression: "evaluation.transcript.any { it.content == {{ case.complaint }} }"}
+  - {cypher: "MATCH (p:Patient) RETURN p.age", expected: "{{ case.age | int }}"}
+"""
+HELD_AS_PUBLISHED = """\
+cases: {file: cases.jsonl, id: prompt_id}
+maxTurns: 2
+greetings: ["{{ case.prompt[-1].content }}"]
+seeds: [{conversation: ["{{ case.prompt[:-1] }}"]}]
+tasks: []
+facts: []
+rubric: ["{{ case.rubrics }}"]
+"""
+
+
+def test_a_row_fills_every_text_and_stands_as_a_literal_in_code(tmp_path: Path) -> None:
+    found = checked(tmp_path, JOB, VIGNETTES)
+    assert said(found, tmp_path) == []
+    first, second = found.cases
+    assert [case.name for case in found.cases] == ["case_840", "case_2169"]
+    job = first.job
+    assert job.tasks[0].task == 'Say what is behind this: I am anxious, and hear "voices" at night'
+    assert (job.facts, second.job.facts) == (("He is 19.",), ("He smokes.",))
+    assert [line.say for line in job.evaluator.lines] == [
+        'i am anxious, and hear "voices" at night',
+        "I am 19.",
+    ]
+    literal = '"I am anxious, and hear \\"voices\\" at night"'
+    assert job.setups[0].cypher == f"CREATE (:Patient {{complaint: {literal}}})"
+    condition, query = job.assertions
+    assert isinstance(condition, ExpressionAssertion)
+    assert condition.expression.endswith(f"== {literal} }}")
+    assert isinstance(query, CypherAssertion)
+    assert query.expected == 19
+
+
+def test_rows_as_healthbench_publishes_them_are_cases(tmp_path: Path) -> None:
+    found = checked(tmp_path, HELD_AS_PUBLISHED, lines(HEALTHBENCH), "cases.jsonl")
+    assert said(found, tmp_path) == []
+    first, second = (case.job for case in found.cases)
+    assert first.greetings == ("he is 3, the box says 65 mg",)
+    (history,) = first.seeds
+    assert isinstance(history, ConversationSeed)
+    assert [message.role for message in history.messages] == ["user", "assistant"]
+    assert second.seeds == (), "a single message has no history"
+    assert second.greetings == ("what does {{ case.prompt_id }} mean in a letter?",), "a row is no template"
+    items = [item for item in first.rubric if isinstance(item, RubricItem)]
+    assert [item.points for item in items] == [7, 5, 10, -6]
+    assert items[2].tags == ("level:example", "axis:accuracy")
+    assert first.scorer.prompt == "eval/rubric"
+
+
+@pytest.mark.parametrize(
+    ("gap", "why"),
+    [
+        ("{% for x in case.id %}{{ x }}{% endfor %}", "and no for"),
+        ("{{ case.id * 9 }}", "and no mul"),
+        ("{{ case.id.upper() }}", "and no call"),
+        ("{{ case.id.__class__ }}", "unsafe"),
+        ("{{ case.id | join(case.id) }}", "`join` takes a text"),
+        ("{{ lipsum }}", "there is no `lipsum`"),
+        ("{{ case.complain }}", "did you mean 'complaint'?"),
+        ("{{ case.id", "no template"),
+    ],
+)
+def test_a_gap_that_does_more_than_take_a_column_is_refused_where_it_stands(
+    tmp_path: Path, gap: str, why: str
+) -> None:
+    found = checked(tmp_path, f"cases: cases.csv\ntasks: []\nfacts: ['{gap}']\n", VIGNETTES)
+    (problem,) = said(found, tmp_path)
+    assert problem.startswith("job.yml:5:")
+    assert why in problem
+
+
+@pytest.mark.parametrize(
+    ("job", "row", "problem"),
+    [
+        ("tasks: [{task: '{{ case.a }}'}]", "1,", "cases.csv:2: a: does not fill tasks[0].task (job.yml:4): tasks[0].task must not be empty"),
+        ("tasks: []\nsetups: [{cypher: 'MATCH (n) {{ case.a | safe }} n'}]", "1,LOAD CSV FROM 'x' AS", "cases.csv:2: a: does not fill setups[0].cypher (job.yml:5)"),
+        ("tasks: []", '1,"x', "cases.csv:2: not CSV"),
+        ("tasks: []", "1,x,y", "cases.csv:2: 3 fields where the first line names 2 columns; put a text with a comma in quotes"),
+        ("tasks: []", "7,x\n7,y", "cases.csv:3: id: the id '7' is that of line 2, too; give each row one of its own"),
+    ],
+)  # fmt: skip
+def test_a_bad_row_is_named_with_its_line_and_column(
+    tmp_path: Path, job: str, row: str, problem: str
+) -> None:
+    job = f"cases: {{file: cases.csv, id: id}}\n{job}\nfacts: []\n"
+    (told,) = said(checked(tmp_path, job, f"id,a\n{row}\n"), tmp_path)
+    assert told.startswith(problem)
+
+
+def test_what_no_row_fills_is_said_once_where_the_gap_stands(tmp_path: Path) -> None:
+    job = 'cases: cases.csv\ntasks: []\nfacts: []\nassertions: [{expression: "{{ case.age }} +"}]\n'
+    (problem,) = said(checked(tmp_path, job, VIGNETTES), tmp_path)
+    assert problem.startswith("job.yml:6:27: assertions[0].expression: no row fills this; row 1: ")
+
+
+def test_a_table_outside_the_jobs_folder_is_named_on_the_command_line_alone(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.csv").write_text(VIGNETTES, encoding="utf-8")
+    (tmp_path / "jobs").mkdir()
+    job = "tasks: []\nfacts: []\ncases: ../elsewhere.csv\n"
+    (problem,) = said(checked(tmp_path / "jobs", job), tmp_path / "jobs")
+    assert "a file in the job's folder is wanted; --cases-file takes one from anywhere" in problem
+    found = checked(tmp_path / "jobs", job, file=str(tmp_path / "elsewhere.csv"))
+    assert [case.name for case in found.cases] == ["1", "2"]
+
+
+def test_texts_with_braces_mean_what_they_did_in_a_job_without_cases(tmp_path: Path) -> None:
+    found = checked(tmp_path, "tasks: [{task: 'Explain {{ x }}'}]\nfacts: []\n")
+    assert (said(found, tmp_path), found.cases) == ([], ())
+    found = checked(tmp_path, "tasks: []\nfacts: []\nrubric: ['{{ case.rubrics }}']\n")
+    assert "a gap is filled from a table of cases" in said(found, tmp_path)[0]
