@@ -39,6 +39,8 @@ class JobItem:
     runs: int = 0
     scores: tuple[float | None, ...] = ()
     last_run: datetime | None = None
+    cases: int = 0
+    """How many cases it is held with, personas included; 0 where it is the only one."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:

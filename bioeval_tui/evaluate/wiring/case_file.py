@@ -59,6 +59,8 @@ class CaseChoice:
     sample: int | None = None
     seed: int | None = None
     """None: the job's own; without one 0, so that every run draws the same cases."""
+    first: int | None = None
+    """Of these only the first so many are looked at."""
 
 
 def read_cases(path: Path, id_column: str | None) -> CaseTable:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from bioeval_tui.errors import JobError, Problem, UsageError
+from bioeval_tui.errors import JobError, NotMeasuredError, Problem, UsageError
 from bioeval_tui.evaluate.job.filling import (
-    FILLED,
     GapError,
     GapText,
     Unfilled,
@@ -55,6 +53,21 @@ class CaseJob:
         return JobCase(name=self.name, persona=self.persona if self.row is not None else "", parts=parts)
 
 
+def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[JobCase, ...]:
+    """Return the cases of a run as its recording keeps them.
+
+    Raises:
+        UsageError: they are more than a run may have.
+    """
+    found = tuple(case.recorded(template) for case in cases)
+    if len(found) > MOST_CASES or sum(len(case.model_dump_json()) for case in found) > MOST_BYTES:
+        raise UsageError(
+            f"a run has at most {MOST_CASES:,} cases, which fill in at most {MOST_BYTES >> 20} MB, and here are "
+            f"{len(found):,}; hold fewer at a time with --cases or --sample"
+        )
+    return found
+
+
 class Cases:
     """The cases of one job file; none where it has neither a table of them nor personas."""
 
@@ -63,25 +76,29 @@ class Cases:
 
         Raises:
             JobError: the table cannot be read; with every problem.
-            UsageError: cases are asked for that are not there.
+            UsageError: the command line asks for cases that are not there.
         """
         self.loaded = loaded
-        self.table = self._table(choice)
+        try:
+            self.table = self._table(choice)
+        except NotMeasuredError as error:  # a package that reads the table is not installed
+            raise self._wrong(("cases",), str(error)) from None
         self.gaps: dict[FieldPath, GapText] = {}
         self._problems: list[Problem] = []
         self._rows: dict[FieldPath, list[tuple[CaseRow | None, str]]] = {}
         self._tried = 0
         self.jobs: tuple[CaseJob, ...] = ()
+        self.count = 0
+        """How many cases there are, those beyond the first that are looked at included."""
         if self.table is None and not loaded.job.personas:
             self._refuse_gaps()
             return
         rows = chosen(self.table, choice, loaded.job.seed) if self.table is not None else (None,)
-        if len(rows) * max(1, len(loaded.job.personas)) > MOST_CASES:
-            raise UsageError(f"more than {MOST_CASES:,} cases; hold fewer with --cases or --sample")
+        self.count = len(rows) * max(1, len(loaded.job.personas))
         self._read_gaps()
         if not self._problems:
-            self._tried = len(rows)
-            self.jobs = tuple(self._filled(rows))
+            self._tried = len(rows[: choice.first])
+            self.jobs = tuple(self._filled(rows[: choice.first]))
 
     def _table(self, choice: CaseChoice) -> CaseTable | None:
         config, folder = self.loaded.job.cases, self.loaded.path.parent
@@ -99,7 +116,7 @@ class Cases:
                 )
             return None
         if config.file is None:
-            raise UsageError(f"{self.loaded.path.name} names no table of cases; give one with --cases-file")
+            raise self._wrong(("cases",), "a `file` is wanted here, or --cases-file on the command line")
         path = (folder / config.file).resolve()
         if not path.is_relative_to(folder.resolve()):
             raise self._wrong(
@@ -147,7 +164,6 @@ class Cases:
 
     def _filled(self, rows: Sequence[CaseRow | None]) -> Iterator[CaseJob]:
         template = job_snapshot(self.loaded.job)
-        size = 0
         for row in rows:
             for persona in self.loaded.job.personas or (None,):
                 context = {
@@ -170,12 +186,7 @@ class Cases:
                         path = field_path(detail)
                         self.tell(row, path, f"{show_path(path)} {message_of(detail, path)}")
                 else:
-                    size += sum(len(json.dumps(data[key])) for key in FILLED)
                     yield case
-            if size > MOST_BYTES:
-                raise UsageError(
-                    f"the cases fill in more than {MOST_BYTES >> 20} MB; hold fewer at a time with --cases or --sample"
-                )
 
     def tell(self, row: CaseRow | None, path: FieldPath, message: str) -> None:
         """Note that a row fills a text of the job with what is wrong there. `path` may be that of the filled job."""

@@ -49,6 +49,8 @@ class CheckedJob:
     loaded: LoadedJob | None
     problems: tuple[Problem, ...]
     cases: tuple[CaseJob, ...] = ()
+    case_count: int = 0
+    """How many cases there are: all that were asked for, also where only the first were looked at."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -100,7 +102,9 @@ def check_job(
                 cases.tell(case.row, text.path, f"{wrong[0]}: {shorten(text.text, 200)}")
         for field, message in _evaluator_wrong(filled):
             cases.tell(case.row, field, message)
-    return CheckedJob(path, loaded, _in_order([*loaded.problems, *found, *cases.problems]), cases.jobs)
+    return CheckedJob(
+        path, loaded, _in_order([*loaded.problems, *found, *cases.problems]), cases.jobs, cases.count
+    )
 
 
 def _unloaded(path: Path) -> JobSource | None:

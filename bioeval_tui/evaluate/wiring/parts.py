@@ -24,6 +24,7 @@ from bioeval_tui.evaluate.retry import AGENT_RULE, MODEL_RULE
 from bioeval_tui.evaluate.seams import Judge
 from bioeval_tui.evaluate.wiring import graphs
 from bioeval_tui.evaluate.wiring.case_file import CaseChoice
+from bioeval_tui.evaluate.wiring.cases import recorded_cases
 from bioeval_tui.evaluate.wiring.check_job import check_job
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record.cases import in_turn
@@ -78,7 +79,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         random_order=order == "random",
         trials=trials,
         git_revision=_git_revision(loaded.path.parent),
-        cases=tuple(case.recorded(job) for case in cases),
+        cases=recorded_cases(cases, job),
         case_jobs=tuple(case.job for case in cases),
         case_order=tuple(in_turn(len(cases), trials)),
     )

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import Problem
+from bioeval_tui.evaluate.wiring.case_file import CaseChoice
 from bioeval_tui.evaluate.wiring.check_job import check_job
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.text import clean
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 ENDINGS = (".yml", ".yaml")
 SHOWN_BYTES = 1_000_000
+FIRST_CASES = 100
+"""Of a job with more cases the first are checked: `bioeval-tui check`, and whoever runs it, looks at all."""
 """More of a file is not shown."""
 MOST_FILES = 2_000
 BUDGET_S = 0.3
@@ -119,7 +122,7 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
         return None
     if not check:
         return JobItem(path, name, clean(text), runnable=False, checked=False)
-    checked = check_job(path)
+    checked = check_job(path, choice=CaseChoice(first=FIRST_CASES))
     job = checked.loaded.job if checked.loaded else None
     return JobItem(
         path=path,
@@ -128,6 +131,7 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
         tasks=len(job.tasks) if job else None,
         facts=len(job.facts) if job else None,
         assertions=len(job.assertions) if job else None,
+        cases=checked.case_count,
         problems=tuple(sorted(checked.problems, key=lambda problem: (problem.line, problem.column))),
         runnable=job is not None and not checked.errors,
         needs_code=job is not None

@@ -226,14 +226,15 @@ def wrong(form: RunForm, *, needs_code: bool = False) -> str:
     return ""
 
 
-def size_words(form: RunForm) -> str:
-    """Return how much a run of this form is: `2 models × 2 conditions × 3 repeats: 12 conversations`."""
+def size_words(form: RunForm, cases: int = 0) -> str:
+    """Return how much a run of this form is: `2 models × 50 cases × 2 conditions × 3 repeats: 600 conversations`."""
     models, trials = max(1, len(form.model_names)), form.trials
     if trials is None:
         return ""
     held = len(form.held)
-    total = models * held * trials
+    total = models * max(1, cases) * held * trials
     parts = [plural(models, "model")] if models > 1 else []
+    parts += [plural(cases, "case")] if cases else []
     parts += [plural(held, "condition"), *([plural(trials, "repeat")] if trials > 1 else [])]
     at_most = f", at most {form.at_most} at once" if form.at_most else ""
     return f"{' × '.join(parts)}: {plural(total, 'conversation')}{at_most}"

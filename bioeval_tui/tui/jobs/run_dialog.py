@@ -105,7 +105,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         return (
             Cell(problem, "bad" if trying else "warn")
             if problem
-            else Cell(jobs_view.size_words(form), "quiet")
+            else Cell(jobs_view.size_words(form, self._job.cases), "quiet")
         )
 
     def action_test(self) -> None:

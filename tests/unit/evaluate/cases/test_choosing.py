@@ -33,6 +33,11 @@ def test_rows_that_are_not_there_are_a_sentence(tmp_path: Path, only: str) -> No
         names(tmp_path, only=only)
 
 
+def test_a_screen_looks_at_the_first_cases_and_counts_all(tmp_path: Path) -> None:
+    found = checked(tmp_path, JOB + "personas: [{name: a}, {name: b}]\n", TABLE, first=3)
+    assert (len(found.cases), found.case_count) == (6, 200)
+
+
 def test_each_persona_is_held_with_each_case(tmp_path: Path) -> None:
     job = JOB + "personas: [{name: hurried, patience: low, tells: all}, {name: plain}]\n"
     found = checked(tmp_path, job, "id\na\nb\n")

@@ -109,6 +109,8 @@ def test_a_form_becomes_a_request() -> None:
     assert (request.evaluator_model, request.judge_model, request.concurrency) == ("big", ("a", "b"), 4)
     words = "2 models × 2 conditions × 3 repeats: 12 conversations, at most 4 at once"
     assert jobs_view.size_words(form) == words
+    words = "2 models × 50 cases × 2 conditions × 3 repeats: 600 conversations, at most 4 at once"
+    assert jobs_view.size_words(form, 50) == words
     # A rehearsal asks no model, whatever was typed for the time before.
     rehearsal = jobs_view.request(JOB, replace(form, played="rehearsal"))
     assert (rehearsal.evaluator_model, rehearsal.judge_model) == (None, None)
