@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bioeval_tui.cli import grade, ledger, medals
+from bioeval_tui.cli import tasks as task_commands
 from bioeval_tui.errors import UsageError
 from bioeval_tui.grade.tasks.registry import UnknownTaskError
 
@@ -25,7 +26,10 @@ from bioeval_tui.grade.tasks.registry import UnknownTaskError
 def run(tasks, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run a command with the tasks on the spot; the exit code is what the command returns or raises."""
     monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
-    commands = {command.name: command for command in (*grade.COMMANDS, *ledger.COMMANDS, *medals.COMMANDS)}
+    commands = {
+        command.name: command
+        for command in (*grade.COMMANDS, *ledger.COMMANDS, *medals.COMMANDS, *task_commands.COMMANDS)
+    }
 
     def run_(name: str, *args: object) -> Result:
         words = [str(arg) for arg in args]
@@ -377,7 +381,7 @@ def test_every_look_at_the_answers_is_counted_and_the_ledger_verified(
     ledger.write_text(ledger.read_text().replace('"score":', '"score":1'))
     changed = run("ledger", "verify", ledger)
     assert changed.return_value == 1
-    assert "line 1 was changed" in changed.stdout
+    assert "entry 1 was changed" in changed.stdout
 
 
 def test_medals_say_how_the_agents_stand(tasks, run: Any, tmp_path: Path) -> None:
