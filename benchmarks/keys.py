@@ -23,7 +23,7 @@ from bioeval_tui.isolation import program_command
 # What is looked for stands behind the first letter of an empty line: the cursor stands on that.
 KEYS: dict[str, tuple[bytes, bytes]] = {
     "? help": (b"?", b"Both conversations of a run"),
-    "/ find": (b"/", b"ext in this conversation"),
+    "/ find": (b"/", b"ext in all conversations"),
     "ctrl+p palette": (b"\x10", b"earch for commands"),
     "1 Jobs": (b"1", b"Jobs"),
     "3 Runs": (b"3", b"Runs"),
