@@ -89,7 +89,9 @@ def test_every_binding_of_the_program_comes_from_the_table() -> None:
         kinds += (below := kinds.pop().__subclasses__())
         own += [kind for kind in below if kind.__module__.startswith(tui.__name__)]
     known = {(row.key.keys, row.key.action) for row in placed()} | {("ctrl+c", "interrupt")}
-    own = [kind for kind in own if kind.__name__ != "DocsApp"]  # a program of its own, with the keys of a browser
+    own = [
+        kind for kind in own if kind.__name__ != "DocsApp"
+    ]  # a program of its own, with the keys of a browser
     strange = [
         (kind.__name__, binding)
         for kind in own

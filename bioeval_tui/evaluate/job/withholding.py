@@ -27,6 +27,5 @@ def for_evaluator(job: EvaluationJob, facts: Sequence[str]) -> EvaluationJob:
             "assertions": (),
             "setups": (),
             "seeds": (),
-            "rubric": (),
         }
     )
