@@ -468,10 +468,10 @@ class TaskScored(BaseModel):
 
     @property
     def words(self) -> str:
-        """The score as `0.90`; of a rubric's item whether it is met, with its points: `met +5`, `not met +5`."""
+        """The score as `0.90`; of a rubric's item its points, all or none of them: `+5`, `0 of +5`."""
         if self.points is None:
             return f"{self.score:.2f}"
-        return f"{'met' if self.score > MET_ABOVE else 'not met'} {self.points:+g}"
+        return f"{self.points:+g}" if self.score > MET_ABOVE else f"0 of {self.points:+g}"
 
     @property
     def fabricated(self) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def why_no_mean(state: RunState) -> str:
 
 
 def verdict(task: TaskScored) -> str:
-    """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`, `✗ not met +5`."""
+    """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`, `✗ 0 of +5`."""
     return f"{'✓' if task.passed else '✗'} {task.words}" + (" unproved" if task.unproved else "")
 
 

@@ -288,7 +288,7 @@ def _task_case(
 ) -> JUnitCase:
     task = rows.task_of(talk, number)
     if task is not None:
-        score = (f"score {task.words}" if task.points is None else task.words) + (
+        score = (f"score {task.words}" if task.points is None else f"{task.words} points") + (
             f": {task.reason}" if task.reason else ""
         )
         unproved = f"unproved, the judge quotes words that are not in the transcript; {score}"
