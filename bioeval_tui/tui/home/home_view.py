@@ -166,7 +166,7 @@ def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[Home
             _next(
                 f"Run {unheld.name}",
                 "never run yet",
-                f"{home_relative(unheld.path)}: {plural(unheld.tasks or 0, 'task')}, {plural(unheld.facts or 0, 'fact')}, "
+                f"{'A sample' if unheld.sample else home_relative(unheld.path)}: {plural(unheld.tasks or 0, 'task')}, {plural(unheld.facts or 0, 'fact')}, "
                 f"{plural(unheld.assertions or 0, 'assertion')}. A dialog asks how.",
                 does="run",
                 on=(str(unheld.path),),
