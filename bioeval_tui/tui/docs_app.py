@@ -32,9 +32,13 @@ class Pages(MarkdownViewer):
         if page:
             await super().go(self.folder / page)
         if heading:
-            # The page must be mounted and laid out first, which takes two refreshes.
-            self.call_after_refresh(self.call_after_refresh, self.document.goto_anchor, heading)
+            self.call_after_refresh(self._go_to_heading, heading)  # the page must be laid out first
         self.document.focus(scroll_visible=False)
+
+    def _go_to_heading(self, heading: str) -> None:
+        # Textual computes the table of contents when it is read, and `goto_anchor` does not read it.
+        if self.document.table_of_contents:
+            self.document.goto_anchor(heading)
 
 
 class DocsApp(App[None]):

@@ -25,9 +25,13 @@ async def test_a_link_leads_to_its_page_and_backspace_back() -> None:
         document.post_message(Markdown.LinkClicked(document, "agents.md#keys-headers-streaming"))
         await pilot.pause()
         assert titles(app) == ["Agents and protocols"]
-        heading = next(one for one in app.query("MarkdownH2") if "Keys" in str(one.render()))
-        await pilot.wait_for_animation()
-        assert app.screen.region.contains_region(heading.region), "the heading is on the screen"
+        for _ in range(50):  # the page is laid out, then scrolled
+            heading = next(one for one in app.query("MarkdownH2") if "Keys" in str(one.render()))
+            if app.pages.scroll_y and app.screen.region.contains_region(heading.region):
+                break
+            await pilot.pause()
+        else:
+            pytest.fail("the heading is not on the screen")
         await pilot.press("backspace")
         assert titles(app) == ["bioeval-tui"]
 
