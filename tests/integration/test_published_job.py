@@ -111,7 +111,7 @@ async def test_with_a_setup_that_clears_the_graph_it_is_clean(tmp_path: Path) ->
 
 async def test_the_job_of_evaluate_your_agent_runs_as_a_rehearsal(tmp_path: Path) -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    job, offline, judged = (yaml.safe_load(block) for block in blocks)
+    job, offline, judged = (yaml.safe_load(block) for block in blocks[:3])
     assert ScorerConfig.model_validate(judged["scorer"]).api == "responses"
     async with sample_agent(tmp_path) as options:
         run = await hold(yaml.safe_dump({**job, **offline}), tmp_path, **options)

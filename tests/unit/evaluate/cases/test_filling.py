@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ assertions:
   - {expression: "evaluation.transcript.any { it.content == {{ case.complaint }} }"}
   - {cypher: "MATCH (p:Patient) RETURN p.age", expected: "{{ case.age | int }}"}
 """
+DOCS = Path(__file__).parents[4] / "docs" / "evaluate-your-agent.md"
 HELD_AS_PUBLISHED = """\
 cases: {file: cases.jsonl, id: prompt_id}
 maxTurns: 2
@@ -129,3 +131,13 @@ def test_texts_with_braces_mean_what_they_did_in_a_job_without_cases(tmp_path: P
     assert (said(found, tmp_path), found.cases) == ([], ())
     found = checked(tmp_path, "tasks: []\nfacts: []\nrubric: ['{{ case.rubrics }}']\n")
     assert "a gap is filled from a table of cases" in said(found, tmp_path)[0]
+
+
+def test_the_examples_of_the_docs_are_jobs(tmp_path: Path) -> None:
+    blocks = re.findall(r"```yaml\n((?:cases|rubric|personas):.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+    example, *more = blocks
+    table = "case,complaint,diagnosis,facts,age\nx1,cough,flu,I smoke,20\n"
+    found = checked(tmp_path, example, table, "vignettes.csv")
+    assert (said(found, tmp_path), len(found.cases)) == ([], 1)
+    found = checked(tmp_path, "tasks: []\nfacts: []\n" + "".join(more))
+    assert (said(found, tmp_path), len(found.cases)) == ([], 3)
