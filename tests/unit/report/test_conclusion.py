@@ -110,7 +110,7 @@ def test_beginnings_that_nobody_saw_leave_none_either(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + write_event(last))
     found = conclude(load_run(path).state)
     assert found.outcome == "clean_unknown"
-    assert "could not be seen" in found.sentence
+    assert "it is unknown whether" in found.sentence
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def test_what_cannot_is_left_out_with_one_sentence(kept: object, sentence: str) 
 
 
 def test_one_wrong_entry_does_not_spoil_the_others() -> None:
-    found = resolve({"live.pause": "f6", "live.step": "f6", "medals.copy": "ctrl+y"}, PLACES)
-    assert found.keys == {"live.pause": "f6", "medals.copy": "ctrl+y"}
+    found = resolve({"live.pause": "f6", "live.step": "f6", "medals.export": "ctrl+y"}, PLACES)
+    assert found.keys == {"live.pause": "f6", "medals.export": "ctrl+y"}
     assert found.problems == ("keys: live.step: f6 is live.pause already; give another key",)
 
 
