@@ -45,9 +45,7 @@ def write_replay(
     services = AppServices(settings, writes=False)
     known = BioevalApp(services, "runs").theme_names
     if theme not in known:
-        raise UsageError(
-            f"--theme {clean_line(theme, 60)}: there is no such theme; there are {', '.join(known)}"
-        )
+        raise UsageError(f"--theme {clean_line(theme, 60)}: unknown theme; choose {', '.join(known)}")
     if "gif" in files or "mp4" in files:
         require_ffmpeg()
     for file in files.values():

@@ -334,7 +334,9 @@ class BioevalApp(App[None]):
         copies.append(Copied("this screen, as text", lambda: screen_text(self)))
         name = f"bioeval-tui-{self.current_mode}-{datetime.now():%Y-%m-%d-%H%M%S}.svg"
         caption = (known.caption() or known.NAME) if known else ""
-        picture = None if self.READ_ONLY else Picture(self.folder / name, caption)
+        picture = None if self.READ_ONLY else Picture((self._pictures or Path()) / name, _masked(caption))
+        # What a row cuts off, the mask of whole lines would not find.
+        copies = [copied._replace(what=_masked(copied.what)) for copied in copies]
         self.push_screen(ShareDialog(copies, picture), self._shared)
 
     def _shared(self, chosen: Copied | Picture | None) -> None:
@@ -344,7 +346,7 @@ class BioevalApp(App[None]):
         if isinstance(chosen, Copied):
             self.copy_text(chosen.text(), chosen.what)
             return
-        caption = current().text(chosen.caption) if masking() else chosen.caption
+        caption = _masked(chosen.caption)
         try:
             path = pictures.share(self.export_screenshot(title=caption), chosen.path, caption)
         except StorageError as error:
@@ -359,7 +361,7 @@ class BioevalApp(App[None]):
 
     def notify(self, message: str, **options: Any) -> None:
         """Show a message for a moment, masked: a file's path in it may name somebody."""
-        super().notify(current().text(message) if masking() else message, **options)
+        super().notify(_masked(message), **options)
 
     def clear_selection(self) -> None:
         """Clear the selected text, if a screen is up.
@@ -372,7 +374,7 @@ class BioevalApp(App[None]):
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy, masked as well."""
-        super().copy_to_clipboard(current().text(text) if masking() else text)
+        super().copy_to_clipboard(_masked(text))
 
     def copy_text(self, text: str, what: str) -> None:
         """Copy a text to the clipboard (by the terminal, if it can), and say so."""
@@ -470,6 +472,10 @@ class BioevalApp(App[None]):
         rules = current().rules if masking() else None
         masked_lines = [MaskedLines(rules.spans)] if rules else []
         return [*super().get_line_filters(), _SAFE_LINES, *masked_lines]
+
+
+def _masked(text: str) -> str:
+    return current().text(text) if masking() else text
 
 
 _NOT_OFFERED = ("textual-ansi", "ansi-dark", "ansi-light")

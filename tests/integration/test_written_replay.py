@@ -26,13 +26,11 @@ def written(folder: Path, **asked: object) -> tuple[Path, Path]:
     cast, page = folder / "run.cast", folder / "run.html"
     settings = Settings(data_dir_override=str(folder / "data"))
     options = {
-        "cast": cast,
-        "html": page,
         "size": f"{SIZE[0]}x{SIZE[1]}",
         "theme": "dark",
         "times": "reading",
     }
-    write_replay(settings, str(GOLDEN), **{**options, **asked})  # type: ignore[arg-type]
+    write_replay(settings, str(GOLDEN), {"cast": cast, "html": page}, **{**options, **asked})  # type: ignore[arg-type]
     return cast, page
 
 

@@ -160,7 +160,7 @@ def test_a_run_is_reviewed(tmp_path: Path) -> None:
 
 def test_graded_submissions_are_a_table_with_cards_and_an_export(tmp_path: Path) -> None:
     with Screen("medals", str(graded(tmp_path)), data_dir=tmp_path) as screen:
-        screen.sees("› Medals    3 reports", "silver", "x export")
+        screen.sees("› Medals    3 reports", "silver", "c columns")
         screen.opens_box(ENTER, "esc close")
         screen.closes_box()
         screen.opens_box("c", "✓ shown", "esc done")
