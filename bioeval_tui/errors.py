@@ -114,6 +114,10 @@ class QueryError(BioevalError):
         self.column = column
 
 
+class ForbiddenQueryError(QueryError):
+    """A Cypher query that is understood, and does what no query may do here; an unrestricted setup may."""
+
+
 class UnavailableError(BioevalError):
     """A peer could not be reached or did not answer in time."""
 

@@ -122,7 +122,7 @@ def broken(job: Path) -> Path:
     [
         (["--fail-under", "maybe:0.5"], "not a condition"),
         (["--fail-under", "2"], "between 0 and 1"),
-        (["--min-pass-k", "2"], "K:BAR"),
+        (["--min-pass-k", "2"], "K:SHARE"),
         (["--junit", "no/such/folder/out.xml"], "does not exist"),
     ],
 )

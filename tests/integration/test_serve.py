@@ -511,7 +511,7 @@ async def test_a_killed_server_leaves_no_session_behind(tmp_path: Path) -> None:
     with served(recorded(tmp_path)) as server:
         async with browser(tmp_path) as context:
             tab = await opened(context, server.link)
-            await tab.until("Jobs")
+            await tab.until("› Home")
             (pid,) = server.tabs
             server.process.kill()
             wait_for(lambda: not alive(pid), "the session ending")

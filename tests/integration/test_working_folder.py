@@ -157,7 +157,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 CHECKS = (
     ("--version",), ("--help",), ("schema",), ("check", "{job}"), ("new", "{out}/new.yml", "--yes", "--offline"),
-    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("samples",), ("guards", str(TRANSCRIPTS)), ("guards", RUN),
+    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("docs", "scoring"), ("samples",), ("guards", str(TRANSCRIPTS)), ("guards", RUN),
     ("plan", "--detect", "0.1"),
 )  # fmt: skip
 GRADING = (

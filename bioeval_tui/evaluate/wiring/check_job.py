@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui import plugins
-from bioeval_tui.errors import ExpressionError, JobError, Problem, QueryError, UsageError
+from bioeval_tui.errors import ExpressionError, ForbiddenQueryError, JobError, Problem, QueryError, UsageError
 from bioeval_tui.evaluate.assertions.expressions import counts_the_end, parse
 from bioeval_tui.evaluate.assertions.readings import depends_on_signoff, depends_on_user_times
 from bioeval_tui.evaluate.assertions.tool_calls import parse_where
@@ -156,8 +156,8 @@ class _Text:
         try:
             self.read(self.text)
         except (ExpressionError, QueryError) as error:
-            allowed = self.path[0] != "setups" or "not allowed" not in error.message
-            return error.message + ("" if allowed else UNRESTRICTED), error.column
+            forbidden = self.path[0] == "setups" and isinstance(error, ForbiddenQueryError)
+            return error.message + (UNRESTRICTED if forbidden else ""), error.column
         return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bioeval_tui.errors import QueryError
+from bioeval_tui.errors import ForbiddenQueryError, QueryError
 from bioeval_tui.evaluate.graphs.cypher.lexer import CypherToken, tokens
 
 # After these an operand, a pattern or another keyword is due.
@@ -83,7 +83,7 @@ def read(text: str) -> Query:
         raise QueryError("the query is empty", 1)
     for token in found:
         if token.upper == ";":
-            raise QueryError("only one statement is allowed here", token.column)
+            raise ForbiddenQueryError("only one statement is allowed here", token.column)
     return _Roles(found).query()
 
 

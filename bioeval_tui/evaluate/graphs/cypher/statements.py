@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bioeval_tui.errors import QueryError
+from bioeval_tui.errors import ForbiddenQueryError, QueryError
 from bioeval_tui.evaluate.graphs.cypher.lexer import CypherToken
 from bioeval_tui.evaluate.graphs.cypher.roles import Query
 from bioeval_tui.text import clean_line
@@ -58,19 +58,27 @@ def _check_everything(query: Query) -> None:
 def _check_keyword(query: Query, index: int, token: CypherToken) -> None:
     upper, after = token.upper, query.upper(index + 1)
     if upper in _ADMINISTRATION and not (upper == "START" and after != "("):
-        raise QueryError(f"{upper} is a command for the database, which is not allowed here", token.column)
+        raise ForbiddenQueryError(
+            f"{upper} is a command for the database, which is not allowed here", token.column
+        )
     if upper == "CREATE" and after in _SCHEMA_OBJECTS and query.upper(index + 2) != "=":
-        raise QueryError(f"CREATE {after} changes the schema, which is not allowed here", token.column)
+        raise ForbiddenQueryError(
+            f"CREATE {after} changes the schema, which is not allowed here", token.column
+        )
     if upper == "LOAD" or upper == "CSV":
-        raise QueryError("LOAD CSV reads files, which is not allowed here", token.column)
+        raise ForbiddenQueryError("LOAD CSV reads files, which is not allowed here", token.column)
     if upper == "USE":
-        raise QueryError("USE names another graph, which is not allowed here", token.column)
+        raise ForbiddenQueryError("USE names another graph, which is not allowed here", token.column)
     if upper in ("EXPLAIN", "PROFILE", "CYPHER"):
-        raise QueryError(f"{upper} is not allowed here: only the query's result can be checked", token.column)
+        raise ForbiddenQueryError(
+            f"{upper} is not allowed here: only the query's result can be checked", token.column
+        )
     if upper == "USING" and after == "PERIODIC":
-        raise QueryError("USING PERIODIC COMMIT is not allowed here", token.column)
+        raise ForbiddenQueryError("USING PERIODIC COMMIT is not allowed here", token.column)
     if upper == "IN" and _transactions(query, index):
-        raise QueryError("IN TRANSACTIONS is not allowed here: the query is one transaction", token.column)
+        raise ForbiddenQueryError(
+            "IN TRANSACTIONS is not allowed here: the query is one transaction", token.column
+        )
 
 
 def _transactions(query: Query, index: int) -> bool:
@@ -94,7 +102,7 @@ def _check_call(query: Query, index: int) -> None:
     name = ".".join(parts)
     if name.lower() not in READING_PROCEDURES:
         shown = clean_line(name, 60) or "this"
-        raise QueryError(
+        raise ForbiddenQueryError(
             f"the procedure {shown} is not on the list of allowed procedures",
             query.tokens[index + 1].column,
         )
