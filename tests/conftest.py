@@ -34,17 +34,23 @@ ONLY_WITH_ALL = (
     "tests/fuzz/",
     "tests/hostile/",
     "tests/integration/grading/test_grading_cluster.py",
+    "tests/integration/grading/test_grading_containment.py",
     "tests/integration/neo4j/",
     "tests/integration/reports/test_report_in_chromium.py",
     "tests/integration/test_half_requests.py",
+    "tests/integration/test_masking.py",
     "tests/integration/test_masking_screens.py",
+    "tests/integration/test_one_condition.py",
     "tests/integration/test_other_systems.py",
     "tests/integration/test_runs_ci.py",
     "tests/integration/test_runs_resume.py",
     "tests/integration/test_working_folder.py",
+    "tests/integration/test_written_replay.py",
     "tests/tui/test_every_key.py",
     "tests/tui/test_hostile.py",
     "tests/tui/test_in_terminal.py",
+    "tests/unit/evaluate/guards/test_guard_rates.py",
+    "tests/unit/grade/tasks/test_leaderboards.py",
 )
 """Where every case of something is tried, or a server is needed that most machines do not have."""
 LONG = {"long", "real_server"}

@@ -81,7 +81,13 @@ FATAL = {
 
 
 @posix
-@pytest.mark.parametrize("what", FATAL)
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param(what, marks=() if what in ("hang", "crash", "raise") else pytest.mark.long)
+        for what in FATAL
+    ],
+)
 def test_a_bad_grader_costs_one_submission_with_the_reason(
     tasks, task_id: str, pool: GraderPool, what: str
 ) -> None:
