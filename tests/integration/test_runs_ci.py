@@ -149,7 +149,7 @@ def test_withheld(bioeval):
         )  # fmt: skip
     said = done.stdout
     assert "2 passed" not in said, "the first example's bar is above what the rehearsal reaches"
-    assert "test_it_gets_the_reminder_right_when_told_the_facts" not in said.partition("FAILURES")[2], said
+    assert "test_it_sets_the_reminder_when_it_knows_the_facts" not in said.partition("FAILURES")[2], said
     assert "the mean of both conditions scored 0.72, the threshold is 0.8" in said
     assert "could not run (exit 2)" in said
     assert "nothing.yml" in said

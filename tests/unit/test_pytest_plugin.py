@@ -89,12 +89,12 @@ def test_one_run_of_an_agent_in_this_process_serves_many_tests(
         test_reminders=block("ci.md", "test_reminders.py")
         + """
 
-def test_withheld(found):
-    found.assert_score(0.9, condition="withheld")
+def test_withheld(result):
+    result.assert_score(0.9, condition="withheld")
 
 
-def test_trials(found):
-    found.assert_pass_k(4, 0.5)
+def test_trials(result):
+    result.assert_pass_k(4, 0.5)
 
 
 def test_wrong(bioeval):
