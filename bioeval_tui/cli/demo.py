@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="How fast it is shown; this does not change what is measured.",
 )
-@click.option("--loop", is_flag=True, help="Repeat it, for a booth.")
+@click.option("--loop", is_flag=True, help="Repeat the demo until you quit.")
 @click.option(
     "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
 )

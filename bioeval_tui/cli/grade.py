@@ -55,14 +55,14 @@ _look = options(
         type=click.Choice(["declared", "all", "none"]),
         default="declared",
         show_default=True,
-        help="How sure each score is, by resampling test rows: for declared metrics and ProteinGym, for graders with code "
-        "as well (each is called 2,000 times, or for a minute), or not at all.",
+        help="Confidence intervals, by resampling test rows: declared (declared metrics and ProteinGym), all (also graders "
+        "with code; each is called 2,000 times, or for a minute), or none.",
     ),
     click.option(
         "--ladder",
         is_flag=True,
-        help="Add the Ladder score: the best of this agent's scores with these answers, where only what is better by "
-        "three standard errors counts, so that many tries do not help. Needs intervals.",
+        help="Add the Ladder score: this agent's best score so far, which changes only if a new score is better by more "
+        "than three standard errors, so that many attempts do not help. Needs intervals.",
     ),
     click.option(
         "--explain",
@@ -72,14 +72,14 @@ _look = options(
     click.option(
         "--by",
         metavar="COLUMN",
-        help="With --explain: the score of each group of a column of the task's public data; with --show-answers of the "
-        "answers as well.",
+        help="With --explain: the score of each group in a column of the task's public data (with --show-answers, also of "
+        "the answers).",
     ),
     click.option(
         "--show-answers",
         is_flag=True,
-        help="With --explain: show single rows and exact counts although the task keeps its answers private; the ledger "
-        "notes it.",
+        help="With --explain: show single rows and exact counts even if the task's answers are private. The ledger "
+        "records this.",
     ),
 )
 _GRADED = options(WHERE, BOARD, _limits, _look, JSON)

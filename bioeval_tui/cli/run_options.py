@@ -76,13 +76,13 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         help="Run both conditions at the same time; the agent must keep conversations apart.",
     ),
     "cases": click.option(
-        "--cases", metavar="ROWS", help="Run only these cases of the job, by row or id: 1-20,case_7."
+        "--cases", metavar="ROWS", help="Use only these cases of the job, by row or id: 1-20,case_7."
     ),
     "sample": click.option(
         "--sample",
         type=click.IntRange(1),
         metavar="N",
-        help="Run a random sample of N cases of the job (see --seed).",
+        help="Use a random sample of N cases of the job (see --seed).",
     ),
     "cases_file": click.option(
         "--cases-file",

@@ -146,7 +146,9 @@ def _rank(names: tuple[str, ...], as_json: bool, output: Path | None, as_recorde
     "\n  bioeval-tui runs explain 7f3a --weights timing=0,tasks=3"
 )
 @click.argument("run", shell_complete=complete_run)
-@click.option("--target", type=click.FloatRange(0, 1), default=0.8, show_default=True)
+@click.option(
+    "--target", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="The target score."
+)
 @click.option(
     "--weights", default="", help="Score again with other weights, such as timing=0,tasks=3,assertions=4."
 )

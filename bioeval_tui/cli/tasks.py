@@ -26,6 +26,8 @@ from bioeval_tui.grade.task_console import (
 )
 from bioeval_tui.terminal import print_json, say
 
+_JSON_LIST = click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
+
 
 @click.group(epilog="\b\nExamples:\n  bioeval-tui tasks list\n  bioeval-tui tasks prepare --all")
 def tasks() -> None:
@@ -40,7 +42,7 @@ def tasks() -> None:
 @click.option("--difficulty", help="Only this difficulty.")
 @click.option("--prepared/--not-prepared", default=None, help="Only tasks that can (not) be graded yet.")
 @click.option("--medals/--no-medals", default=None, help="Only tasks that award (no) medals.")
-@JSON
+@_JSON_LIST
 def tasks_list(
     as_json: bool,
     tasks_dirs: tuple[Path, ...],
@@ -48,7 +50,7 @@ def tasks_list(
     leaderboard: str | None,
     **filters: Any,
 ) -> int:
-    """List all tasks, broken ones with file and line. --json prints a list of objects."""
+    """List all tasks, broken ones with file and line."""
     entries = registry_of(
         {"tasks_dirs": tasks_dirs, "data_dir": data_dir, "leaderboard": leaderboard}
     ).select(**filters)
@@ -65,7 +67,7 @@ def tasks_list(
 @BOARD
 @JSON
 def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
-    """Show a task: what it is, whether it is prepared, its leaderboard and thresholds, its description."""
+    """Show a task: its description, whether it is prepared, its leaderboard and thresholds."""
     task = registry_of(options).get_task(task_id)
     if as_json:
         print_json(json.loads(json.dumps(task_details(task), default=str)))
@@ -82,7 +84,7 @@ def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
 @BOARD
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV: teamName, score, submissionDate.")
 def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
-    """Show the leaderboard that TASK is ranked on, best first: where it comes from, and every entry as published."""
+    """Show the leaderboard of TASK, best first: its source, and every entry as published."""
     task = registry_of(options).get_task(task_id)
     if as_csv:
         board_csv(task)
@@ -97,19 +99,19 @@ def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
 )
 @click.argument("task_ids", metavar="[TASK]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="All tasks that need no download.")
-@click.option("--force", is_flag=True, help="Prepare again what is ready.")
+@click.option("--force", is_flag=True, help="Prepare tasks again that are already prepared.")
 @WHERE
-@JSON
+@_JSON_LIST
 def tasks_prepare(
     task_ids: tuple[str, ...], everything: bool, force: bool, as_json: bool, **options: Any
 ) -> int:
-    """Make tasks ready to be worked on and graded. A task that is ready is left alone.
+    """Prepare the data of tasks. Tasks that are already prepared are skipped.
 
-    Exit 3: the data of a task could not be had; what to do is said for each.
+    Exit codes: 0 all prepared, 3 the data of a task is not available; the reason and a fix are printed for each.
     """
     registry = registry_of(options)
     if bool(task_ids) == everything:
-        raise UsageError("name the tasks to prepare, or say --all")
+        raise UsageError("name the tasks to prepare, or use --all")
     if everything:
         chosen = [
             entry.id
@@ -146,13 +148,13 @@ def tasks_prepare(
 @tasks.command("check", epilog="\b\nExample:\n  bioeval-tui tasks check --tasks-dir biomlbench")
 @click.argument("task_ids", metavar="[TASK]...", nargs=-1)
 @WHERE
-@JSON
+@_JSON_LIST
 def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int:
-    """Load the config and the grader of each task (all, if none is named) and say what is wrong.
+    """Load the config and the grader of each task (by default, of all), and list what is wrong.
 
-    The grader of a task that is prepared grades the sample submission, or else the answers.
+    If a task is prepared, its grader scores the sample submission or, without one, the answers.
 
-    Exit 0: nothing. 1: some tasks are broken.
+    Exit codes: 0 no problems, 1 some tasks are broken.
     """
     registry = registry_of(options)
     chosen = [registry.entry(task_id).id for task_id in task_ids] or registry.list_task_ids()
