@@ -257,7 +257,7 @@ def _request(job: Job | Sequence[Job], agent: Agent | None, options: EvaluateOpt
     elif isinstance(agent, str):
         given |= {"agent_url": agent, "agent_url_is_given": True}
     elif agent is not None:
-        raise UsageError(f"agent: give an address or a function, not a value of type {type(agent).__name__}")
+        raise UsageError(f"agent: give a URL or a function, not a value of type {type(agent).__name__}")
     return RunRequest(jobs=tuple(find_job(Path(one)) for one in jobs), **given)
 
 
@@ -282,5 +282,5 @@ def _require_message(agent: Callable[..., Any]) -> None:
         signature.bind("message", **told)
     except TypeError as error:
         raise UsageError(
-            f"the agent must take the user's message, and nothing more but `conversation`: {error}"
+            f"the agent must have one parameter for the user's message, and may have `conversation`: {error}"
         ) from None

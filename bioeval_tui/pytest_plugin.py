@@ -77,7 +77,7 @@ class Evaluation:
         for run, held in self._held(condition):
             if condition is None and len(held) == 1:
                 pytest.fail(
-                    f"the mean needs both conditions, and only facts {held[0]} are held: "
+                    f"the mean needs both conditions, and only facts {held[0]} were run: "
                     f"write assert_score({bar:g}, condition={held[0]!r})",
                     pytrace=False,
                 )
@@ -119,7 +119,7 @@ class Evaluation:
             if check["status"] == "failed"
         ]
         if failed:
-            pytest.fail("\n".join(["assertions that do not hold:", *failed, self.why()]), pytrace=False)
+            pytest.fail("\n".join(["failed assertions:", *failed, self.why()]), pytrace=False)
         if checks:
             missed = [f"{where} ({check['error'] or 'not measured'})" for where, check in checks]
             self._not_measured("\n".join(["assertions that could not be checked:", *missed]))

@@ -148,7 +148,7 @@ class _Builder:
             self._problem(
                 node,
                 path,
-                f"`{clean_line(text, 40)}` is no number as jobs have them (short, base 10); quote a text",
+                f"`{clean_line(text, 40)}` is not a short decimal number; put text in quotes",
             )
             return None
         try:

@@ -1,6 +1,6 @@
 """Agents and conversations.
 
-`from bioeval_tui import evaluate` gives this package, and people call what they import: called, it is
+`from bioeval_tui import evaluate` imports this package, which is callable: a call is
 `bioeval_tui.library.evaluate`.
 """
 

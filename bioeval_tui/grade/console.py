@@ -122,7 +122,7 @@ def _say_invalid(result: BatchResult, out: Console) -> None:
     """Print which submissions are invalid, and why: the count alone sends people to the report's JSON."""
     invalid = [report for report in load_reports(result.report_path) if not report.valid_submission]
     for report in invalid[:LISTED]:
-        reason = report.extra.error if report.extra and report.extra.error else "no reason is given"
+        reason = report.extra.error if report.extra and report.extra.error else "no reason was given"
         _say_one("invalid", report.task_id, report.submission_path, reason, out)
     if len(invalid) > LISTED:
         out.print(f"… and {len(invalid) - LISTED:,} more, in the report")

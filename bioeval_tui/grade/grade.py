@@ -44,7 +44,7 @@ LARGE_BYTES = 300_000_000
 """A submission may have as many bytes, or a hundred times as many as the answers."""
 
 
-NOTHING_HANDED_IN = "nothing was handed in"
+NOTHING_HANDED_IN = "nothing was submitted"
 NUMPY_SCALARS = "only 0-dimensional arrays can be converted to Python scalars"
 
 
@@ -97,7 +97,7 @@ class TaskGrading:
         handed_in: bool = False,
         agent: str | None = None,
     ) -> Outcome:
-        """Grade the file at `path` (None: nothing was handed in), which the report calls `shown`.
+        """Grade the file at `path` (None: nothing was submitted), which the report calls `shown`.
 
         The answers themselves, if somebody else handed them in, are invalid. Where the grader fails, the file is
         looked at before the grader is blamed: the submission is invalid if the doctor finds a fault in the file, or if
@@ -210,7 +210,7 @@ class TaskGrading:
         if reason is None and path.suffix.lower() not in self._suffixes:
             wanted = " or ".join(self._suffixes)
             name = clean_line(path.name, 200)
-            return f"{name} is not of a kind that {self.task.id} takes: {wanted} is expected"
+            return f"{name} has the wrong file type for {self.task.id}: {wanted} is expected"
         return reason
 
     @property
@@ -308,7 +308,7 @@ def checked_score(raw: Any) -> tuple[float | None, str | None]:
         TypeError: the grader returned something that is no number.
     """
     if raw is None:
-        return None, "the grader gave no score"
+        return None, "the grader returned no score"
     score = to_score(raw)
     if math.isnan(score):
         return (

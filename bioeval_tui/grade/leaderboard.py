@@ -173,7 +173,7 @@ def build_leaderboard(
         )
         warnings.append(f"the leaderboard was not sorted and has been sorted{guessed}")
     elif is_lower_better is not None and (falls if lower else rises):
-        warnings.append("the leaderboard was worst first and has been turned round")
+        warnings.append("the leaderboard was worst first and has been reversed")
     if len(known) < SMALL_BOARD:
         entries = plural(len(known), "entry", "entries")
         warnings.append(f"the leaderboard has only {entries}: one more can change the medals")

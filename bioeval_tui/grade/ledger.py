@@ -200,7 +200,7 @@ def verify(path: Path) -> Verified:
             entry = json.loads(line)
             number, previous = int(entry["number"]), entry["previous"]
         except (ValueError, KeyError, TypeError, RecursionError):
-            problems.append(f"line {place:,} is no entry of a ledger")
+            problems.append(f"line {place:,} is not an entry of a ledger")
             hashes[expected] = _hash(line)
             last = expected
             continue
@@ -221,7 +221,7 @@ def _head_problems(head: Path, hashes: Mapping[int, str], last: int) -> Iterator
         number, digest = head.read_text(encoding="ascii").split()
         count = int(number)
     except (OSError, ValueError, UnicodeDecodeError):
-        yield f"{HEAD} is missing or damaged: whether the last lines are all there cannot be told"
+        yield f"{HEAD} is missing or damaged: it is unknown whether the last lines are complete"
         return
     if count > last:
         yield f"the last {count - last:,} of {count:,} entries are missing"

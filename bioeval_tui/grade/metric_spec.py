@@ -41,7 +41,7 @@ def metric_spec(config: Mapping[str, Any]) -> MetricSpec:
     h5ad = config.get("h5ad")
     if h5ad is not None:
         if not isinstance(h5ad, dict) or len(h5ad) != 1 or next(iter(h5ad)) not in H5AD_KINDS:
-            raise InputError(f"`grader.h5ad` must hold one of {', '.join(H5AD_KINDS)}")
+            raise InputError(f"`grader.h5ad` must contain one of {', '.join(H5AD_KINDS)}")
         kind, key = next(iter(h5ad.items()))
         return MetricSpec(metric, h5ad=(kind, str(key)))
     targets = _columns(config, "target")

@@ -137,7 +137,7 @@ class CsvScorer:
         floats = self._numbers(column, name)
         if kind == "probability" and not np.isin(floats, (0.0, 1.0)).all():
             raise NotMeasuredError(
-                f"the answers' column `{name}` must hold 0 and 1 for {self.spec.metric.name}"
+                f"the answers' column `{name}` must contain only 0 and 1 for {self.spec.metric.name}"
             )
         return floats
 

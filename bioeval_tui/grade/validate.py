@@ -30,7 +30,7 @@ def examine(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
     suffix = path.suffix.lower()
     if suffix not in scorer.suffixes:
         wanted = " or ".join(scorer.suffixes)
-        return [Problem(f"{path.name} is not of a kind that {task.id} takes: {wanted} is expected")]
+        return [Problem(f"{path.name} has the wrong file type for {task.id}: {wanted} is expected")]
     if task.grader.spec is not None:
         return scorer.examine(path)
     sample = task.sample_submission

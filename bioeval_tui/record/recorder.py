@@ -140,7 +140,7 @@ class Recorder:
     def _lost(self) -> RecordingError:
         return RecordingError(
             f"{self.path.name}: the last events could not be written: {self.trouble}; "
-            f"once there is room, `bioeval-tui runs resume {self.path.stem}` holds what is missing"
+            f"once there is room, `bioeval-tui runs resume {self.path.stem}` runs the missing conversations"
         )
 
     def _write_forever(self) -> None:

@@ -220,7 +220,7 @@ class RunState:
             return ""
         if self.only_condition:
             found = [warning.message for warning in self._about_clean("not_clean")]
-            return found[0] if found else "an assertion held before the greeting"
+            return found[0] if found else "an assertion passed before the greeting"
         if self.clean_unknown:
             return "whether the conditions started from the same state could not be seen"
         return "the conditions cannot be compared"

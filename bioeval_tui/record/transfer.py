@@ -111,7 +111,7 @@ def import_recording(file: Path, runs_dir: Path) -> Imported:
         if started.schema_version > SCHEMA_VERSION:
             notes.append(
                 f"written by a newer program (recording version {started.schema_version}, this one knows "
-                f"{SCHEMA_VERSION}): what it does not know is kept and left out of what is shown"
+                f"{SCHEMA_VERSION}): unknown parts are kept but not shown"
             )
         if new:
             _mark_imported(target)
@@ -130,9 +130,9 @@ def _import_overlay(beside: Path, target: Path, runs_dir: Path) -> list[str]:
     with _cleaned(beside, runs_dir) as (copy, events, _):
         if not there.exists():
             _put(copy, there)
-            return ["its later scores and reviews came with it"]
+            return ["its later scores and reviews were imported"]
         taken = append_reviews(target, [event for event in events if isinstance(event, Reviewed)])
-    return [f"{plural(taken, 'review')} of it came along"] if taken else []
+    return [f"{plural(taken, 'review')} imported with it"] if taken else []
 
 
 def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:

@@ -119,7 +119,7 @@ class Standings:
         """What the ranks rest on."""
         if self.shared < FEWEST_CASES:
             return f"ranks need {FEWEST_CASES} tasks that all agents have; there are {self.shared}"
-        return f"ranks on {self.shared:,} tasks that all agents have, all of them right with a chance of 95 %"
+        return f"ranks on {self.shared:,} tasks that all agents have, with 95 % confidence in all of them together"
 
 
 def agent_of(report: TaskReport) -> str:

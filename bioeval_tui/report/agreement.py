@@ -145,12 +145,10 @@ class AgreementReport:
             seen = "was" if self.given == 1 else "were"
             found.append(
                 f"{self.given - self.blind} of {plural(self.given, 'score')} {seen} given with the judge's in view, "
-                "which draws people towards it; blind ones alone: --blind"
+                "which influences people; --blind uses only blind ones"
             )
         if 0 < len(self.items) < 30:
-            found.append(
-                f"{plural(len(self.items), 'task')}: too few, chance moves these numbers a good deal"
-            )
+            found.append(f"{plural(len(self.items), 'task')}: too few for reliable numbers")
         return [*found, *self.problems]
 
 

@@ -115,7 +115,7 @@ class ConditionComparison:
         if len(known) < 2:
             return ""
         told = [f"{name} (p {_p_words(p)})" for name, p in known if p <= FOUND_AT]
-        what = f"differs beyond doubt: {', '.join(told)}" if told else "no single one differs beyond doubt"
+        what = f"significantly different: {', '.join(told)}" if told else "none is significantly different"
         return f"Facts {self.condition}: of {len(known)} tasks and assertions, corrected for looking at all (Holm), {what}."
 
 
@@ -153,8 +153,8 @@ def _timing_refused(a: LoadedRun, b: LoadedRun) -> str:
     one, two = a.started.concurrency, b.started.concurrency
     if one == two:
         return ""
-    held = f"A held {plural(one, 'conversation')} with its agent at a time, B {two}"
-    return f"no timing difference is called: {held}"
+    held = f"A ran {plural(one, 'conversation')} at a time with its agent, B {two}"
+    return f"timing is not compared: {held}"
 
 
 def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
@@ -171,15 +171,15 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
     if one.rehearsal != two.rehearsal:
         notes.append("one of the runs is a rehearsal")
     if refused:
-        notes.append("overall differences leave the timing part out, on both sides")
+        notes.append("overall differences leave out the timing part on both sides")
     for name, run in (("A", a), ("B", b)):
         if run.judged_again:
             notes.append(f"{name}: {judged_again.words(run.judged_again, len(run.state.conversations))}")
         only = run.state.only_condition
         if only and set(one.conditions) != set(two.conditions):
-            notes.append(f"{name} holds facts {only} only")
+            notes.append(f"{name} was run with facts {only} only")
         if not run.state.clean:
-            left = "its second condition inherited what the first left"
+            left = "its second condition inherited state from the first"
             why = run.state.why_not_clean if only or run.state.clean_unknown else left
             notes.append(f"{name}, {run.state.cleanness}: {why}")
         if run.state.ended is None or run.state.ended.status != "completed":
@@ -380,7 +380,7 @@ def _regressions(found: ConditionComparison) -> list[str]:
         if task.difference is not None and _worse(task.difference) and (task.p is None or task.p <= FOUND_AT):
             lines.append(f"facts {found.condition}: task “{task.title}” fell, {task.difference.words}")
     lines += [
-        f"facts {found.condition}: assertion “{check.title}” held in A and does not in B"
+        f"facts {found.condition}: assertion “{check.title}” passed in A and fails in B"
         for check in found.assertions
         if check.change == "broken"
     ]

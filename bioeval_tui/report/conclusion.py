@@ -310,7 +310,7 @@ def _cause(run: LoadedRun, helps: bool, given: int) -> str:
         failed = {task.task for task in worse.verdict.tasks if not task.passed} if worse.verdict else set()
         for gain in gains(run.state, worse):
             if gain.kind == "assertion" and gain.index in passed:
-                return f": {there} “{_short(gain.title, 70)}” does not hold"
+                return f": {there} “{_short(gain.title, 70)}” fails"
             if gain.kind == "task" and gain.index in done & failed:
                 return f": {there} the task “{_short(gain.title, 70)}” is not done"
     return ""

@@ -48,7 +48,7 @@ class Correction:
     def words(self) -> str:
         """Such as `judge 0.73; people would say 0.66 [0.58, 0.75], from 100 reviews of 2,000`."""
         if self.found is None:
-            return f"{self.what}: what people would say cannot be told: {self.refused}"
+            return f"{self.what}: what people would say is unknown: {self.refused}"
         one = self.found
         return (
             f"{self.what}: judge {one.judge:.2f}; people would say {one.estimate:.2f} "
@@ -171,7 +171,7 @@ def _draw_of(paths: Sequence[Path], items: Sequence[RatedTask]) -> tuple[_Draw |
     same = len({each.draw for each in known}) == 1 and len(known) == len(draws)
     if not same or set(known[0].runs) != {path.stem for path in paths}:
         runs = " ".join(known[0].runs)
-        return None, f"the reviews were drawn from these runs together: {runs}; name them all, and no other"
+        return None, f"the reviews were drawn from these runs together: {runs}; name exactly these"
     if sum(bool(item.judges) for item in items) != sum(each.population for each in known):
         return None, "the runs have other verdicts than when the reviews were drawn; draw again"
     places = {

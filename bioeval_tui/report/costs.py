@@ -74,7 +74,7 @@ def _sum(peer: PeerName, each: Sequence[dict[PeerName, PeerCost]]) -> PeerCost:
         _total([cost.tokens_in for cost in found]),
         _total([cost.tokens_out for cost in found]),
         None if why or not found else sum(cost.dollars for cost in found if cost.dollars is not None),
-        why or ("" if found else "no conversation was held"),
+        why or ("" if found else "no conversation was run"),
     )
 
 
@@ -100,7 +100,7 @@ def _agent(run: LoadedRun, answers: Asked) -> PeerCost:
     target = run.state.job.get("target")
     protocol = agent_protocols.find(str(target.get("protocol"))) if isinstance(target, dict) else None
     if protocol is None or not protocol.is_model:
-        return _unknown("agent", answers, "the agent does not say what it costs")
+        return _unknown("agent", answers, "the agent does not report its cost")
     host = run.started.hosts[0] if run.started.hosts else ""
     return _priced(run, "agent", answers, [run.started.model], host)
 
@@ -110,7 +110,7 @@ def _evaluator(run: LoadedRun, lines: Asked) -> PeerCost:
     if kind in NO_MODEL["evaluator"]:
         return PeerCost("evaluator", None, None, 0.0)
     if kind != "llm":
-        return _unknown("evaluator", lines, f"what an evaluator of kind {kind} costs is not known")
+        return _unknown("evaluator", lines, f"the cost of an evaluator of kind {kind} is unknown")
     model = run.started.options.get("evaluator_model") or run.started.evaluator
     return _priced(run, "evaluator", lines, [model], _models_host(run, "evaluator"))
 
@@ -120,7 +120,7 @@ def _judge(run: LoadedRun, verdicts: Asked) -> PeerCost:
     if kind in NO_MODEL["scorer"] or not run.state.job.get("tasks"):
         return PeerCost("judge", None, None, 0.0)
     if kind != "llm":
-        return _unknown("judge", verdicts, f"what a judge of kind {kind} costs is not known")
+        return _unknown("judge", verdicts, f"the cost of a judge of kind {kind} is unknown")
     named = run.started.options.get("judge_model")
     models = list(named) if isinstance(named, list | tuple) else [run.started.judge.partition(" × ")[0]]
     return _priced(run, "judge", verdicts, models, _models_host(run, "judge"))

@@ -68,7 +68,7 @@ class GateRules:
         """
         only = " and ".join(held)
         for name, bar in self.under.items():
-            asked = f"{name}:{bar:g} asks for facts {name}"
+            asked = f"{name}:{bar:g} needs facts {name}"
             if name == "mean":
                 asked = f"{bar:g} asks for the mean (published formula), which {score.NEEDS_BOTH}"
             if name not in held and (name != "mean" or len(held) < len(CONDITIONS)):
@@ -147,7 +147,7 @@ def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
         code = ExitCode.NOT_MEASURED
         notes.append(
             f"more than 10 % of the conversations could not be used: {counted.words}" if counted.held
-            else "no conversation was held"
+            else "no conversation was run"
         )  # fmt: skip
     if any(check.status == "not_measured" for check in checks):
         code = ExitCode.NOT_MEASURED
@@ -250,7 +250,7 @@ def _assertions(runs: list[LoadedRun]) -> list[GateCheck]:
                         run.started.model,
                         f"assertion “{check.title}”",
                         "failed",
-                        f"{talk.trial_words}: {check.reason or 'does not hold'}",
+                        f"{talk.trial_words}: {check.reason or 'failed'}",
                         condition=key.condition,
                     )
                 )

@@ -108,9 +108,9 @@ def words(found: Mapping[ConversationKey, JudgedAgain], held: int) -> str:
     what = f"{len(found)} of {plural(held, 'conversation')} judged again"
     latest = [again.rows[-1] for again in found.values()]
     if not latest[0].counts:
-        return f"{what}: the recorded verdicts count, the later ones stand beside them"
+        return f"{what}: the recorded verdicts count, the later ones are shown beside them"
     judges = ", ".join(sorted({row.judge for row in latest}))
-    return f"{what}: the latest verdict of each counts ({judges}), the recorded one stands beside it"
+    return f"{what}: the latest verdict of each counts ({judges}), the recorded ones are shown beside them"
 
 
 def judged_again_dicts(found: Mapping[ConversationKey, JudgedAgain]) -> list[dict[str, Any]]:

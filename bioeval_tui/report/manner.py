@@ -78,10 +78,10 @@ class RunManner:
 
     @property
     def note(self) -> str:
-        """What it is held against."""
+        """What it is compared with."""
         return (
-            f"people: {self.reference.name} ({self.reference.licence}), {self.reference.about}; the mean, and what the middle "
-            f"90 % of {self.reference.conversations} conversations lie between; English phrases"
+            f"people: {self.reference.name} ({self.reference.licence}), {self.reference.about}; mean and the middle "
+            f"90 % of {self.reference.conversations} conversations; English phrases"
         )
 
 

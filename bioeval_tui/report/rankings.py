@@ -27,8 +27,12 @@ class ConditionRanking:
         cases = plural(self.ranking.cases, "common case")
         if self.ranking.cases < FEWEST_CASES:
             return f"{cases}: too few to tell the agents apart, {FEWEST_CASES} are needed"
-        left = f"; {self.ranking.left_out} that not all have are left out" if self.ranking.left_out else ""
-        return f"with a chance of 95 % all true ranks lie in these; {cases}{left}"
+        left = (
+            f"; {self.ranking.left_out} that not all agents have are left out"
+            if self.ranking.left_out
+            else ""
+        )
+        return f"with 95 % confidence, all true ranks are in these intervals; {cases}{left}"
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:

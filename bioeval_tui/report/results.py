@@ -161,7 +161,7 @@ class Results:
     def _missing(self) -> Iterator[NotMeasured]:
         for run in self.loaded:
             ended = run.state.ended
-            why = (ended.detail if ended else "") or "it was not held"
+            why = (ended.detail if ended else "") or "it was not run"
             for trial in range(1, run.started.trials + 1):
                 for condition in run.started.conditions:
                     talk = run.state.conversation(condition, trial)

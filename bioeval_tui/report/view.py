@@ -191,7 +191,7 @@ def _said(run: LoadedRun, talk: ConversationState, trial: int, message: MessageS
     if message.role == "user" and talk.ended is not None and not talk.sent(message):
         notes.insert(0, Note("unsent", "the sign-off, not sent" if message.done else "not sent"))
     if message.operator:
-        notes.append(Note("operator", "said by a person at the keyboard"))
+        notes.append(Note("operator", "typed by a person"))
     if message.waited_ms >= 50:
         notes.append(Note("failure", f"waited {message.waited_ms / 1000:.2f} s besides"))
     if message.role == "assistant":

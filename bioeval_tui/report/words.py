@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 SHOWN_K = 5
 PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
-STATUS = {"passed": "holds", "failed": "does not hold", "not_measured": "could not be measured"}
+STATUS = {"passed": "passed", "failed": "failed", "not_measured": "could not be measured"}
 FINAL = {
-    "passed": "✓ holds",
-    "failed": "✗ does not hold",
+    "passed": "✓ passed",
+    "failed": "✗ failed",
     "not_measured": "? not measured",
     "": "– not checked",
 }

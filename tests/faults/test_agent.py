@@ -22,7 +22,7 @@ FAILS = [
     Cell("slow drip", peers.drip, "did not finish its answer within 0.4 s", asked=1, timeout_s=SHORT_S),
     Cell("always 500", status(500), "answered 500 Sorry"),
     Cell("429 for an hour", status(429, "Retry-After: 3600\r\n"), "answered 429 Sorry"),
-    Cell("malformed JSON", says(b'{"sessionId": "s1", "mess'), "what is not JSON", asked=1),
+    Cell("malformed JSON", says(b'{"sessionId": "s1", "mess'), "something that is not JSON", asked=1),
     Cell("wrong types", instead(message={"content": ["no", "text"]}), "message.content is not text", asked=1),
     Cell("50 MB", peers.fifty_megabytes, "sent more than 5,000,000 bytes as one answer", asked=1),
     Cell("an endless stream", peers.endless, "more than 5,000,000 bytes", asked=1),

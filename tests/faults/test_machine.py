@@ -209,7 +209,7 @@ def test_an_engine_that_is_stopped_for_a_while_goes_on(program: Program) -> None
     assert [e["reason"] for e in events if e["kind"] == "conversation_ended"] == ["signed_off"] * 2
     assert result["score"] == 1.0, "the agent is not blamed for what it did not do"
     (warned,) = [e["message"] for e in events if e["kind"] == "warned"]
-    assert "stood still for" in warned
+    assert "was suspended for" in warned
 
 
 def test_two_programs_on_one_data_folder_keep_out_of_each_others_way(program: Program) -> None:

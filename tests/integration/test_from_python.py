@@ -190,7 +190,7 @@ def test_what_was_not_measured_says_why(folder: Path) -> None:
         ({"conditions": ["suplied"]}, "conditions: input should be 'withheld' or 'supplied', not 'suplied'"),
         ({"trials": 0}, "trials: input should be greater than or equal to 1, not 0"),
         ({"agent": lambda: ""}, "the agent must take the user's message"),
-        ({"agent": 8081}, "agent: give an address or a function, not a value of type int"),
+        ({"agent": 8081}, "agent: give a URL or a function, not a value of type int"),
     ],
 )
 def test_wrong_use_is_said_before_anything_is_sent(folder: Path, options: Any, said: str) -> None:

@@ -96,7 +96,7 @@ async def test_what_is_no_agent_is_not_measured(answer: Any, said: str, at: str,
 async def test_a_session_that_is_no_text_is_no_session() -> None:
     async with raw_server(answering) as seen:
         agent = RestAgent(seen.url, user="u", chatbot="b", model="m")
-        with pytest.raises(PeerError, match="opened a session whose sessionId is no text") as caught:
+        with pytest.raises(PeerError, match="opened a session whose sessionId is not text") as caught:
             await agent.open()
         await agent.aclose()
     assert caught.value.unusable

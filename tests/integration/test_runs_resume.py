@@ -78,7 +78,7 @@ def test_a_killed_run_goes_on_with_what_is_missing_and_ends_like_an_undisturbed_
 def test_a_second_resume_that_was_suspended_before_it_began_destroys_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Read, suspended, overtaken by another program that holds what is missing, woken up."""
+    """Read, suspended, overtaken by another program that runs the missing conversations, woken up."""
     data_dir = tmp_path
     assert run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir).returncode == 0
     recording = next((data_dir / "runs").glob("*.jsonl"))

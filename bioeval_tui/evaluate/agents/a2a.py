@@ -2,7 +2,7 @@
 
 A turn is one message; it ends with a message of the agent's, or with a task that is completed or needs input. The
 agent's answer is the text of its artifacts and of the status that ends the turn. The context is the agent's own
-(`contextId`), and a task that needs input goes on with the next message (`taskId`).
+(`contextId`), and a task that needs input continues with the next message (`taskId`).
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class A2AAgent:
         return self._context
 
     def _chosen(self, card: Mapping[str, Any], host: str) -> _Interface:
-        """Return the interface to call: of those that are meant for us, the first. Raises `PeerError`."""
+        """Return the first supported interface of the agent card. Raises `PeerError`."""
 
         def wrong(what: str) -> PeerError:
             return PeerError(
@@ -258,7 +258,7 @@ class A2AAgent:
         return _Call(self._connection, "GET", url, None, accept, is_rpc=False)
 
     async def _polled(self, turn: _Turn, until: float) -> AsyncGenerator[Delta | Generation, None]:
-        """Ask for a task that goes on until it does not: an agent may answer before it has finished."""
+        """Poll a task until it ends: an agent may answer before the task is finished."""
         wait_s = _POLL_S
         while not turn.is_over:
             if time.monotonic() + wait_s > until:
@@ -316,7 +316,7 @@ class A2AAgent:
         message = status.get("message")
         said = self._parts(message.get("parts"), tell) if isinstance(message, dict) else ""
         if turn.state in _GOES_ON:
-            if said:  # how the work goes on is no part of the answer
+            if said:  # progress messages are not part of the answer
                 tell(clean_value({"status": turn.state, "message": said}))
             return
         turn.said = said
@@ -343,7 +343,7 @@ class A2AAgent:
         pieces.append(Delta(gap + text))
 
     def _parts(self, parts: Any, tell: Any) -> str:
-        """Return the text of some parts; tell of the others."""
+        """Return the text of some parts, and record the others as events."""
         texts = []
         for part in parts if isinstance(parts, list) else ():
             if not isinstance(part, dict):
@@ -356,7 +356,7 @@ class A2AAgent:
         return "".join(texts)
 
     async def observe(self) -> dict[str, Any] | None:
-        """Return the object context of the job's address, None if there is none. Raises `PeerError`."""
+        """Return the object context from the job's URL; None without one. Raises `PeerError`."""
         return await self._state_url.read(self._context)
 
     async def seed_text(self, text: str) -> None:
@@ -449,9 +449,9 @@ def _whole(value: Any) -> Any:
 
 
 def _events_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what a part without text tells: a tool call or its result where it is one, else the part as it is.
+    """Return a part without text as an event: a tool call, its result, or the part unchanged.
 
-    A2A has no form of its own for tool calls. Known are the events of the REST API, and those of Google's Agent
+    A2A does not define tool calls. Recognised are the events of the REST API, and those of Google's Agent
     Development Kit (`adk_type: function_call` and `function_response` in the part's metadata).
     """
     data, metadata = _whole(part.get("data")), part.get("metadata")

@@ -1,7 +1,7 @@
 """An agent that speaks AG-UI 1.0 (`target.protocol: ag-ui`): one POST for each message, server-sent events back.
 
-The agent keeps nothing: the whole conversation, the state that it sent and the tools that the job declares go out with
-every message. Calls of these tools are answered here, and a further run goes on with the results.
+The agent is stateless: the whole conversation, its latest state and the job's tools are sent with
+every message. Calls of these tools are answered here, and another run continues with the results.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from bioeval_tui.text import clean, clean_line, clean_value
 VERSION = "1.0"
 _FRAME_ONLY = frozenset({"RUN_STARTED", "TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "REASONING_START", "REASONING_END",
                          "REASONING_MESSAGE_START"})  # fmt: skip
-"""Events that say where others begin and end, and nothing of their own."""
+"""Events that only mark where others begin and end."""
 
 
 def make_agent(terms: AgentTerms) -> AGUIAgent:
@@ -45,7 +45,7 @@ def make_agent(terms: AgentTerms) -> AGUIAgent:
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call as it comes in. `told` once it stands in the events, `answered` once a result does."""
+    """A tool call being received. `told`: it is in the events. `answered`: its result is, too."""
 
     id: str
     name: str
@@ -121,7 +121,7 @@ class AGUIAgent:
         untold = list(self._untold)
         started: float | None = None
         first_token: float | None = None
-        tools_s = 0.0  # what our own tools took is no time of the agent's
+        tools_s = 0.0  # time spent in our own tools is not the agent's
         for _ in range(MAX_ROUNDS):
             run = _Run()
             asked = {
@@ -212,7 +212,7 @@ class AGUIAgent:
         )
 
     async def observe(self) -> dict[str, Any] | None:
-        """Return the object context of the job's address, None if there is none. Raises `PeerError`."""
+        """Return the object context from the job's URL; None without one. Raises `PeerError`."""
         return await self._state_url.read(self._thread)
 
     async def seed_text(self, text: str) -> None:
@@ -324,7 +324,7 @@ def _take_result(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation
 
 
 def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
-    """Return what the end of a run still brings: calls and messages that were not closed, and what stands only in the
+    """Return what is left at the end of a run: calls and messages that were not closed, and those only in the
     snapshot of the messages."""
     pieces: list[Any] = [piece for call in run.calls.values() for piece in _tell_call(call)]
     pieces += [Generation(told) for told in run.apart.values()]

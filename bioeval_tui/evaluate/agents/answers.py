@@ -15,7 +15,7 @@ MAX_DEPTH = 64
 
 
 def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "") -> dict[str, Any]:
-    """Return the JSON object that came. Raises `PeerError`, not retryable, when it is none."""
+    """Return the response's JSON object. Raises `PeerError`, not retryable, if it is not one."""
     try:
         value = json.loads(data, parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -25,7 +25,7 @@ def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "
             else data[:200].decode("latin-1").lstrip().lower()
         )
         is_html = "html" in content_type or start.startswith(("<!doctype html", "<html"))
-        what = "HTML" if is_html else ("nothing" if not data else "what is not JSON")
+        what = "HTML" if is_html else ("nothing" if not data else "something that is not JSON")
         raise PeerError(
             peer,
             f"{host} answered {what} where JSON was expected",
@@ -53,7 +53,7 @@ def _no_number(name: str) -> float:
 
 
 def _deeper_than(value: Any, limit: int) -> bool:
-    """Return whether lists and objects stand in one another deeper than that; without recursion, which is the danger."""
+    """Return whether lists and objects are nested deeper than that. Iterative, because deep nesting overflows the stack."""
     level = [value]
     for _ in range(limit):
         level = [
@@ -69,14 +69,14 @@ def _deeper_than(value: Any, limit: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What stands in the answer to a message."""
+    """The content of the answer to a message."""
 
     content: str
     events: tuple[Mapping[str, Any], ...]
 
 
 def parse_message(host: str, value: Mapping[str, Any], session: str) -> Message:
-    """Check the response to a message and return what matters of it, cleaned. Raises `PeerError`."""
+    """Check the response to a message and return its content, cleaned. Raises `PeerError`."""
 
     def wrong(what: str) -> PeerError:
         shown = json.dumps(value, ensure_ascii=False, default=str)

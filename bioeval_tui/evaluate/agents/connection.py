@@ -27,13 +27,13 @@ from bioeval_tui.text import clean_line
 
 EVENT_STREAM = "text/event-stream"
 TAIL_S = 1.0
-"""How long the end of a stream is awaited after the answer, so that the connection can be used again."""
+"""How long to wait for the end of a stream after the answer, in seconds, so that the connection can be reused."""
 
 
 class Connection:
     """Connections of one conversation to the hosts of `urls`, opened when first needed.
 
-    `headers` go out with every request; `secrets` are kept out of what failures tell.
+    `headers` are sent with every request; `secrets` are removed from error messages.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Connection:
                 secrets=self._secrets,
             )
         headers = {"Accept": accept, "Content-Type": "application/json"}
-        # As ASCII: half a character, which UTF-8 cannot hold, goes through as well.
+        # As ASCII, because UTF-8 cannot encode a lone surrogate.
         data = None if body is None else json.dumps(body)
         try:
             async with self._client.stream(method, url, content=data, headers=headers) as response:

@@ -10,7 +10,7 @@ from bioeval_tui.evaluate.agents.rest import read_state
 from bioeval_tui.evaluate.http.client import Timeouts
 
 SESSION = "{sessionId}"
-"""Stands where the id of the session is to be filled in."""
+"""The placeholder for the id of the session."""
 
 
 class StateUrl:
@@ -26,7 +26,7 @@ class StateUrl:
         return self._url is not None and SESSION in self._url
 
     async def read(self, session: str) -> dict[str, Any] | None:
-        """Return the object context, None if there is none. Raises `PeerError`."""
+        """Return the object context; None without one. Raises `PeerError`."""
         if self._url is None:
             return None
         url = filled_in(self._url, quote(session, safe=""))
@@ -38,7 +38,7 @@ class StateUrl:
 
 
 def filled_in(value: Any, session: str) -> Any:
-    """Return a JSON-like value with the session's id wherever `{sessionId}` stands in a text."""
+    """Return a JSON-like value with `{sessionId}` replaced by the session's id in every text."""
     match value:
         case str():
             return value.replace(SESSION, session)

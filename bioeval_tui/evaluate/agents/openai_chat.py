@@ -1,8 +1,8 @@
 """An agent behind an OpenAI-compatible endpoint (`target.protocol: openai`): chat completions or the Responses API.
 
-The endpoint keeps no session, so the whole conversation goes out with every message, tool calls and their results
-included. Calls of tools that the job declares are answered here, and the endpoint is asked again until it answers in
-words. The object context comes from a URL of its own, where there is one.
+The endpoint is stateless, so each request contains the whole conversation, tool calls and their results
+included. Calls of the job's tools are answered here, and the endpoint is called again until it answers with
+text. The object context comes from a separate URL, if the job names one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean, clean_value
 
 NO_RESULT = "the result of this call is not known: the evaluation has no tool of this name"
-"""What the history says of a call that nobody here answered: endpoints refuse a call without a result."""
+"""The result of an unanswered call in the history, because endpoints reject a call without a result."""
 
 
 def make_agent(terms: AgentTerms) -> OpenAIChatAgent:
@@ -73,7 +73,7 @@ class OpenAIChatAgent:
         streaming: bool = True,
         tools: DeclaredTools | None = None,
     ) -> None:
-        """To a `base_url` without a path `/v1` is added. `{sessionId}` may stand in `object_context_url`, and in the
+        """`/v1` is added to a `base_url` without a path. `object_context_url` may contain `{sessionId}`, and so may the
         values of `headers` and `extra_body`.
 
         The other options are those of `ChatModel`.
@@ -102,7 +102,7 @@ class OpenAIChatAgent:
         self._user = self._session if self._state.names_session and not told else ""
         self._history: list[dict[str, Any]] = []
         self._untold: list[dict[str, Any]] = []
-        """What the first answer tells of how it came about: the system prompt, as other agents do."""
+        """The events of the first answer: the system prompt, as other agents report it."""
         if system_prompt:
             self._history.append({"role": "system", "content": system_prompt})
             self._untold.append({"systemPrompt": system_prompt})
@@ -121,7 +121,7 @@ class OpenAIChatAgent:
         texts: list[str] = []
         answers: list[ChatAnswer] = []
         first_token: float | None = None
-        tools_s = 0.0  # what our own tools took is no time of the agent's
+        tools_s = 0.0  # time spent in our own tools is not the agent's
         untold = list(self._untold)
         for _ in range(MAX_ROUNDS):
             gap = "\n\n" if texts else ""
@@ -187,7 +187,7 @@ class OpenAIChatAgent:
                 yield piece
 
     async def observe(self) -> dict[str, Any] | None:
-        """Return the object context, None if there is none. Raises `PeerError`."""
+        """Return the object context; None without one. Raises `PeerError`."""
         return await self._state.read(self._session)
 
     async def seed_text(self, text: str) -> None:
@@ -212,7 +212,7 @@ def _text(answer: ChatAnswer) -> str:
     if answer.tool_calls and not answer.content.strip() and not answer.refusal:
         return ""
     if answer.refusal:
-        # A model's refusal is what a user would read: it is for the judge to say what it is worth.
+        # A user would read a model's refusal, so the judge scores it like any answer.
         return answer.refusal
     return text_of(answer, "agent")
 
@@ -233,7 +233,7 @@ def _result(call: ModelToolCall, content: str) -> dict[str, Any]:
 
 
 def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what an item of the Responses API tells: a remote tool's call is one, anything else stays as it is."""
+    """Return an item of the Responses API as events: a remote tool's call, or anything else unchanged."""
     if item.get("type") != "mcp_call":
         return [clean_value({"item": dict(item)}, 100_000)]
     try:

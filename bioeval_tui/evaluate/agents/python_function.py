@@ -1,8 +1,8 @@
 """An agent in Python: a function of an installed package or of a folder given with `--code` (`target.protocol: python`),
-or one that a program gave to `bioeval_tui.evaluate`.
+or one passed to `bioeval_tui.evaluate`.
 
-It is called with each message and runs in the process that holds the conversations; a function that is not `async` runs
-in a thread. Whatever it raises is the agent's failure.
+It is called with each message, in the process that runs the conversations; a function that is not `async` runs
+in a thread. An exception counts as the agent's failure.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _END = object()
 
 @dataclass
 class Conversation:
-    """What the function is told of the conversation, and where it tells what it did.
+    """The function's view of the conversation; the function also reports here what it did.
 
-    `session_id` is new for each conversation. `messages` are those before the present one, as `role` and `content`.
-    `state` is the function's own, to keep something from one message to the next. What it puts into `object_context`
-    (`{"context", "resources", "functions"}`) is the state that assertions see. `traceparent` is what spans of the present
-    answer are joined by (W3C Trace Context), empty where none are received.
+    `session_id` is new for each conversation. `messages` are the previous ones, as `role` and `content`.
+    `state` is a dictionary for the function's own use, kept between messages. `object_context`, if the function sets it
+    (`{"context", "resources", "functions"}`), is the state that assertions see. `traceparent` joins spans to the current
+    answer (W3C Trace Context); empty if no spans are received.
     """
 
     session_id: str
@@ -55,7 +55,7 @@ class Conversation:
     def tool_called(
         self, name: str, arguments: Any = None, result: Any = None, *, error: str | None = None
     ) -> None:
-        """Tell of a tool call with its result, or with the `error` with which it failed."""
+        """Report a tool call with its result, or with the `error` if it failed."""
         call_id = uuid.uuid4().hex[:12]
         self._tell(call_event(name, {} if arguments is None else arguments, call_id))
         if result is not None or error is not None:
@@ -68,7 +68,7 @@ class Conversation:
         self.tokens_out = (self.tokens_out or 0) + tokens_out
 
     def happened(self, event: dict[str, Any]) -> None:
-        """Tell of anything else: an object of JSON that is recorded and shown as it is."""
+        """Report any other event: a JSON object that is recorded and shown unchanged."""
         self._tell(clean_value(_plain(event), 100_000))
 
 
@@ -126,7 +126,7 @@ class PythonAgent:
         return self._conversation.session_id
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
-        """Call the function; yield what it yields and tells as it comes and, last, the `Reply`. Raises `PeerError`."""
+        """Call the function; yield its text and events as they arrive and, last, the `Reply`. Raises `PeerError`."""
         told: asyncio.Queue[Any] = asyncio.Queue()
         loop, ours = asyncio.get_running_loop(), threading.get_ident()
         conversation = self._conversation
@@ -185,7 +185,7 @@ class PythonAgent:
             raise PeerError("agent", message) from None
 
     async def _called(self, content: str, told: asyncio.Queue[Any]) -> str | None:
-        """Call the function, put what it yields into `told`, and return what it returns. Raises `PeerError`."""
+        """Call the function, put the pieces that it yields into `told`, and return its result. Raises `PeerError`."""
         total = 0
 
         def take(piece: Any) -> None:
@@ -202,14 +202,14 @@ class PythonAgent:
                 return await self._taken(content, take)
         except PeerError:
             raise
-        except (Exception, SystemExit) as error:  # whatever somebody's agent raises
+        except (Exception, SystemExit) as error:  # the agent's code may raise anything
             raise PeerError("agent", f"{self._name} raised {_why(error)}") from error
         finally:
-            # Behind what other threads told: their calls are waiting in the loop.
+            # After the reports of other threads, whose calls are waiting in the loop.
             asyncio.get_running_loop().call_soon(told.put_nowait, _END)
 
     async def _taken(self, content: str, take: Callable[[Any], None]) -> str | None:
-        """Call the function, hand what it yields to `take`, and return what it returns."""
+        """Call the function, pass each yielded piece to `take`, and return the function's result."""
         found = await _result(self._function, content, *self._arguments)
         if inspect.isasyncgen(found):
             async with contextlib.aclosing(found):
@@ -251,7 +251,7 @@ class PythonAgent:
 
 
 async def _result(function: Callable[..., Any], *given: Any) -> Any:
-    """Call a function, in a thread unless it is made for an event loop, and return what it returns or will yield."""
+    """Call a function, in a thread unless it is async, and return its result or iterator."""
     made_here = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     if made_here or inspect.isgeneratorfunction(function):
         found = function(*given)
@@ -269,7 +269,7 @@ def _kind(value: Any) -> str:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """Return a value as JSON can say it; what it cannot is told as text."""
+    """Return a value as JSON; other types become text."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, dict) and depth < 30:

@@ -54,11 +54,11 @@ def make_agent(terms: AgentTerms) -> RestAgent:
 
 
 class RestAgent:
-    """An `Agent` that is talked to over HTTP.
+    """An `Agent` behind the REST API of embabel-agent-eval.
 
-    `api_key` goes out as `X-API-KEY` to the agent and its knowledge service, and nowhere else; without one the
-    published client's `treehorn` does. `headers` go along; of these, `secrets` are kept out of what failures tell.
-    `knowledge_url` is where text seeds go (default: the agent itself).
+    `api_key` is sent as `X-API-KEY` to the agent and its knowledge service, and nowhere else; without one, the
+    published client's `treehorn` is. `headers` are sent too; their `secrets` are removed from error messages.
+    `knowledge_url` receives text seeds (default: the agent itself).
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class RestAgent:
         value = await self._connection.object("PUT", below(self._base, "/api/v1/chat/sessions"), body)
         session = value.get("sessionId")
         if not isinstance(session, str) or not 0 < len(session) <= 1000:
-            fault = "whose sessionId is no text" if "sessionId" in value else "without a sessionId"
+            fault = "whose sessionId is not text" if "sessionId" in value else "without a sessionId"
             raise PeerError(
                 "agent",
                 f"{host_of_url(self._base)} opened a session {fault}",
@@ -156,7 +156,7 @@ class RestAgent:
             await self._tell(url, {"text": text})
         except PeerError as error:
             if error.status in NONE_HERE:
-                message = f"{host_of_url(url)} takes no texts: it answered {error.status} to documents"
+                message = f"{host_of_url(url)} does not accept texts: it answered {error.status} to documents"
                 raise PeerError("knowledge", message, status=error.status, received=error.received) from None
             raise
 
@@ -176,7 +176,7 @@ class RestAgent:
     async def _read_stream(
         self, response: httpx2.Response, started: float
     ) -> AsyncGenerator[Delta | Generation | Reply, None]:
-        """Read server-sent events up to the one that holds the whole answer; that one ends the stream."""
+        """Read server-sent events up to the one with the complete answer, which ends the stream."""
         host = host_of_url(self._base)
         first_token: float | None = None
         events = stream_of(response)
@@ -201,9 +201,9 @@ class RestAgent:
 
 
 def below(base: str, path: str) -> str:
-    """Return the URL of a path below an address, whose query (some gateways want a token there) goes along.
+    """Return the URL of a path below a base URL, keeping its query (some gateways require a token there).
 
-    What is no URL is returned with the path behind it: sending says so.
+    An invalid URL is returned with the path appended; sending reports it.
     """
     try:
         parts = urlsplit(base)

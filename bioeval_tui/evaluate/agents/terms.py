@@ -13,18 +13,18 @@ from bioeval_tui.settings import Provider
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTerms:
-    """What is known of the agent under test. `key` was given for the host of `url`, or is None.
+    """How to call the agent under test. `key` belongs to the host of `url`, or is None.
 
-    `headers` are the job's own; those whose values came from the environment are `secrets` and were given for that
-    host, too. `may_call` says of another address, which an agent names itself, whether it may be called with them.
-    `account`: `url` is the user's OPENAI_BASE_URL, whose organisation and project go along.
+    `headers` are the job's; `secrets` are those whose values came from the environment and that belong to that
+    host, too. `may_call` returns whether another URL, named by the agent itself, may be called with them.
+    `account`: `url` is the user's OPENAI_BASE_URL, so organisation and project are sent too.
     """
 
     target: TargetConfig
     url: str
     model: str
     named_model: str | None = None
-    """The model that somebody named: `model` is otherwise the usual one."""
+    """The requested model; otherwise `model` is the default."""
     key: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class AgentTerms:
     function: Callable[..., Any] | None = None
     """The agent itself, where a program in Python gave it; it takes the place of `target.function`."""
     code: tuple[Path, ...] = ()
-    """The folders of `--code`, from which the job's functions may be loaded besides installed packages."""
+    """The folders of `--code`, from which the job's functions may be loaded in addition to installed packages."""
     knowledge_url: str = ""
     provider: Provider = "openai"
     account: bool = False

@@ -26,7 +26,7 @@ FUNCTION_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What a tool answered, as the text that goes to the agent; `error` where it failed. `took_s` is no time of the agent's."""
+    """A tool's answer, as the text sent to the agent, or its `error`. `took_s` does not count as the agent's time."""
 
     content: str
     error: str = ""
@@ -61,7 +61,7 @@ class DeclaredTools:
         ]
 
     async def answer(self, name: str, arguments: Any) -> ToolAnswer:
-        """Return what a tool answers. A call that no tool can take gets an error, as from any runtime of tools.
+        """Return a tool's answer. An invalid call gets an error, as in any tool runtime.
 
         Raises:
             NotMeasuredError: the job's own template is wrong.
@@ -72,7 +72,7 @@ class DeclaredTools:
             known = ", ".join(self._tools)
             return ToolAnswer("", f"there is no tool {clean_line(name, 100)}; there are: {known}")
         if not isinstance(arguments, Mapping):
-            return ToolAnswer("", f"the arguments of {name} are no JSON object")
+            return ToolAnswer("", f"the arguments of {name} are not a JSON object")
         if tool.error is not None:
             return ToolAnswer("", tool.error)
         if tool.template is not None:

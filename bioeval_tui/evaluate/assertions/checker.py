@@ -25,7 +25,7 @@ GradeMedal = Callable[[MedalAssertion], Awaitable[CheckResult]]
 
 CYPHER_TIMEOUT_S = 10.0
 MOST_COMPARED = 4
-"""Of so many conditions joined by && and || it is said what they compared."""
+"""Maximum number of conditions joined by && and || whose values are shown."""
 LONGEST_SHOWN = 100
 """Longer values are cut, longer lists and objects counted."""
 
@@ -93,7 +93,7 @@ def check_expression(text: str, view: AssertionView) -> CheckResult:
 
 
 def _compared(parts: Sequence[Part]) -> str | None:
-    """Return what the conditions that do not hold compared, such as `objectContext.resources.size is 0`."""
+    """Return the values that the failed conditions compared, such as `objectContext.resources.size is 0`."""
     missed = [part for part in parts if part.value is not True][:MOST_COMPARED]
     sides = [side for part in missed for side in (part.sides or ((part.text, part.value),))]
     found = dict.fromkeys(f"{text} is {_shown(value)}" for text, value in sides)
@@ -101,7 +101,7 @@ def _compared(parts: Sequence[Part]) -> str | None:
 
 
 def _shown(value: Any) -> str:
-    """Return a value on one line; of a long list or object, how much it holds."""
+    """Return a value on one line; a long list or object as its size."""
     text = clean_line(compact_json(value), 1_000)
     if len(text) > LONGEST_SHOWN and isinstance(value, list | dict):
         return f"a list of {len(value)}" if isinstance(value, list) else f"an object of {len(value)} parts"
@@ -109,9 +109,9 @@ def _shown(value: Any) -> str:
 
 
 def holds_on_nothing(assertion: Assertion) -> bool:
-    """Return whether an assertion is an invariant: declared as one, or true of an empty state too.
+    """Return whether an assertion is an invariant: declared as one, or true for an empty state.
 
-    Of a Cypher assertion only its expectation can tell: 0, false, null, an empty text or list.
+    A Cypher assertion is one if it expects 0, false, null, or an empty text or list.
     """
     if assertion.invariant:
         return True

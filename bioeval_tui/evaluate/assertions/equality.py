@@ -1,4 +1,4 @@
-"""When a query's value equals what a job expects: numbers by value, everything else by type."""
+"""Compares a query's value with the expected one: numbers by value, everything else by type and value."""
 
 from __future__ import annotations
 

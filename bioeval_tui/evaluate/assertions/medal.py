@@ -81,7 +81,7 @@ class Grading:
             return False
 
     def examine(self, path: Path, task_id: str) -> tuple[Outcome, list[Problem]]:
-        """Do as `grade` does, and return everything that is wrong with the file beside the outcome."""
+        """Like `grade`, but also return everything that is wrong with the file."""
         return self._ready_pool(task_id).examine(path, task_id)
 
     def _ready_pool(self, task_id: str) -> GraderPool:
@@ -127,11 +127,11 @@ class Grading:
 
 
 def medal_grader(settings: Settings, job_dir: Path | None, allowed: Sequence[Path] = ()) -> GradeMedal:
-    """Return what grades a medal assertion's file; a glob takes the newest file, paths count from the job's folder.
+    """Return a function that grades a medal assertion's file. Paths are relative to the job's folder; the newest match counts.
 
-    `allowed` are folders elsewhere that the user named; an absolute path of a job counts only below one of them.
+    `allowed` are other folders that the user named; an absolute path must be below one of them.
 
-    One file at a time, and a file that did not change since is not graded again.
+    Files are graded one at a time, and again only if they changed.
     """
     grading = Grading(settings)
     turn = asyncio.Lock()

@@ -9,7 +9,7 @@ from bioeval_tui.evaluate.assertions.expressions import Expression, Limits, eval
 from bioeval_tui.evaluate.assertions.expressions.limits import LimitError
 
 _LENGTHS = range(1, 9)
-"""So many turns have the conversations on which both readings are tried."""
+"""Number of turns of the conversations on which both readings are tried."""
 _LIMITS = Limits(steps=10_000, seconds=0.05)
 """What needs more than this has no verdict here: a job is checked in a moment, whatever is written in it."""
 _SIGNOFF = "So Long, and Thanks for All the Fish"
@@ -17,7 +17,7 @@ _CONTEXT: dict[str, Any] = {"context": "", "resources": [], "functions": []}
 
 
 def depends_on_signoff(condition: Expression) -> bool:
-    """Return whether a condition has another verdict where the sign-off is no part of the transcript."""
+    """Return whether a condition has a different result if the transcript lacks the sign-off."""
     return _differs(condition, {"signoff": False})
 
 
@@ -34,7 +34,7 @@ def _differs(condition: Expression, other: dict[str, Any]) -> bool:
 
 
 def _verdict(condition: Expression, turns: int, *, signoff: bool = True, user_ms: int = 1200) -> Any:
-    """Return the value on a made-up conversation of so many turns; None where it has none. Raises `LimitError`."""
+    """Return the value for a synthetic conversation of that many turns; None if it has none. Raises `LimitError`."""
     transcript = []
     for turn in range(turns):
         transcript += [

@@ -1,7 +1,7 @@
 """Assertions on tool calls: sequences, arguments, what must and must not be called.
 
-What an agent does not tell is not measured. Whether it told nothing because it did nothing, only the job can know
-(`target.tellsToolCalls`), or the protocol where the tools are the job's own.
+Calls that an agent does not report are not measured. Whether "none reported" means "none made", only the job knows
+(`target.tellsToolCalls`), or the protocol if the tools are the job's own.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from bioeval_tui.evaluate.tool_calls import ToolCall, call_text, calls_of, resul
 from bioeval_tui.text import clean_line, plural
 
 NOT_TOLD = (
-    "the agent told of no tool call, so nobody knows whether it made none; "
-    "an agent that tells every one says so with target.tellsToolCalls: true"
+    "the agent reported no tool calls, so it is unknown whether it made any; "
+    "if your agent reports every call, set target.tellsToolCalls: true"
 )
 NO_ARGUMENTS = (
-    "the spans of {} do not tell its arguments; instrumentations record them when asked to, "
+    "the spans of {} do not contain its arguments; many instrumentations record them only if asked to, "
     "such as with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
 )
 _WHERE = "evaluation.functionCalls.all { "
@@ -40,7 +40,7 @@ def parse_where(text: str) -> Expression:
 
 
 def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult:
-    """Return whether the calls that the agent told of are as asked; each false result says what was seen instead."""
+    """Return whether the reported calls meet the assertion; a failed result says what was called instead."""
     transcript: Sequence[Mapping[str, Any]] = view.evaluation.get("transcript") or ()
     calls = calls_of(transcript)
     expected = tool_calls_text(asked.model_dump(mode="json", by_alias=True))
@@ -52,7 +52,7 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
         why = f"the spans of {which} did not all come, so a call may be missing"
         return CheckResult(None, expected=expected, error=why)
     last = max((at for at, one in enumerate(transcript) if one.get("role") == "assistant"), default=-1)
-    # The sign-off, after the last answer, is no turn: the agent does not get it.
+    # The sign-off after the last answer is not a turn: it is not sent to the agent.
     turns = sum(message.get("role") == "user" for message in transcript[: last + 1])
     if isinstance(asked.turn, int):
         if asked.turn > turns:
@@ -82,13 +82,13 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
             None,
             observed,
             expected,
-            error="the agent told no result of its calls, so nobody knows whether one failed",
+            error="the agent reported no results of its calls, so it is unknown whether one failed",
         )
     return CheckResult(True, observed, expected)
 
 
 def _tells(evaluation: Mapping[str, Any]) -> bool:
-    """Return whether no call told means none made."""
+    """Return whether "none reported" means "none made"."""
     job = evaluation.get("job")
     target = job.get("target") if isinstance(job, Mapping) else None
     return isinstance(target, Mapping) and bool(target.get("tellsToolCalls") or target.get("tools"))
@@ -106,7 +106,7 @@ def _told_results(transcript: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _wrong(asked: ToolCallsConfig, calls: list[ToolCall]) -> list[str]:
-    """Return everything that is not as asked, each in some words. Raises `ExpressionError`."""
+    """Return each unmet condition as a short text. Raises `ExpressionError`."""
     found = [] if asked.calls is None else _sequence(asked.match, asked.calls, calls)
     for wanted in asked.must_call:
         if not any(_fits(wanted, call) for call in calls):
@@ -219,7 +219,7 @@ def _where(text: str) -> Expression:
 
 
 def _same(made: Any, wanted: Any) -> bool:
-    """Compare two JSON values: 5 and 5.0 are the same number, true is none."""
+    """Compare two JSON values: 5 equals 5.0, and true is not a number."""
     if isinstance(made, bool) or isinstance(wanted, bool):
         return made is wanted
     if isinstance(made, Mapping) and isinstance(wanted, Mapping):

@@ -33,7 +33,7 @@ class ConversationControl:
     cancelled: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     person: Callable[[str], None] | None = None
-    """Takes what is said where a person plays the user by the job's own wish: no operator, but the evaluator."""
+    """Takes the messages of a person who plays the user because the job says so: the evaluator, not an operator."""
 
     async def gate(self) -> None:
         """Return when the next turn may begin; a step lets exactly one through."""
@@ -45,7 +45,7 @@ class ConversationControl:
             await self.changed.wait()
 
     async def operator_text(self) -> str | None:
-        """Return what the person who took over says; None once the conversation was given back."""
+        """Return the message of the person who took over; None once the conversation was given back."""
         while self.taken_over and not self.cancelled:
             if self.said:
                 return self.said.pop(0)
@@ -74,7 +74,7 @@ class Control:
 
     @contextlib.contextmanager
     def beginning(self) -> Iterator[None]:
-        """End what the block waits for, a graph or an agent that is silent, once every condition is cancelled.
+        """Cancel the block, which may be waiting for a silent graph or agent, once every condition is cancelled.
 
         Raises:
             RunCancelledError: they are.

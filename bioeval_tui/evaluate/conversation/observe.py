@@ -24,14 +24,14 @@ MAX_STATE = 1_000_000
 OBJECT_CONTEXT = "object context"
 GRAPH = "graph"
 MIN_SESSION = 8
-"""Shorter session ids, in characters, may stand in a state by chance."""
+"""Shorter session ids, in characters, may occur in a state by chance."""
 MOST_PLACES = 3
-"""So many places at which two states differ are named."""
+"""Maximum number of differences between two states that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The state seen at one moment; `error` says what could not be seen.
+    """The state at one moment; `error` says what could not be read.
 
     `unseen` is true when the object context was asked for and not got: that is not the same as an agent
     that has none. `digests` has one for each part that was seen (`object context`, `graph`): they tell two
@@ -47,9 +47,9 @@ class Observation:
 
 
 def what_differs(one: Observation, other: Observation) -> str:
-    """Return how what was seen of two starting states differs, and what makes them the same, in a sentence.
+    """Return how two observed starting states differ, and how to make them equal, as one message.
 
-    Empty where nothing that was seen of both differs.
+    Empty if everything observed in both is equal.
     """
     different = {
         name for name in one.digests if one.digests[name] != other.digests.get(name, one.digests[name])
@@ -69,8 +69,8 @@ def what_differs(one: Observation, other: Observation) -> str:
         more = f" and {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
         where = ", ".join(places[:MOST_PLACES]) + more
         found.append(
-            f"the agent's object context differs at {where}: it must not hold what every session has of its own, "
-            "such as an id or a time, nor what an earlier session left"
+            f"the agent's object context differs at {where}: it must not contain values of one session, "
+            "such as an id or a time, or data from an earlier session"
         )
     return "; ".join(found)
 
@@ -110,7 +110,7 @@ class Observer:
         return await self._within(self._limits.final_check_s, 0, persistently=True)
 
     async def after_turn(self, transcript: SpokenTranscript, turn: int) -> Observation:
-        """Observe and check the timeline's assertions within one budget; say what it did not suffice for."""
+        """Observe the state and check the timeline's assertions within one time budget; record what did not fit."""
         until = asyncio.get_running_loop().time() + self._limits.observe_s
         observation = await self._within(self._limits.observe_s, turn)
         left = until - asyncio.get_running_loop().time()
@@ -137,7 +137,7 @@ class Observer:
             self._emit_check(index, assertion, CheckResult(None, error=why), 0, final=True)
 
     async def already_holding(self, transcript: SpokenTranscript, start: Observation) -> list[str]:
-        """Return the titles of assertions that hold before a word was said, invariants left out."""
+        """Return the titles of assertions, except invariants, that pass before the first message."""
         found = []
         view = AssertionView(start.object_context, transcript.as_evaluation())
         for assertion in transcript.job.assertions:
@@ -301,7 +301,7 @@ def _hash(parts: Mapping[str, object]) -> str:
 
 
 def _compared(context: dict[str, Any] | None, session: str) -> dict[str, list[str]]:
-    """Return what of an object context tells two states apart, as JSON, in an order of its own."""
+    """Return the parts of an object context that are compared, as canonical JSON."""
     found = {name: (context or {}).get(name) for name in ("resources", "functions")}
     return {
         name: sorted(_without_session(compact_json(item), session) for item in items)

@@ -47,7 +47,7 @@ class RunLimits:
     setup_s: float = 30.0
     conversation_s: float = 3600.0
     spans_s: float = 6.0
-    """How long spans are awaited after the last answer. SDKs send theirs every five seconds."""
+    """How long to wait for spans after the last answer, in seconds. SDKs send them every five seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ class RunPlan:
     model: str | None = None
     parallel: bool = False
     shared_agent: int = 1
-    """How many conversations use the agent at the same time: beside every timing figure."""
+    """How many conversations use the agent at the same time; shown with every timing statistic."""
     rehearsal: bool = False
     random_order: bool = False
     hosts: tuple[str, ...] = ()
     prompts: dict[str, str] = field(default_factory=dict)
     judge_sees: str = ""
-    """A sentence on what the judge is shown besides the transcript, and where that goes; empty where it is nothing."""
+    """A sentence on what the judge sees besides the transcript, and which hosts receive it; empty if nothing."""
     batch_id: str | None = None
     git_revision: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
@@ -84,10 +84,10 @@ class RunPlan:
     case_order: tuple[int, ...] = ()
     """Of which case each trial is, counting from 0."""
     further: tuple[int, ...] = ()
-    """The last of `case_order`: trials that a resumed run has besides."""
+    """The cases of the trials that `--rerun` added, which come last in `case_order`."""
 
     def of_trial(self, trial: int) -> RunPlan:
-        """Return the plan with the job as a trial holds it: its case's."""
+        """Return the plan with the job of a trial's case."""
         if not self.case_jobs:
             return self
         at = self.case_order[trial - 1] if trial <= len(self.case_order) else trial - 1
@@ -127,20 +127,20 @@ class Parts:
     graph: KnowledgeGraph | None = None
     no_graph: str = "no knowledge graph is configured"
     does_without_graph: bool = False
-    """Whether the user chose to have none: what asks it is not measured, and conversations are held."""
+    """Whether the user passed `--graph none`: Cypher assertions are not measured, and conversations still run."""
     guard: Guard | None = None
     find_facts: FindFacts = lambda message, facts, already, known: ()
     asked_for: AskedFor = lambda message, fact: "?" in message
     holds_on_nothing: Callable[[Assertion], bool] = lambda assertion: False
-    """Says whether an assertion is an invariant, one that holds of an empty state too."""
+    """Returns whether an assertion is an invariant: one that also passes on an empty state."""
     slot: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
-    """Entered for the length of each conversation: the batch bounds how many go on at once."""
+    """Entered for the duration of each conversation: the batch limits how many run concurrently."""
     stood_still: Callable[[float], float] = lambda moment: 0.0
     """Returns for how many seconds this process did not run since a moment (monotonic seconds)."""
     next_round: Callable[[int], Awaitable[bool]] | None = None
-    """Waits until every run of the batch may begin this trial, and says whether it is needed; None: all are, at once."""
+    """Waits until every run of the batch may start this trial, and returns whether it is needed; None: start all immediately."""
     decision: Callable[[], str] = lambda: ""
-    """Says in a sentence what the rounds decided."""
+    """Returns what the rounds decided, as a sentence."""
     traces: RunTraces | None = None
     """Where the agent's spans come in; None where none are received."""
     may_begin: Callable[[], str | None] = lambda: None

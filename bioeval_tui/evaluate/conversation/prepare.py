@@ -19,7 +19,7 @@ GRAPH_S = 10.0
 
 
 async def preflight(plan: RunPlan, parts: Parts) -> None:
-    """Find what would spoil every conversation of the run before the first one is held and paid for.
+    """Find problems that would invalidate every conversation, before the first one costs anything.
 
     Raises:
         NotMeasuredError: the graph that the job asks for does not answer.
@@ -37,10 +37,10 @@ async def preflight(plan: RunPlan, parts: Parts) -> None:
 
 
 def require_graph(plan: RunPlan, parts: Parts) -> None:
-    """Raise `NotMeasuredError` where the job asks for a graph and there is none: no conversation could have a score.
+    """Raise `NotMeasuredError` if the job needs a graph and there is none: no conversation could have a score.
 
-    Asked once the agent has opened a session: the sample agent's graph is known from the agent, so that one that is
-    away is named first. Who wants the conversations all the same says so; Cypher assertions are then not measured.
+    Called once the agent has opened a session, because the sample agent reports its graph, and an unreachable agent is
+    reported first. With `--graph none`, the conversations run and Cypher assertions are not measured.
     """
     if parts.graph is not None:
         return
@@ -55,10 +55,10 @@ def require_graph(plan: RunPlan, parts: Parts) -> None:
 
 
 async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter) -> None:
-    """Run the job's setups, where there is a graph.
+    """Run the job's setups, if there is a graph.
 
     Raises:
-        NotMeasuredError: a setup failed; the condition cannot begin from a known state.
+        NotMeasuredError: a setup failed, so the condition cannot start from a known state.
     """
     for index, setup in enumerate(plan.job.setups if parts.graph is not None else ()):
         began = time.monotonic()
@@ -82,12 +82,12 @@ async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter
 async def apply_seeds(
     plan: RunPlan, agent: Agent, emitter: ConversationEmitter, ours: Callable[[PeerError], bool]
 ) -> None:
-    """Hand the seeds to the agent. Given answers that the agent's protocol cannot record are left out, and said so.
+    """Send the seeds to the agent. Assistant messages that its protocol cannot record are left out, with a warning.
 
-    `ours` tells refusals that our own concurrency brought about; none of a seed's failures counts.
+    `ours` recognises refusals caused by our own concurrency; failures of seeds never count.
 
     Raises:
-        NotMeasuredError: a seed was refused; the agent would be measured without what the job has it know.
+        NotMeasuredError: a seed was rejected, so the agent would lack knowledge that the job gives it.
     """
     skipped = 0
     for index, seed in enumerate(plan.job.seeds):
@@ -102,7 +102,7 @@ async def apply_seeds(
             raise NotMeasuredError(f"seed {index + 1} was rejected: {refused}")
         skipped += bool(detail)
     if skipped:
-        message = f"{skipped} of {plural(len(plan.job.seeds), 'seed')} not applied whole; the agent knows less than the job means it to"
+        message = f"{skipped} of {plural(len(plan.job.seeds), 'seed')} only partly applied, so the agent knows less than the job intends"
         emitter.emit(events.Warned, code="seed_not_applied", message=message)
 
 

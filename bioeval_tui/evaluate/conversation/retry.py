@@ -20,7 +20,7 @@ Answer = TypeVar("Answer")
 
 
 class DeltaJoiner:
-    """Joins what streams in: the first piece at once, then one event per 33 ms."""
+    """Joins streamed pieces: the first is emitted immediately, then one event per 33 ms."""
 
     def __init__(self, emitter: ConversationEmitter, message: int) -> None:
         self._emitter = emitter
@@ -112,10 +112,10 @@ async def with_retries(
     counts: Callable[[PeerError], bool] = lambda error: error.peer == "agent",
     ours: Callable[[PeerError], bool] = lambda error: False,
 ) -> Answer:
-    """Run `attempt` as the rule has it; each failure is an event. Raises the last `PeerError`.
+    """Run `attempt` with the retry rule; each failure is an event. Raises the last `PeerError`.
 
-    `counts` says which failures count against the agent. Those that are `ours` (too many requests of our
-    own at once) use up no attempt; they are waited for, `limits.throttled_s` in all.
+    `counts` selects failures that count against the agent. Those that are `ours` (too many requests of our
+    own at once) use no attempt; they are retried for `limits.throttled_s` in total.
     """
 
     def failed(error: PeerError, number: int, wait_s: float | None) -> None:

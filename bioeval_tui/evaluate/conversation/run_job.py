@@ -28,11 +28,11 @@ from bioeval_tui.record.events import Fault, TaskScored
 from bioeval_tui.text import clean_line
 
 SEEN_BY_OTHERS = (
-    "conversations were held at the same time on one knowledge graph, so each could see what the others wrote; "
-    "without --parallel they are held one after another"
+    "conversations ran at the same time on one knowledge graph, so each could see what the others wrote; "
+    "without --parallel they run one after another"
 )
 NOTHING_OBSERVED = (
-    "neither an object context nor a knowledge graph of the agent can be seen, so nobody knows whether both "
+    "the agent has no object context and no knowledge graph that can be read, so it is unknown whether both "
     "conditions started from the same state"
 )
 
@@ -64,12 +64,12 @@ async def run_job(
     *,
     earlier: Earlier | None = None,
 ) -> events.RunEnded:
-    """Hold every conversation of the plan and emit everything that happens; return the last event.
+    """Run every conversation of the plan and emit all events; return the last one.
 
-    `earlier` says what a resumed run need not hold again. A failing conversation never ends the rest.
+    `earlier` has the finished conversations of a resumed run. A failing conversation never ends the others.
 
     Raises:
-        NotMeasuredError: no conversation could be measured, so none was held.
+        NotMeasuredError: no conversation could be measured, so none was run.
     """
     return await _Run(plan, parts, emitter, control, earlier or Earlier({}, {})).run()
 
@@ -170,7 +170,7 @@ class _Run:
         return end_run(self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early)
 
     async def _by_rounds(self, next_round: Callable[[int], Awaitable[bool]]) -> None:
-        """Hold trial after trial, in step with the other runs, until it is decided; say what was decided."""
+        """Run trial after trial, in rounds with the other runs, until the result is decided; emit the decision."""
         for trial in range(1, self.plan.trials + 2):
             needed = await next_round(trial)
             if trial > self.plan.trials:
@@ -260,7 +260,7 @@ class _Run:
         both = [held for (_, number), held in self.held.items() if number == trial]
         starts = [held.start for held in both if held.start is not None]
         for held in both:
-            held.start = None  # it can be large, and nobody asks for it again
+            held.start = None  # it can be large and is not needed again
         if len(self.plan.conditions) < 2 or len(starts) < 2:
             return
         seen = frozenset.intersection(*(frozenset(start.digests) for start in starts))
@@ -279,7 +279,7 @@ class _Run:
         self.emitter.emit(events.Warned, code="not_clean", message=message)
 
     def _clean_unknown(self, message: str) -> None:
-        """Mark the run: nobody can tell whether the conditions can be compared."""
+        """Mark the run: it is unknown whether the conditions can be compared."""
         self.clean = False
         self.emitter.emit(events.Warned, code="clean_unknown", message=message)
 
@@ -347,7 +347,7 @@ class _Conversation:
         )
         self.held.start = await talk.observer.start(self.transcript.session_id)
         for title in await talk.observer.already_holding(self.transcript, self.held.start):
-            self.run.not_clean(f"an assertion holds before the greeting: {clean_line(title, 200)}")
+            self.run.not_clean(f"an assertion passes before the greeting: {clean_line(title, 200)}")
         return await talk.hold(greeting)
 
     async def conclude(self, outcome: Outcome) -> Outcome:
@@ -374,7 +374,7 @@ class _Conversation:
         return outcome
 
     def _not_measured(self, outcome: Outcome) -> Outcome:
-        """Say that no conversation took place: every check of it would hold or fail on nothing."""
+        """Record that no conversation took place, so there is nothing to check."""
         why = f"no conversation took place: {outcome.detail}"
         if self._talk is not None:  # else the agent could not even be made
             self._talk.observer.not_observed(self.transcript, why)
@@ -403,6 +403,6 @@ class _Conversation:
 
 
 async def _close(aclose: Callable[[], Awaitable[None]]) -> None:
-    """Close a peer; that this fails changes nothing of what was measured."""
+    """Close a peer; a failure to close does not affect the results."""
     with contextlib.suppress(Exception):
         await aclose()

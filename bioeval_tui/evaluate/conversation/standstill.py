@@ -37,7 +37,7 @@ class Standstill:
             await asyncio.sleep(TICK_S)
 
     def since(self, moment: float) -> float:
-        """Return for how many seconds this process stood still after `moment` (monotonic); 0.0 if it did not."""
+        """Return for how many seconds this process was suspended after `moment` (monotonic); 0.0 if it was not."""
         self._tick()
         return sum(min(length, end - moment) for end, length in self._gaps if end > moment)
 

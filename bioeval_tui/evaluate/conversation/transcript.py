@@ -30,7 +30,7 @@ class SpokenTranscript:
     failures: int = 0
     done: bool = False
     traces: ConversationTraces | None = None
-    """The spans that are still awaited; what they tell stands in `messages` once they are there."""
+    """Pending spans; their tool calls are added to `messages` once they arrive."""
     _untraced: tuple[int, ...] = ()
     _job: dict[str, Any] = field(default_factory=dict)
 
@@ -50,12 +50,12 @@ class SpokenTranscript:
         return next((m.content for m in reversed(self.messages) if m.role == "assistant"), "")
 
     def known_text(self) -> str:
-        """Everything that stands in the tasks or was said before: saying it again discloses nothing."""
+        """All texts of tasks and earlier messages: repeating them discloses nothing."""
         tasks = "\n".join(task.task for task in self.job.tasks)
         return tasks + "\n" + "\n".join(message.content for message in self.messages)
 
     def heard(self) -> list[TranscriptMessage]:
-        """Return the messages with the tool calls that spans have told so far."""
+        """Return the messages with the tool calls that spans have reported so far."""
         traces = self.traces
         if traces is None:
             return self.messages
@@ -67,7 +67,7 @@ class SpokenTranscript:
         ]
 
     def settle(self) -> list[tuple[int, Sequence[Mapping[str, Any]]]]:
-        """Take what spans told into the messages, for good; return by message what that added."""
+        """Add the tool calls of spans to the messages; return the additions by message."""
         heard = self.heard()
         added = [
             (now.message, now.generation[len(before.generation) :])
@@ -79,9 +79,9 @@ class SpokenTranscript:
 
     @property
     def untraced_turns(self) -> tuple[int, ...]:
-        """The turns, as tool calls count them, whose spans did not all come; none where no spans are received.
+        """The turns (numbered as for tool calls) with missing spans; empty if no spans are received.
 
-        Where none came at all, the protocol's calls are all there is to know, if it told some.
+        If no span arrived at all but the protocol reported calls, those calls count.
         """
         if self.traces is None:
             return self._untraced

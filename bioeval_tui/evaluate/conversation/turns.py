@@ -95,7 +95,7 @@ class HeldConversation:
 
     async def _one_turn(self) -> Outcome | None:
         """Let the evaluator (or the operator) speak and the agent answer; return an outcome when it ended."""
-        # Nobody's fault: an agent that stalls and a user that rambles both end here. The tasks' scores tell them apart.
+        # No fault: a stalling agent and a rambling user both end here. The tasks' scores tell them apart.
         if len(self.transcript.messages) >= self.plan.job.max_messages:
             return Outcome("max_turns", detail=f"{self.plan.job.max_messages} messages without a sign-off")
         if self._active_s > self.plan.limits.conversation_s:
@@ -190,7 +190,7 @@ class HeldConversation:
         """Send `content`, record the answer, and start observing."""
         number = len(self.transcript.messages) + 1
         speaker = "agent"
-        # Nothing reaches the agent before all that led to it is safe.
+        # Everything that led to a message is on disk before it is sent to the agent.
         await self.emitter.written()
         began = time.monotonic()
 
@@ -248,9 +248,9 @@ class HeldConversation:
         operator: bool = False,
         utterance: Utterance | None = None,
     ) -> tuple[str, bool]:
-        """Record what the user says; return what is to be sent of it, and whether it is the end.
+        """Record the user's message; return the part to send, and whether it ends the conversation.
 
-        The transcript holds only what is sent; the sign-off stands beside it, for assertions alone.
+        The transcript contains only sent messages; the sign-off is kept separately, for assertions.
         """
         number = len(self.transcript.messages) + 1
         self.turn += 1
@@ -312,7 +312,7 @@ class HeldConversation:
         )
 
     async def settle_traces(self) -> None:
-        """Wait for the agent's spans, and take the tool calls that only they tell into the transcript."""
+        """Wait for the agent's spans, and add tool calls that only they report to the transcript."""
         if self.traces is None:
             return
         missing = await self.traces.settle()
@@ -334,7 +334,7 @@ class HeldConversation:
         )
 
     def counts_against_agent(self, error: PeerError) -> bool:
-        """Count a failed attempt, but not a 429 of our own making, or what happened while we stood still."""
+        """Count a failed attempt, but not a 429 that we caused, or a failure while this process was suspended."""
         counted = error.peer == "agent" and not self.is_our_doing(error)
         if counted and (still_s := self.parts.stood_still(self._asked_at)):
             self._stood_still("a failure of the agent meanwhile does not count", still_s)
@@ -343,16 +343,18 @@ class HeldConversation:
         return counted
 
     def _stood_still(self, what: str, seconds: float) -> None:
-        message = f"this program stood still for {seconds:.1f} s (stopped, or the machine asleep); {what}"
+        message = (
+            f"this program was suspended for {seconds:.1f} s (stopped, or the machine was asleep); {what}"
+        )
         self.emitter.emit(events.Warned, code="stood_still", message=message)
 
     def is_our_doing(self, error: PeerError) -> bool:
-        """Return whether this program or machine is to blame: too many conversations at once, or nothing to connect with."""
+        """Return whether this program or machine is to blame: too many conversations at once, or no free sockets."""
         too_many = error.status == 429 and self.plan.shared_agent > 1
         return error.peer == "agent" and (too_many or error.exhausted)
 
     def outcome_of(self, error: PeerError) -> Outcome:
-        """Return what a peer's last failure makes of the conversation."""
+        """Return how a peer's last failure ends the conversation."""
         detail = _with_received(error)
         if self.is_our_doing(error):
             return Outcome("cancelled", "infrastructure", detail)

@@ -30,9 +30,9 @@ from bioeval_tui.text import clean, clean_line, shorten
 
 @dataclass(frozen=True, slots=True)
 class JudgedTranscript:
-    """What came of asking a judge: the fields of `TranscriptScored`, the tasks' scores, and what to warn of.
+    """The result of asking a judge: the fields of `TranscriptScored`, the tasks' scores, and warnings.
 
-    `tasks` is None where there is no verdict; `error` and `fault` say why. `warnings` are codes with a sentence.
+    `tasks` is None without a verdict; `error` and `fault` say why. `warnings` are codes with a sentence.
     """
 
     fields: Mapping[str, Any]
@@ -87,7 +87,7 @@ def _not_judged(judge: Judge, reason: str, fault: Fault) -> JudgedTranscript:
 
 
 def given(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the verdicts that were given: those that count."""
+    """Return the usable verdicts, which count."""
     return [verdict for verdict in verdicts if not verdict.error]
 
 
@@ -122,7 +122,7 @@ def combine_verdicts(
 ) -> tuple[TaskScored, ...]:
     """Return the median per task over the verdicts, with the reason and evidence nearest to it.
 
-    Where a quotation stands is looked up in the transcript and the states shown, whatever the judge said of it.
+    Quotations are located in the transcript and the shown states, whatever the judge claimed.
     """
     combined = []
     items = [item for item in job.rubric if isinstance(item, RubricItem)]
@@ -182,7 +182,7 @@ def score_fields(
 
 
 def unscored_fields(transcript: SpokenTranscript, reason: str, fault: Fault) -> dict[str, object]:
-    """Return the fields of `ConversationScored` for a conversation that is no result."""
+    """Return the fields of `ConversationScored` for a conversation that does not count as a result."""
     return {
         "score": None,
         "parts": (),
@@ -195,7 +195,7 @@ def unscored_fields(transcript: SpokenTranscript, reason: str, fault: Fault) -> 
 
 
 def verdict_dict(verdict: Verdict) -> dict[str, object]:
-    """Return a verdict as it is kept in the event, beside the median."""
+    """Return a verdict as stored in the event, next to the median."""
     return {
         "judge": clean_line(verdict.judge),
         "tone": verdict.tone,
@@ -223,6 +223,6 @@ def _evidence(
 
 
 def _place(item: Evidence, transcript: Sequence[TranscriptMessage], states: Sequence[str]) -> int | None:
-    """Return the message in which a quotation stands: the one that was named if it does, else the first."""
+    """Return the message that contains a quotation: the one the judge named if possible, else the first."""
     named = [message for message in transcript if message.message == item.message]
     return locate(item.quote, named) or locate(item.quote, transcript, states)

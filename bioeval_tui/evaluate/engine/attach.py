@@ -33,7 +33,7 @@ from bioeval_tui.text import clean_line
 MOST_SCORED = 20_000
 """Longer recordings, in events, are not folded a second time for the scores over their turns."""
 QUIET_S = 2.0
-"""After so long without a word the engine is asked whether it can write."""
+"""After this many seconds without an event, ask the engine whether it can write."""
 
 
 class FollowedRun:
@@ -72,7 +72,7 @@ class FollowedRun:
             yield [self._interrupted()]
 
     async def _written_or_troubled(self) -> AsyncIterator[Sequence[RunEvent]]:
-        """Yield what is written; where that stays out, ask the engine why: a full disk can tell nobody itself."""
+        """Yield new events; if none arrive, ask the engine why, because a full disk cannot be recorded."""
         batches = follow(self.path, ends=self._ends, still_written=self.engine_runs)
         waiting: asyncio.Task[Sequence[RunEvent] | None] | None = None
         said: str | None = None
@@ -95,7 +95,7 @@ class FollowedRun:
                 await asyncio.wait({waiting})
 
     async def _trouble(self) -> str | None:
-        """Return what keeps the engine from writing, None when nothing does or nobody answers."""
+        """Return what keeps the engine from writing; None if nothing does or the engine does not answer."""
         info = read_live(self.path)
         if info is None or not info.alive():
             return None
@@ -106,7 +106,7 @@ class FollowedRun:
         """Send an intent to the engine; return None when it was taken, else why not."""
         info = read_live(self.path)
         if info is None or not info.alive():
-            return "the run is not live any more"
+            return "the run has ended"
         return await send_intent(info, intent.kind, intent.condition, intent.text, sender_name())
 
     async def aclose(self) -> None:
@@ -189,7 +189,7 @@ class ReplayedRun:
         self.marks = [TurnMark(*place) for place in turn_ends(events, self._timing)]
 
     async def _read(self, source: FollowedRun) -> None:
-        """Take what the engine writes, as it is written; the player gives it when it is due."""
+        """Read events as the engine writes them; the player yields them when they are due."""
         written: list[RunEvent] = []
         async for batch in source.events():
             written += batch
@@ -217,11 +217,11 @@ class ReplayedRun:
             self._player.speed = speed
 
     def step(self) -> bool:
-        """Play to the end of the next message and wait there; False when there is none."""
+        """Play to the end of the next message and pause; False if there is none."""
         return self._go_to(after_next_message)
 
     def to_next_failure(self) -> bool:
-        """Play to the next assertion that fails and wait there; False when there is none."""
+        """Play to the next failed assertion and pause; False if there is none."""
         return self._go_to(after_next_failure)
 
     def begin_before_last(self) -> None:
@@ -269,7 +269,7 @@ class ReplayedRun:
         return place is not None
 
     async def send(self, intent: Intent) -> str | None:
-        """Refuse: what has happened cannot be changed."""
+        """Reject the intent: a recording cannot be changed."""
         return "this is a replay"
 
     async def aclose(self) -> None:
@@ -309,7 +309,7 @@ def sender_name() -> str:
 
 
 def last_line(log: Path) -> str:
-    """Return the last line of a log file, cleaned; empty when there is none."""
+    """Return the last line of a log file, cleaned; empty without one."""
     try:
         lines = log.read_bytes()[-20_000:].decode("utf-8", "replace").strip().splitlines()
     except OSError:

@@ -40,11 +40,11 @@ from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
 
 DISK_S = 0.5
-"""How long a run that was told to end waits for a disk that takes nothing."""
+"""How long a run that is asked to stop waits for a full disk, in seconds."""
 
 ONE_AT_A_TIME = (
-    "the conversations share one knowledge graph, so they are held one after another; "
-    "--parallel says that the target keeps them apart"
+    "the conversations share one knowledge graph, so they run one after another; "
+    "use --parallel if the target keeps them apart"
 )
 
 
@@ -67,12 +67,12 @@ class PreparedRun:
     otlp: int | None = None
     """The port on which the agent's spans are received; None where they are not."""
     shares_graph: Callable[[], Awaitable[bool]] = _never
-    """Asked only where conversations would go on at once: whether they would see each other's graph."""
+    """Called only for concurrent conversations: whether they would see each other's graph."""
 
 
 @dataclass(frozen=True)
 class BatchTerms:
-    """What holds for all runs of a batch together."""
+    """The settings that all runs of a batch share."""
 
     at_once: int = 1
     requests_per_minute: float | None = None
@@ -83,7 +83,7 @@ class BatchTerms:
 
 
 class Stopping(Protocol):
-    """Says when a batch need hold no further round: one trial of every run."""
+    """Decides when a batch needs no further round (one trial of every run)."""
 
     def take(self, event: RunEvent) -> None:
         """Take an event of any run."""
@@ -101,7 +101,7 @@ class Stopping(Protocol):
 
 
 class _Rounds:
-    """Keeps the runs of a batch in step: none begins a trial before all have held the one before."""
+    """Keeps the runs of a batch in rounds: none starts a trial before all have finished the previous one."""
 
     def __init__(self, stopping: Stopping, runs: int) -> None:
         self.stopping = stopping
@@ -110,7 +110,7 @@ class _Rounds:
         self._changed = asyncio.Condition()
 
     async def next(self, trial: int) -> bool:
-        """Wait until every run that goes on has come so far; say whether the trial is needed."""
+        """Wait until every active run has reached this trial; return whether it is needed."""
         async with self._changed:
             self._waiting[trial] = self._waiting.get(trial, 0) + 1
             self._changed.notify_all()
@@ -150,7 +150,7 @@ class _Batch:
     @contextlib.asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         async with self.talks:
-            async with self.beginning:  # one in each round of the loop: a beginning takes some milliseconds
+            async with self.beginning:  # one per loop iteration, because starting takes some milliseconds
                 await asyncio.sleep(0)
             yield
 
@@ -208,7 +208,7 @@ async def run_batch(
 
 
 async def _share_a_graph(runs: Sequence[PreparedRun]) -> bool:
-    """Say whether conversations that go on at once would see each other's graph."""
+    """Return whether concurrent conversations would see each other's graph."""
     for run in runs:
         if not run.plan.parallel and await run.shares_graph():
             return True
@@ -293,7 +293,7 @@ async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption |
 
 
 def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
-    """Tell who reads the log at once, and who reads the recording as soon as it can be written again."""
+    """Write to the log now, and to the recording as soon as that is possible again."""
     message = f"{trouble}; {what_helps(path.stem)}" if trouble else "the recording continues"
     say(message, err=True)
     emitter.emit(events.Warned, code="disk", message=message)
@@ -316,7 +316,9 @@ async def _hold(
     earlier = found.earlier if found else None
     try:
         if found is not None and not found.owes(run.plan.conditions, run.plan.trials):
-            return end_run(run.plan, emitter, found.earlier)  # only the end is missing: nobody need be asked
+            return end_run(
+                run.plan, emitter, found.earlier
+            )  # only the end is missing, so no agent or model is called
         async with contextlib.AsyncExitStack() as stack:
             with control.beginning():
                 parts = await stack.enter_async_context(run.open_parts(control))
@@ -327,7 +329,7 @@ async def _hold(
         return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
     except Exception as error:
         # A bug must not look like a kill: viewers need to see why the run stopped.
-        detail = f"a defect of this program stopped the run: {type(error).__name__}: {error}"
+        detail = f"a bug in this program stopped the run: {type(error).__name__}: {error}"
         emitter.emit(events.RunEnded, status="failed", detail=clean_line(detail))
         raise
 

@@ -14,18 +14,18 @@ CHARACTERS_PER_TOKEN = 4
 PROMPT_TOKENS = 1500
 """What a prompt adds to the transcript, roughly: before a run, and where an endpoint does not say how many it took."""
 VERDICT_TOKENS = 200
-"""How long a judge's words on one task are, roughly."""
+"""Approximate length of a judge's reason for one task, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What one run's calls cost. A role that is no model, or that somebody else pays for, is None."""
+    """The cost of one run's calls. None for a role that is not a model, or that somebody else pays for."""
 
     agent: Price | None = None
     evaluator: Price | None = None
     judge: Price | None = None
     judge_calls: int = 0
-    """Calls for one transcript: judges times repeats; 0 when the judge is no model."""
+    """Calls for one transcript: judges times repeats; 0 if the judge is not a model."""
     evaluator_is_model: bool = False
 
 
@@ -45,10 +45,10 @@ class CallBudget:
         """Return why no further conversation may begin, None while one may."""
         made = sum(self.calls.values())
         if self.max_calls is not None and made >= self.max_calls:
-            return f"stopped before a further conversation: {plural(made, 'call')} made, the most is {self.max_calls:,}"
+            return f"no more conversations were started: {plural(made, 'call')} made, the limit is {self.max_calls:,}"
         if self.max_cost is not None and self.cost >= self.max_cost:
             return (
-                f"stopped before a further conversation: about ${self.cost:.4f} spent, the most is "
+                f"no more conversations were started: about ${self.cost:.4f} spent, the limit is "
                 f"${self.max_cost:g}"
             )
         return None
@@ -65,7 +65,7 @@ class CallBudget:
             case events.TranscriptScored() if rates.judge_calls:
                 self.calls["judge"] += rates.judge_calls
                 guess = VERDICT_TOKENS * max(1, len(event.tasks))
-                # What endpoints tell is the sum over all calls; a guess is of one.
+                # Reported counts are sums over all calls; estimates are for one call.
                 for _ in range(rates.judge_calls if event.tokens_in is None else 1):
                     self._add(rates.judge, event, event.tokens_in, event.tokens_out, guess)
             case _:
@@ -76,7 +76,7 @@ class CallBudget:
         asked_a_model = event.role == "assistant" or (event.message > 1 and not event.operator)
         out = len(event.content) // CHARACTERS_PER_TOKEN + 1
         if asked_a_model:
-            # A chat agent is sent what was said, and no prompt of ours.
+            # A chat agent receives the messages, but none of our prompts.
             prompt = 0 if event.role == "assistant" else PROMPT_TOKENS
             self._add(price, event, event.tokens_in, event.tokens_out, out, prompt)
         self._said[_key(event)] += out

@@ -32,7 +32,7 @@ NO_ANSWER = "the engine does not answer; the run may have ended"
 
 def what_helps(run_id: str) -> str:
     """Return what to do when a recording cannot be written."""
-    return f"the run waits. Make room, or give it another folder: bioeval-tui runs record-to {run_id} FOLDER"
+    return f"the run is waiting. Free some space, or move it to another folder: bioeval-tui runs record-to {run_id} FOLDER"
 
 
 class RecorderControl(Protocol):
@@ -113,7 +113,7 @@ async def _about_recording(
         return recording.trouble
     folder = str(intent.get("text") or "")
     if not Path(folder).is_absolute():
-        return "the whole path of a folder is needed"
+        return "an absolute path of a folder is required"
     try:
         await asyncio.to_thread(recording.move_to, Path(folder))
     except RecordingError as error:

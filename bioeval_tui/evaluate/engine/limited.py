@@ -36,13 +36,13 @@ class LimitedAgent:
             return await self._agent.open()
 
     async def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
-        """Send a message when it is our turn; yield what the agent yields."""
+        """Send a message once the rate limiter allows it; yield what the agent yields."""
         async with self._pace.request(), aclosing(self._agent.send(content)) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
                 yield piece
 
     async def observe(self) -> dict[str, Any] | None:
-        """Observe at once, within the observation's own budget; it counts against the rate."""
+        """Observe immediately, within the observation's own time budget; it counts against the rate."""
         self._pace.charge()
         return await self._agent.observe()
 

@@ -14,16 +14,16 @@ ANSWERS_AT_ONCE = 2
 """Sockets that are served before timers and everything else have their turn again."""
 
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
-"""Events and answers hold no cycles: the garbage collector's usual 700 costs a batch a tenth of its time."""
+"""Events and answers have no reference cycles; the garbage collector's default of 700 costs a batch a tenth of its time."""
 
 Result = TypeVar("Result")
 
 
 class FairSelector(selectors.DefaultSelector):
-    """Hands out ready sockets a few at a time, each once, before it asks the system again.
+    """Returns ready sockets a few at a time, each once, before polling the system again.
 
-    asyncio serves all that are ready before it looks at a clock: with 200 answers that is a fifth of a second, in which
-    no time limit ends, no pause holds and no other conversation goes on.
+    asyncio serves all ready sockets before it checks timers: with 200 answers that takes a fifth of a second, in which
+    no timeout fires, no pause takes effect and no other conversation continues.
     """
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ BURST_S = 0.5
 
 
 class Cut(NamedTuple):
-    """How many requests at once were allowed before and after a 429, and the pause in seconds."""
+    """The limit of concurrent requests before and after a 429, and the pause in seconds."""
 
     before: int
     after: int
@@ -23,10 +23,10 @@ class Cut(NamedTuple):
 
 
 class Pace:
-    """Lets requests to one peer through, in the order in which they were asked for.
+    """Admits requests to one peer, in order of arrival.
 
-    A 429 halves the number at once (never below 1) and stops everybody for as long as the peer asked, at
-    most `longest_pause_s`; each answer wins a part of one place back. Lives in one event loop.
+    A 429 halves the limit of concurrent requests (never below 1) and pauses all of them for as long as the peer asked, at
+    most `longest_pause_s`; each answer restores a fraction of a place. Use it in one event loop only.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Pace:
 
     @contextlib.asynccontextmanager
     async def request(self) -> AsyncIterator[None]:
-        """Wait for one's turn; the place is held until the context ends."""
+        """Wait for a free place, and keep it until the context ends."""
         async with self._queue:
             await self._turn()
             self._under_way += 1
@@ -63,11 +63,11 @@ class Pace:
             self._freed.set()
 
     def charge(self) -> None:
-        """Count a request against the rate without waiting: those that bear no delay."""
+        """Count a request against the rate without waiting, for requests that must not be delayed."""
         self._not_before = max(self._clock(), self._not_before) + self._between_s
 
     def answered(self) -> None:
-        """Take note of an answer: a whole round of them wins one place back."""
+        """Record an answer: as many answers as there are places restore one place."""
         self._refused_in_a_row = 0
         if self.allowed < self.most:
             self.allowed = min(float(self.most), self.allowed + 1 / self.allowed)

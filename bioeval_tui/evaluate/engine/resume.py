@@ -1,4 +1,4 @@
-"""Reads from a recording what a resumed run need not repeat."""
+"""Reads from a recording what a resumed run does not repeat."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Resumption:
     ended: bool = False
 
     def owes(self, conditions: Sequence[Condition], trials: int) -> bool:
-        """Return whether a conversation of so many trials is missing."""
+        """Return whether a conversation of that many trials is missing."""
         return any(
             (condition, trial) not in self.earlier.finished
             for condition in conditions
@@ -52,7 +52,7 @@ def trials_of(state: RunState) -> int:
 def is_finished(talk: ConversationState) -> bool:
     """Return whether a conversation has its result: it ended by itself and was scored, even if without a number.
 
-    A cancelled one is held again; so is one whose judge was interrupted.
+    A cancelled one is run again; so is one whose judge was interrupted.
     """
     if talk.ended is None or talk.score is None:
         return False
@@ -83,7 +83,7 @@ def excluded_trials(state: RunState) -> list[int]:
 
 
 def _compared(finished: Mapping[tuple[Condition, int], Held]) -> frozenset[str] | None:
-    """Return what of the starting states was compared in every trial that is finished; None where none is."""
+    """Return the parts of the starting states that every finished trial compared; None without a finished trial."""
     trials: dict[int, list[frozenset[str]]] = {}
     for (_, trial), held in finished.items():
         if held.start is not None:

@@ -25,12 +25,12 @@ class Intent:
 
 
 class RunView(Protocol):
-    """One run seen from here: live, attached from another terminal, or replayed. The screen cannot tell them apart."""
+    """A view of one run: live, attached from another terminal, or replayed. Screens treat all alike."""
 
     run_id: str
     mode: Literal["live", "replay"]
     batch_id: str | None
-    """The batch that was started with it from here; its other runs are shown beside it."""
+    """The batch that this screen started with it; its other runs are shown, too."""
     late_s: float
     """How long ago the newest event of a live run was written when it was opened, in seconds."""
 
@@ -49,12 +49,12 @@ class RunView(Protocol):
 
 @runtime_checkable
 class Playback(Protocol):
-    """What a replayed RunView can do besides. Its `events` may be asked for again: they start anew."""
+    """The additional methods of a replayed RunView. Calling `events` again starts from the beginning."""
 
     speed: float | None
-    """Recorded seconds a second; None for everything at once."""
+    """Recorded seconds per second; None for everything immediately."""
     true_times: bool
-    """Whether events come at their recorded times: else a clock that runs beside them would tell something false."""
+    """Whether events arrive at their recorded times; if not, a running clock beside them would be wrong."""
 
     @property
     def paused(self) -> bool:
@@ -70,11 +70,11 @@ class Playback(Protocol):
         ...
 
     def step(self) -> bool:
-        """Play to the end of the next message and wait there; False when there is none."""
+        """Play to the end of the next message and pause; False if there is none."""
         ...
 
     def to_next_failure(self) -> bool:
-        """Play to the next assertion that fails and wait there; False when there is none."""
+        """Play to the next failed assertion and pause; False if there is none."""
         ...
 
     def begin_before_last(self) -> None:
@@ -102,8 +102,8 @@ class Playback(Protocol):
         ...
 
     def seek(self, count: int) -> bool:
-        """Go to where `count` events are given, and wait there; False when it lies behind.
+        """Go to the point after `count` events, and pause; False if it is in the past.
 
-        Then the next `events` begin there.
+        The next `events` then start there.
         """
         ...

@@ -59,9 +59,9 @@ class EngineSink:
 
 
 def without_prompts(event: RunEvent) -> RunEvent | None:
-    """Return the event without prompts, retrieved contexts and outputs; None when nothing is left of it.
+    """Return the event without prompts, retrieved contexts and outputs; None if nothing remains.
 
-    Function calls stay: assertions are about them.
+    Function calls are kept, because assertions use them.
     """
     if isinstance(event, events.SpansReceived):
         return event.model_copy(update={"spans": tuple(without_content(span) for span in event.spans)})

@@ -28,9 +28,9 @@ class RunSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How runs are held: the one set of options of the command line, the run dialog and what resumes a run.
+    """The options of a run, shared by the command line, the run dialog and `runs resume`.
 
-    None means the job's own or the setting's.
+    None means the value of the job or of the environment.
     """
 
     agent_url: str | None = None
@@ -49,22 +49,22 @@ class RunOptions:
     sample_agent: bool = False
     """Start the sample agent for these runs, and stop it at their end."""
     mode: Literal["job", "rehearsal", "llm"] = "job"
-    """Who plays the user and judges: what the job says, the offline stand-ins, or models."""
+    """Who plays the user and judges: as in the job, the offline script and rules, or models."""
     evaluator_model: str | None = None
     judge_model: str | tuple[str, ...] | None = None
     """Who judges; several are a panel."""
     order: Order | None = None
     conditions: tuple[Condition, ...] = ("withheld", "supplied")
-    """What each trial holds: both, or only one."""
+    """Which conditions each trial runs: both, or only one."""
     parallel: bool = False
     concurrency: int | None = None
-    """Most conversations at once; None is one, or the conditions of one trial where `parallel`."""
+    """Maximum number of concurrent conversations; None is one, or both conditions of a trial if `parallel`."""
     requests_per_minute: float | None = None
     max_calls: int | None = None
     max_cost: float | None = None
     trials: int = 1
     until: str | None = None
-    """Stop once it is decided: `difference`, of two models, or a bar such as `supplied:0.8`. Then `trials` are the most."""
+    """Stop once this is decided: `difference` (of two models), or a threshold such as `supplied:0.8`. `trials` is then the maximum."""
     seed: int | None = None
     cases_file: str | None = None
     """A table of cases in the place of the job's own."""
@@ -80,10 +80,10 @@ class RunOptions:
     """The port of 127.0.0.1 on which the agent's spans are received; None is the job's, which has one with `telemetry`."""
     keep_prompts: bool = True
     typing_delay_s: float = 0.0
-    """Pause of a scripted evaluator after each few words, so that a viewer can read along."""
+    """Pause of a scripted evaluator after every few words, in seconds, so that a viewer can read along."""
 
     def recorded(self) -> dict[str, Any]:
-        """Return what a recording keeps of it, as `options_of` reads it back."""
+        """Return the options stored in a recording; `options_of` reads them back."""
         return {name: getattr(self, name) for name in RECORDED}
 
 
@@ -103,7 +103,7 @@ def options_of(recorded: Mapping[str, Any]) -> RunOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest(RunOptions):
-    """What somebody asks to run: each job with each model, and how. Without models each job's own."""
+    """A request to run each job with each model. Without models, each job's own."""
 
     jobs: tuple[Path, ...]
     models: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class EngineSpec(RunOptions):
     """Resume existing runs; `force` resumes even if their job has changed, and `trials` may be larger."""
     force: bool = False
     further: tuple[int, ...] = ()
-    """Of which case each trial is that a resumed run is to have besides, as its place among the run's."""
+    """The case of each trial that `--rerun` adds, as its index among the run's cases."""
     plays: bool = False
     """Somebody can type: a screen follows the run. `evaluator.kind: human` needs it."""
 
@@ -149,7 +149,7 @@ class EngineSpec(RunOptions):
 
     @property
     def conversations(self) -> int:
-        """How many conversations the batch holds in all."""
+        """The number of conversations in the batch."""
         return len(self.runs) * self.trials * len(self.conditions)
 
 

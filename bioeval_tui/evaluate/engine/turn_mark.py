@@ -19,4 +19,4 @@ class TurnMark(NamedTuple):
     at_s: float
     failed: bool = False
     score: float | None = None
-    """The conversation's score over what was known by then, where that was looked at."""
+    """The conversation's score over the parts known by then, if computed."""

@@ -10,11 +10,11 @@ from bioeval_tui.evaluate.seams import Delta, EvaluatorView, Utterance
 from bioeval_tui.text import clean
 
 AskPerson = Callable[[EvaluatorView], Awaitable[str | None]]
-"""Shows a person the conversation and returns what they typed, None when they want to end it."""
+"""Shows a person the conversation and returns the message they type; None to end it."""
 
 
 class HumanEvaluator:
-    """Says what a person types. It waits as long as they need; ending is the sign-off."""
+    """Sends what a person types, and waits for as long as they need. Ending the conversation sends the sign-off."""
 
     identity = "a person"
 
@@ -24,7 +24,7 @@ class HumanEvaluator:
         self._ask = ask
 
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
-        """Yield what the person typed. Blank messages are asked for again."""
+        """Yield the person's message. Blank messages are asked for again."""
         content = ""
         while not content:
             typed = await self._ask(view)
@@ -53,7 +53,7 @@ class TypedLines:
         self._lines.put_nowait(None)
 
     async def __call__(self, view: EvaluatorView) -> str | None:
-        """Return the next message; wait for one if there is none."""
+        """Return the next message, waiting for it if necessary."""
         self.waiting_for.set()
         try:
             return await self._lines.get()

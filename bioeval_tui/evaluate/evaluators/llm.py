@@ -30,9 +30,9 @@ class LLMEvaluator:
         job_dir: Path | None,
         chat: ChatModel,
     ) -> None:
-        """`job_dir` is where the job's prompt is looked for first. Raises `UsageError` when there is none.
+        """The job's prompt is looked up in `job_dir` first. Raises `UsageError` if it does not exist.
 
-        `chat` may serve other conversations too: whoever made it closes it.
+        `chat` may be shared with other conversations; its creator closes it.
         """
         self.identity = clean_line(model)
         self._name = job.evaluator.name
@@ -68,7 +68,7 @@ class LLMEvaluator:
         """Do nothing: the connections are not its own."""
 
     def _spoken(self, text: str) -> str:
-        """Return the words alone: no reasoning block in front, no name as in a script, no quotes around."""
+        """Return the message alone: without a reasoning block, a leading name as in a script, or quotes around it."""
         words = without_reasoning(text)
         words = re.sub(
             rf"^\s*(?:{re.escape(self._name)}|user)\s*:\s*", "", words, flags=re.IGNORECASE
@@ -86,7 +86,7 @@ class LLMEvaluator:
 
 
 class _Gate:
-    """Holds back a reasoning block that some servers leave in front of the words."""
+    """Removes the reasoning block that some servers put before the message."""
 
     def __init__(self) -> None:
         self._held = ""

@@ -18,16 +18,16 @@ WORDS_PER_DELTA = 3
 class ScriptedEvaluator:
     """Says the lines of `job.evaluator.lines`, then the sign-off.
 
-    On each turn it says the first unused line whose `when` is found in the agent's last message; if there
+    In each turn it says the first unused line whose `when` matches the agent's last message; if there
     is none, the next unused line without `when`; if none is left, the sign-off. A line with `fact` is
     skipped where that fact is withheld. Which lines are used is read from the transcript, so that a
-    second try, a resumed run and a person who took over for a while all go on at the right line.
+    second attempt, a resumed run, and a conversation that a person gave back all continue with the right line.
     """
 
     identity = "scripted"
 
     def __init__(self, job: EvaluationJob, *, typing_delay_s: float = 0.0) -> None:
-        """`typing_delay_s` is the pause in seconds after each few words; 0 says everything at once."""
+        """`typing_delay_s` is the pause in seconds after every few words; 0 says everything immediately."""
         self._lines = job.evaluator.lines
         self._signoff = job.evaluator.signoff
         self._delay = typing_delay_s

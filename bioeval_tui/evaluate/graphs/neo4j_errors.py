@@ -30,7 +30,7 @@ def graph_error(error: Exception, place: str, timeout_s: float) -> BioevalError:
         case exceptions.Neo4jError():
             return _server_error(error, place, timeout_s)
         case exceptions.UnsupportedServerProduct():
-            return PeerError("graph", f"{place} is no Neo4j that this driver can talk to")
+            return PeerError("graph", f"{place} is not a Neo4j server that this driver supports")
         case exceptions.ConfigurationError() | ValueError():
             return PeerError("graph", f"NEO_URI cannot be used: {_line(error)}")
         case exceptions.DriverError() | OSError():
@@ -39,7 +39,7 @@ def graph_error(error: Exception, place: str, timeout_s: float) -> BioevalError:
             )
         case _:
             what = f"{type(error).__name__}: {_line(error)}"
-            return PeerError("graph", f"Neo4j at {place} answered as not expected: {what}")
+            return PeerError("graph", f"Neo4j at {place} gave an unexpected answer: {what}")
 
 
 def _server_error(error: exceptions.Neo4jError, place: str, timeout_s: float) -> BioevalError:

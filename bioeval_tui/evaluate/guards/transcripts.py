@@ -126,7 +126,7 @@ def _messages(data: Mapping[str, Any]) -> list[tuple[str, str]]:
         if content is None and role != "user":
             content = ""  # a message that only calls tools
         if not isinstance(content, str):
-            raise InputError(f"message {place}: `content` must be a text")
+            raise InputError(f"message {place}: `content` must be text")
         found.append((role, clean(content)))
     return found
 
@@ -136,7 +136,7 @@ def _job(data: Mapping[str, Any]) -> EvaluationJob:
         raise InputError("give `facts` or `vignette`, not both")
     vignette = data.get("vignette", "")
     if not isinstance(vignette, str):
-        raise InputError("`vignette` must be a text")
+        raise InputError("`vignette` must be text")
     facts = _texts(data, "facts") or sentences(clean(vignette))
     tasks = [{"task": task} for task in _texts(data, "tasks")]
     return EvaluationJob.model_validate(

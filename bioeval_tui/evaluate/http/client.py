@@ -58,7 +58,7 @@ def timeouts_of(whole_s: float | None) -> Timeouts:
 class Exchange:
     """One request and its answer as it is read. `response.extensions["exchange"]` has it.
 
-    Time in which this process did not run (stopped, or the machine asleep) is no time of the peer's.
+    Time in which this process did not run (stopped, or the machine was asleep) is no time of the peer's.
     """
 
     def __init__(self, peer: Peer, host: str, whole_s: float, hider: Hider) -> None:

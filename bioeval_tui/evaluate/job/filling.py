@@ -116,15 +116,13 @@ def read_gaps(path: FieldPath, text: str) -> GapText:
         tree = environment.parse(text)
     except TemplateSyntaxError as problem:
         raise GapError(
-            f"line {problem.lineno} of this text is no template: {clean_line(problem.message or '')}"
+            f"line {problem.lineno} of this text is not a valid template: {clean_line(problem.message or '')}"
         ) from None
     except (RecursionError, ValueError):
-        raise GapError("this text is no template") from None
+        raise GapError("this text is not a valid template") from None
     columns = _columns(tree)
     if language in ("expression", "cypher") and _QUOTED.search(text):
-        raise GapError(
-            "a gap here is a whole literal, quotes included: write {{ … }} without quotes around it"
-        )
+        raise GapError("{{ … }} inserts a whole literal with its quotes here: don't write quotes around it")
     whole = _WHOLE.fullmatch(text) if language == "text" else None
     if whole is not None:
         value = environment.compile_expression(whole[1], undefined_to_none=False)
@@ -139,7 +137,7 @@ def _columns(tree: nodes.Template) -> frozenset[str]:
     for node in tree.find_all(nodes.Node):
         if not isinstance(node, _ALLOWED):
             what = type(node).__name__.lower()
-            raise GapError(f"a gap takes a column, a part of one, or a filter, and no {what}")
+            raise GapError(f"{{{{ … }}}} takes a column, a part of one, or a filter; `{what}` is not allowed")
         if isinstance(node, nodes.Name) and node.name not in ("case", "persona"):
             raise GapError(
                 f"a gap takes {{{{ case.COLUMN }}}} or {{{{ persona.name }}}}; there is no `{node.name}`"
@@ -159,7 +157,7 @@ def _columns(tree: nodes.Template) -> frozenset[str]:
             if node.node.name == "case" and isinstance(column, str):
                 columns.add(column)
     if joins > 1:
-        raise GapError("one `join` in a text is enough")
+        raise GapError("a text may use `join` only once")
     return frozenset(columns)
 
 
@@ -249,9 +247,9 @@ def _as_text(found: Any) -> str:
         case int() | float():
             return f"{found}"
         case None:
-            raise GapError("the row has nothing (null) there")
+            raise GapError("the value in this row is null")
         case _:
-            raise GapError("the row has a list or an object there, where a text or a number is wanted")
+            raise GapError("the value in this row is a list or an object; text or a number is required")
 
 
 def _as_literal(found: Any) -> str:

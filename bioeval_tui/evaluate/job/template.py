@@ -125,8 +125,8 @@ def cases_text(answers: Answers, file: str, columns: Sequence[str]) -> str:
     given = {key: value for key, value in (("file", file), ("id", name)) if value}
     table = f"cases: {{{', '.join(f'{key}: {_quoted(value)}' for key, value in given.items())}}}"
     return f"""\
-# A job for bioeval-tui that is held once with each row of a table of cases: {{{{ case.COLUMN }}}} is filled from the row.
-# `bioeval-tui check` says which row does not fit; `run --sample 20 --seed 1` or `--cases 1-20` holds some of them.
+# A job for bioeval-tui that runs once for each row of a table of cases: {{{{ case.COLUMN }}}} is filled from the row.
+# `bioeval-tui check` names each row that does not fit; `run --sample 20 --seed 1` or `--cases 1-20` runs some of them.
 # yaml-language-server: $schema=job.schema.json
 
 {table}
@@ -145,10 +145,10 @@ aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish
 _PUBLISHED = """\
 maxTurns: 2                      # the user's last message, and the agent's answer to it
 greetings: ["{{ case.prompt[-1].content }}"]
-seeds:                           # what was said before is told to the agent as history
+seeds:                           # earlier messages, given to the agent as history
   - conversation: ["{{ case.prompt[:-1] }}"]
 tasks: []
-facts: []                        # nothing to withhold: hold one condition, `run --condition supplied`
+facts: []                        # nothing to withhold: run one condition with `run --condition supplied`
 rubric: ["{{ case.rubrics }}"]   # each row's own items: criterion, points, tags
 """
 _OF_A_ROW = """\
@@ -156,7 +156,7 @@ maxTurns: 20                     # messages of both sides together, at most
 
 tasks:
   - task: "{{ case['COLUMN'] }}"
-    acceptanceCriteria: ""       # how one can tell that it was done well; the evaluator never sees it
+    acceptanceCriteria: ""       # how to tell that it was done well; the evaluator never sees it
 facts: []                        # such as "{{ case.allergies }}": withheld first, given when asked then
 """
 

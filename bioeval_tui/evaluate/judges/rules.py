@@ -18,7 +18,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 
 
 class RulesJudge:
-    """Scores each task by the weighted share of its `rules` that hold."""
+    """Scores each task by the weighted share of its `rules` that are met."""
 
     identity = "rules"
 
@@ -79,7 +79,7 @@ def _named(rule: RuleConfig) -> str:
 
 def _reason(held: Sequence[str], missed: Sequence[str]) -> str:
     total = len(held) + len(missed)
-    sentence = f"{len(held)} of {total} rules {'holds' if len(held) == 1 else 'hold'}"
+    sentence = f"{len(held)} of {total} rules met"
     if held:
         sentence += f": {'; '.join(held)}"
     if missed:

@@ -43,7 +43,7 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
     except (DecodeError, json_format.ParseError, ValueError, RecursionError) as error:
         kind = "JSON" if is_json else "protobuf"
         raise ValueError(
-            f"the body is no ExportTraceServiceRequest in {kind}: {clean_line(str(error), 200)}"
+            f"the body is not an ExportTraceServiceRequest in {kind}: {clean_line(str(error), 200)}"
         ) from None
     found: list[AgentSpan] = []
     invalid = 0

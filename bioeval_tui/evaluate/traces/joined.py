@@ -141,23 +141,21 @@ class ConversationTraces:
             return ""
         if not self.told_anything:
             return (
-                f"no span of the agent came within {self._wait_s:g} s: does it take `traceparent`, "
+                f"no span of the agent arrived within {self._wait_s:g} s: does it continue `traceparent`, "
                 "and does OTEL_EXPORTER_OTLP_ENDPOINT name this receiver?"
             )
         found = []
         silent = [message for message, trace in self._answers.items() if not trace.spans]
         if silent:
-            found.append(f"no span came for {_messages(silent)}")
+            found.append(f"no span arrived for {_messages(silent)}")
         for message in self.incomplete():
             trace = self._answers[message]
             if absent := absent_parents(trace.spans.values(), trace.ids.span_id):
-                found.append(
-                    f"of message {message} {plural(len(absent), 'span')} did not come that others name"
-                )
+                found.append(f"message {message}: {plural(len(absent), 'parent span')} did not arrive")
             elif trace.left_out:
-                found.append(f"of message {message} only the first {MOST_SPANS:,} spans are kept")
+                found.append(f"message {message}: only the first {MOST_SPANS:,} spans are kept")
             elif trace.spans:
-                found.append(f"of message {message} the span that answers the request did not come")
+                found.append(f"message {message}: the span that answers the request did not arrive")
         return f"{'; '.join(found)} (waited {self._wait_s:g} s)"
 
 
@@ -182,8 +180,8 @@ class RunTraces:
         if not unknown:
             return ""
         return (
-            f"meanwhile {plural(unknown, 'span')} came of traces that were not begun here: whoever sent them "
-            "did not take `traceparent`, or works for somebody else, too"
+            f"{plural(unknown, 'span')} of other traces arrived meanwhile: their sender did not continue "
+            "`traceparent`, or also works for somebody else"
         )
 
 

@@ -56,7 +56,7 @@ class SpanReceiver:
             async with asyncio.timeout(BODY_S):
                 body = await request.read()
         except TimeoutError:
-            return _status(kind, 408, f"the body did not come within {BODY_S:g} s")
+            return _status(kind, 408, f"the body did not arrive within {BODY_S:g} s")
         except web.HTTPRequestEntityTooLarge:
             return _status(kind, 413, f"the body is larger than {MAX_BODY:,} bytes")
         except (web.RequestPayloadError, ConnectionError):  # who has gone hears nothing of it
@@ -77,8 +77,8 @@ def _accepted(kind: str, invalid: int, unknown: int, full: int) -> web.Response:
     if rejected := invalid + unknown + full:
         why = [
             f"{plural(invalid, 'span')} without a valid trace or span id" if invalid else "",
-            f"{plural(unknown, 'span')} of traces that were not begun here" if unknown else "",
-            f"{plural(full, 'span')} more than are kept of one answer" if full else "",
+            f"{plural(unknown, 'span')} of other traces" if unknown else "",
+            f"{plural(full, 'span')} more than are kept for one answer" if full else "",
         ]
         partial = response.partial_success
         partial.rejected_spans, partial.error_message = rejected, "; ".join(filter(None, why))

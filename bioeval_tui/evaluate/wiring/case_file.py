@@ -71,7 +71,7 @@ def read_cases(path: Path, id_column: str | None) -> CaseTable:
     """
     shown = clean_line(str(path))
     if path.suffix.lower() not in ENDINGS:
-        raise _wrong(f"a table of cases ends in {', '.join(ENDINGS)}", shown)
+        raise _wrong(f"the extension of a table of cases must be {', '.join(ENDINGS)}", shown)
     try:
         if not path.is_file():
             raise _wrong("there is no such file of cases", shown)
@@ -81,7 +81,7 @@ def read_cases(path: Path, id_column: str | None) -> CaseTable:
     except OSError as error:
         raise _wrong(f"cannot be read: {error.strerror}", shown) from None
     if not found:
-        raise _wrong("there is no row in it: a case is a row", shown)
+        raise _wrong("the table has no rows; each row is a case", shown)
     columns = tuple(dict.fromkeys(name for _, values in found for name in values))
     if id_column is not None and id_column not in columns:
         raise _wrong(f"there is no column {id_column!r} for the ids{near(id_column, columns)}", shown)
@@ -154,7 +154,7 @@ def _with_ids(
         name = clean_line(str(value), 80).strip() if isinstance(value, str | int) else ""
         where = "" if line else f"row {number}: "
         if not name or isinstance(value, bool):
-            message = f"{where}an id is needed here: a text or a whole number"
+            message = f"{where}the id must be text or a whole number"
             problems.append(Problem(message, shown, line, 0, id_column or ""))
         elif name in first:
             before = rows[first[name] - 1][0]
@@ -232,7 +232,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if about.num_rows > MOST_ROWS:
                 raise _wrong(f"more than {MOST_ROWS:,} rows", shown)
             if sum(about.row_group(at).total_byte_size for at in range(about.num_row_groups)) > MAX_BYTES:
-                raise _wrong(f"unpacked it is larger than {MAX_BYTES >> 20} MB", shown)
+                raise _wrong(f"larger, when unpacked, than {MAX_BYTES >> 20} MB", shown)
             for batch in file.iter_batches(batch_size=1000):
                 # As JSON, so that dates and numbers read as those of the other two kinds of file.
                 yield from ((0, json.loads(json.dumps(row, default=str))) for row in batch.to_pylist())

@@ -62,8 +62,8 @@ def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[J
     found = tuple(case.recorded(template) for case in cases)
     if len(found) > MOST_CASES or sum(len(case.model_dump_json()) for case in found) > MOST_BYTES:
         raise UsageError(
-            f"a run has at most {MOST_CASES:,} cases, which fill in at most {MOST_BYTES >> 20} MB, and here are "
-            f"{len(found):,}; hold fewer at a time with --cases or --sample"
+            f"a run has at most {MOST_CASES:,} cases, which fill in at most {MOST_BYTES >> 20} MB, and these are "
+            f"{len(found):,}; select fewer with --cases or --sample"
         )
     return found
 
@@ -116,12 +116,12 @@ class Cases:
                 )
             return None
         if config.file is None:
-            raise self._wrong(("cases",), "a `file` is wanted here, or --cases-file on the command line")
+            raise self._wrong(("cases",), "give a `file` here, or --cases-file on the command line")
         path = (folder / config.file).resolve()
         if not path.is_relative_to(folder.resolve()):
             raise self._wrong(
                 ("cases", "file"),
-                "a file in the job's folder is wanted; --cases-file takes one from anywhere",
+                "must be a file in the job's folder; --cases-file takes a file from anywhere",
             )
         return read_cases(folder / config.file, config.id)
 
@@ -144,7 +144,7 @@ class Cases:
                 items += [
                     (("seeds", number, "conversation", at), item) for at, item in enumerate(seed.conversation)
                 ]
-        message = "a gap is filled from a table of cases: name one with `cases`, or with --cases-file"
+        message = "{{ … }} needs a table of cases: name one with `cases` or --cases-file"
         self._problems += [self._problem(path, message) for path, item in items if isinstance(item, str)]
 
     def _read_gaps(self) -> None:

@@ -208,7 +208,7 @@ def _text_problems(source: JobSource, unrestricted_setups: bool, with_cases: boo
 
 
 def _persona_problems(source: JobSource) -> list[Problem]:
-    """Return a warning where personas play no part."""
+    """Return a warning if personas make no difference."""
     evaluator, personas = source.part("evaluator"), source.data.get("personas")
     if (
         not personas
@@ -216,7 +216,9 @@ def _persona_problems(source: JobSource) -> list[Problem]:
         or "persona." in str(evaluator.get("lines"))
     ):
         return []
-    message = "a scripted user says its lines whoever it is; lines with {{ persona.name }}, or a model, tell personas apart"
+    message = (
+        "a scripted user says the same lines for every persona; use lines with {{ persona.name }}, or a model"
+    )
     return [replace(source.problem(("personas",), "", message), severity="warning")]
 
 
@@ -267,7 +269,7 @@ def _refused_by_embedded(source: JobSource) -> list[Problem]:
             try:
                 cypher.check_embedded(text)
             except QueryError as error:
-                message = f"refused unless Neo4j is set: {error.message}"
+                message = f"rejected unless Neo4j is configured: {error.message}"
                 problem = source.problem((part, index, "cypher"), text, message, error.column)
                 found.append(replace(problem, severity="warning"))
     return found

@@ -46,7 +46,9 @@ def _seed_problems(source: JobSource, protocol: AgentProtocol) -> list[Problem]:
     if "texts" in protocol.takes:
         return []
     where = "in `target.systemPrompt`, or " if "systemPrompt" in protocol.uses else ""
-    message = f"an agent that speaks {protocol.name} takes no texts; tell it {where}in a `conversation` seed"
+    message = (
+        f"an agent that speaks {protocol.name} does not accept texts; tell it {where}in a `conversation` seed"
+    )
     return [
         source.problem(("seeds", index, "text"), "", message)
         for index, seed in items_of(source.data.get("seeds"))

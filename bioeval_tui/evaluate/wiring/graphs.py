@@ -33,8 +33,8 @@ async def open_graph(
     choice = await _choose(spec, settings, agent_url)
     if choice == "none":
         return None, (
-            "no knowledge graph is configured; set NEO_URI and NEO_PASSWORD, or give --graph embedded where the agent is "
-            "`bioeval-tui agent` with its usual graph"
+            "no knowledge graph is configured; set NEO_URI and NEO_PASSWORD, or pass --graph embedded if the agent is "
+            "`bioeval-tui agent` with its default graph"
         )
     if choice == "neo4j":
         from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph

@@ -241,7 +241,7 @@ def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
     if spec.mode == "rehearsal" and (not job.evaluator.lines or not all(task.rules for task in job.judged)):
         raise UsageError(
-            "a rehearsal needs evaluator.lines to say and rules for every task, and the job file has not both; "
+            "a rehearsal needs evaluator.lines to say and rules for every task, and the job file lacks one of them; "
             "the samples have them (`bioeval-tui samples DIR` copies them), and `bioeval-tui new JOB.yml --offline` writes some"
         )
     return job.model_copy(

@@ -31,7 +31,7 @@ from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line, plural
 
-CHANGED = "job changed since the run began; the run goes on with the job as it was recorded"
+CHANGED = "the job has changed since the run began; the run continues with the recorded job"
 
 
 def resume_spec(
@@ -71,7 +71,7 @@ def resume_spec(
     if known.get("agent_function") and missing(state, trials):
         name = clean_line(str(known["agent_function"]), 100)
         raise UsageError(
-            f"{path.stem}: its agent is a function of the program that held it, {name}; evaluate again from there"
+            f"{path.stem}: its agent is a Python function of the program that ran it, {name}; evaluate again from there"
         )
     imported = is_imported(path)
     if imported and missing(state, trials):
@@ -161,7 +161,7 @@ def rerun_offer(path: Path) -> str:
     if all(talk.verdict is not None and talk.verdict.error for talk in lost):
         return (
             f"{path.stem}: {plural(len(lost), 'conversation')} could not be judged; "
-            f"`bioeval-tui runs rescore {path.stem}` asks the judge again, and nobody else"
+            f"`bioeval-tui runs rescore {path.stem}` asks only the judge again"
         )
     return (
         f"{path.stem}: {plural(len(owed), 'trial')} could not be measured; "
@@ -267,7 +267,7 @@ def _job_changes(recorded: EvaluationJob, path: Path) -> list[str]:
     try:
         now = load_job(path).job
     except JobError as error:
-        return [f"{path} cannot be loaded any more: {error}"]
+        return [f"{path} can no longer be loaded: {error}"]
     # A rehearsal, or one with models, was asked for on the command line: no change of the file.
     now = now.model_copy(
         update={

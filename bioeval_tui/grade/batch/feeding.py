@@ -23,7 +23,7 @@ _MOST_IN_CHUNK = 256
 
 @dataclass(frozen=True, slots=True)
 class BatchItem:
-    """One submission to grade; `path` None means that nothing was handed in.
+    """One submission to grade; `path` None means that nothing was submitted.
 
     Reports name the file as it was given (`shown`, else `path`); workers, which have a folder of their
     own, open it by its absolute path. `kind`: `grade`; `examine`, which adds the doctor's findings; `check`, which only loads

@@ -114,7 +114,7 @@ class ItemGrader:
     ) -> list[Section]:
         try:
             if absolute is None:
-                return [Section("no error view", (), (), note="nothing was handed in")]
+                return [Section("no error view", (), (), note="nothing was submitted")]
             ready, file = self._task(task_id), Path(absolute)
             agent = agent or agent_of(path or "")
             if options["show_answers"]:
@@ -136,7 +136,7 @@ class ItemGrader:
     def _uncertainty(self, task_id: str, absolute: str | None, kind: str) -> Uncertainty:
         try:
             if absolute is None:
-                return Uncertainty(why_not="nothing was handed in")
+                return Uncertainty(why_not="nothing was submitted")
             return uncertainty_of(self._task(task_id), Path(absolute), call_code=kind == "interval-code")
         except BaseException as error:  # as in `grade`
             return Uncertainty(why_not=failure(error, task_id))

@@ -15,7 +15,7 @@ import numpy as np
 FEWEST, STEP = 10, 5
 NOTE = (
     f"counts are to the nearest {STEP}, and no row and no figure of fewer than {FEWEST} rows is shown: the task keeps its "
-    "answers private; --show-answers shows them, and the ledger notes it"
+    "answers private; --show-answers shows them, and the ledger records it"
 )
 
 

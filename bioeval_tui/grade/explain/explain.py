@@ -55,9 +55,7 @@ def _views(ready: TaskGrading, path: Path, by: str | None, told: Disclosure) -> 
         return of_h5ad(scorer, path, by, told)
     targets = declared_rows(scorer, path) if isinstance(scorer, CsvScorer) else rows_of_code(scorer, path)
     if not targets:
-        return [
-            _nothing("its grader is code, and no column of the submission stands beside one of the answers")
-        ]
+        return [_nothing("its grader is code, and no column is in both the submission and the answers")]
     sections: list[Section] = []
     for rows in targets:
         sections += VIEWS[rows.kind](rows, told)

@@ -40,7 +40,7 @@ def _of_numbers(rows: ExplainedRows, told: Disclosure) -> list[Section]:
             (f"{start:.3g} to {stop:.3g}", told.count(count))
             for start, stop, count in zip(edges[:-1], edges[1:], counts, strict=True)
         ]
-        note = "" if told.open else "the first and the last hold all rows beyond them"
+        note = "" if told.open else "the first and the last bin include all rows beyond them"
         sections.append(
             table(f"histogram of residuals of {rows.name}", ("residual", "rows"), bins, bar=1, note=note)
         )

@@ -112,7 +112,7 @@ def numbers(
             found = f"`{shown}` in line {line(int(text[0]))}"
             others = examples([line(int(row)) for row in text[:FIRST]], len(text))
             more = f"; lines {others}" if len(text) > 1 else ""
-            sentence = f"column `{name}` must hold numbers, found {found}{more}"
+            sentence = f"column `{name}` must contain numbers, found {found}{more}"
             problems.append(_problem(sentence, name, line(int(text[0]))))
     floats = values.to_numpy(dtype=np.float64)
     for what, mask in (

@@ -196,7 +196,7 @@ def _shape_problems(element: Element, shape: tuple[int, ...], name: str) -> list
         return [Problem(f"{name} has shape {values.shape}; the file's names make it {named}")]
     data = values.data if sparse.issparse(values) else values
     if data.dtype.kind not in "iufb":
-        return [Problem(f"{name} must hold numbers, not {clean_line(str(data.dtype), 40)}")]
+        return [Problem(f"{name} must contain numbers, not {clean_line(str(data.dtype), 40)}")]
     return []
 
 

@@ -81,7 +81,7 @@ def _bounded(path: Path, values: int) -> Iterator[None]:
             if not is_bounded:
                 raise
             raise InvalidSubmissionError(
-                f"{path.name} is not a readable h5ad file: it asks for more than {most_mb:,.0f} MB of memory"
+                f"{path.name} is not a readable h5ad file: it needs more than {most_mb:,.0f} MB of memory"
             ) from None
 
 

@@ -100,7 +100,7 @@ class _Reader:
         while True:
             key = self.value()
             if not isinstance(key, str):
-                self.fail("a key must be a text")
+                self.fail("a key must be text")
             self._take(":")
             self.peek()
             yield key

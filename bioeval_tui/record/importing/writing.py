@@ -203,18 +203,14 @@ class _Writer:
 
     def _warnings(self, file: Path) -> Iterator[tuple[str, str]]:
         found = self._found
-        told = (
-            ""
-            if found.timed
-            else "; when its conversations were held is unknown, the times are those of the import"
-        )
+        told = "" if found.timed else "; its conversations have no times, so those of the import are used"
         yield "imported", f"imported from {clean_line(file.name)}{told}"
         if left := [clean_line(name, 80) for name, fits in found.named.items() if not fits]:
             yield "score_not_counted", f"not between 0 and 1, so in no figure here: score {', '.join(left)}"
         if found.unknown_condition:
             yield (
                 "condition_unknown",
-                f"what the user knew in {plural(found.unknown_condition, 'conversation')} is unknown; they stand under facts supplied",
+                f"what the user knew in {plural(found.unknown_condition, 'conversation')} is unknown; they count as facts supplied",
             )
 
     def conversation(self, talk: ToldConversation) -> Iterator[RunEvent]:
@@ -235,7 +231,7 @@ class _Writer:
             record=clean_value(kept) or None,
         )
         if left := sorted(map(str, (talk.record or {}).keys() - (kept or {}).keys())):
-            said = f"too large to be kept: {clean_line(', '.join(left))}"
+            said = f"too large to store: {clean_line(', '.join(left))}"
             yield self._make(events.Warned, code="left_out", message=said)
         turn = 0
         for number, message in enumerate(talk.messages, start=1):
@@ -332,7 +328,7 @@ class _Writer:
             task = task.model_copy(update={"reason": "the file has no scores"})
         parts = (
             ScorePart(
-                name="timing", weight=1, left_out=True, reason="imported: no response time was aimed at"
+                name="timing", weight=1, left_out=True, reason="imported: the file has no target latency"
             ),
             task,
             ScorePart(name="assertion", weight=4, left_out=True, reason="imported: no assertions"),

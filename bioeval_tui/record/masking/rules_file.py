@@ -96,7 +96,7 @@ class _Reader:
             elif not isinstance(entries, list) or not entries:
                 self._wrong((key,), "a list with at least one entry is needed here")
             elif len(entries) > MAX_ENTRIES:
-                self._wrong((key,), f"{len(entries):,} entries; the most is {MAX_ENTRIES:,}")
+                self._wrong((key,), f"{len(entries):,} entries; the limit is {MAX_ENTRIES:,}")
             elif key == "patterns":
                 patterns += [
                     rule for n, entry in enumerate(entries) if (rule := self._pattern((key, n), entry))
@@ -146,7 +146,7 @@ class _Reader:
             return None
         problem = pattern_problem(entry["pattern"])
         if problem is None and _matches_nothing(entry["pattern"]):
-            problem = "the pattern matches an empty text; let it ask for one character at least"
+            problem = "the pattern matches an empty text; it must match at least one character"
         if problem is not None:
             self._wrong((*path, "pattern"), problem)
             return None
@@ -155,7 +155,7 @@ class _Reader:
     def _label(self, path: FieldPath, label: Any) -> str:
         if isinstance(label, str) and _LABEL.fullmatch(label):
             return label
-        self._wrong(path, "a word in capitals is needed here, such as PATIENT or MRN, at most 20 characters")
+        self._wrong(path, "use a word in capitals of at most 20 characters, such as PATIENT or MRN")
         return "X"
 
     def _twice(self, literals: list[LiteralRule]) -> None:

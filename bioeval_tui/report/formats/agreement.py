@@ -111,7 +111,7 @@ def _print_among(among: AmongJudges, console: Console) -> None:
     )
     for judge, found in among.deviations.items():
         said = {"better": "gives more than the others", "worse": "gives less than the others"}
-        verdict = said.get(found.verdict, "no deviation beyond chance")
+        verdict = said.get(found.verdict, "no significant deviation")
         interval = found.estimate.interval
         width = f" [{interval.low:+.2f}, {interval.high:+.2f}]" if interval else ""
         mean = "–" if found.mean is None else f"{found.mean:+.2f}"
@@ -124,7 +124,7 @@ def change_words(found: AgreementChange) -> list[str]:
     verdict = {
         "better": "the new verdicts are closer to the people",
         "worse": "the new verdicts are further from the people",
-        "same": "both are equally far from the people",
+        "same": "both differ from the people equally",
     }.get(found.closer.verdict, "no difference can be told yet")
     numbers = [
         ("mean |difference|", before.mean_absolute_difference, after.mean_absolute_difference),

@@ -54,7 +54,7 @@ def _how_it_ended(state: RunState, code: ExitCode, *, live: bool) -> list[str]:
     if live:
         return ["the run continues without this screen"]
     if code == ExitCode.INTERRUPTED:
-        return ["the run was cut short; its engine and every server that it had started have ended"]
+        return ["the run was interrupted; its engine and every server that it started have ended"]
     lines = [conclude(state).sentence, score_line(state)]
     if code == ExitCode.NOT_MEASURED:
         talks = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]

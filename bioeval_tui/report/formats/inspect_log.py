@@ -50,7 +50,7 @@ def file_name(run: LoadedRun) -> str:
 def name_note(output: Path) -> str:
     """Return why `inspect view` would not list a file of this name; empty when it does."""
     if output.suffix not in (".eval", ".json"):
-        return f"Inspect reads .eval and .json files, and {output.name} ends in neither"
+        return f"Inspect reads .eval and .json files, and {output.name} has neither extension"
     if not _STAMPED.match(output.name):
         return (
             f"`inspect view --log-dir` lists only names that begin with a time, such as 2026-01-31T09-30-00, "

@@ -151,7 +151,7 @@ def _texts(counts: dict[str, int]) -> dict[str, str]:
 def _following(held: GateResult, case: JUnitCase) -> JUnitCase:
     """Return a case as the gate sees it."""
     if case.outcome == "failure" and not case.gated:
-        return replace(case, outcome="skipped", words=f"no bar asks for this: {case.words}")
+        return replace(case, outcome="skipped", words=f"no threshold covers this: {case.words}")
     if case.outcome == "error" and held.exit_code != ExitCode.NOT_MEASURED:
         return replace(case, outcome="skipped", words=f"not measured, as the gate allows: {case.words}")
     return case
@@ -253,7 +253,7 @@ def _cases(
 def _not_executed(talk: ConversationState | None) -> JUnitCase | None:
     """Return how every case of a conversation without a result ends; None when there is a result."""
     if talk is None:
-        return JUnitCase("", "skipped", "the conversation was not held")
+        return JUnitCase("", "skipped", "the conversation was not run")
     why = samples.why_excluded(talk)
     detail = talk.score.reason if talk.score else ""
     if why in ("cancelled", "not finished"):

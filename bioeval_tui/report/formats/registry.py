@@ -129,7 +129,7 @@ def write_runs(found: Format, runs: Any, asked: Asked) -> str | bytes:
     if "runs" in found.writers:
         return found.write("runs", runs, asked)
     if len(runs) != 1:
-        raise UsageError(f"the format {found.name} holds one run; write each run to its own file")
+        raise UsageError(f"the format {found.name} contains one run; write each run to its own file")
     return found.write("run", runs[0], asked)
 
 

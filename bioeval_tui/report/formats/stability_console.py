@@ -38,10 +38,10 @@ def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], co
     accused = [name for name, one in found.items() if one.accused]
     clusters = max(one.clusters for one in found.values())
     if accused:
-        said = f"beyond doubt, this judge is moved by: {', '.join(accused)}"
+        said = f"changes with a significant effect on this judge: {', '.join(accused)}"
     else:
-        said = "nothing moves this judge beyond doubt"
-    few = "; finding anything needs some twenty conversations" if clusters < 20 else ""
+        said = "no change has a significant effect on this judge"
+    few = "; to find an effect, you need about twenty conversations" if clusters < 20 else ""
     console.print(
         Text(f"{said} ({plural(clusters, 'conversation or case', 'conversations or cases')}{few})"),
         soft_wrap=True,

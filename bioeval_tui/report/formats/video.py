@@ -78,7 +78,7 @@ def require_ffmpeg() -> str:
     found = shutil.which("ffmpeg")
     if found is None:
         raise UsageError(
-            "--gif and --mp4 need ffmpeg, which is not installed here; --html and --cast do without"
+            "--gif and --mp4 need ffmpeg, which is not installed; --html and --cast don't need it"
         )
     return found
 
@@ -117,7 +117,7 @@ def _run(command: Sequence[str], folder: Path) -> bytes:
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip() or "no reason given"
         why = clean_line(said.splitlines()[-1], 300)
-        raise UsageError(f"ffmpeg could not make the film ({why}); it needs libass, and libx264 for MP4")
+        raise UsageError(f"ffmpeg could not make the video ({why}); it needs libass, and libx264 for MP4")
     return done.stdout
 
 

@@ -21,7 +21,7 @@ def differences(pairs: Iterable[tuple[Sample | None, Sample | None]]) -> list[Sa
         job, case = (some.job, some.case) if some is not None else ("", "")
         missing = next((side for side in (first, second) if side is None or side.value is None), first)
         if first is None or second is None:
-            found.append(Sample(job, None, "not held on both sides", case))
+            found.append(Sample(job, None, "not run on both sides", case))
         elif first.value is None or second.value is None:
             found.append(Sample(job, None, missing.reason if missing else "", case))
         else:

@@ -89,7 +89,7 @@ def plans_for_difference(
         ValueError: the effect is not above 0, or the power not between 0.05 and 1.
     """
     if effect <= 0 or not 0.05 < power < 1:
-        raise ValueError(f"no design tells a difference of {effect} with a power of {power}")
+        raise ValueError(f"no design detects a difference of {effect} with a power of {power}")
     return _plans(trials, costs, lambda n, m: design_power(components, effect, n, m), lambda x: x >= power)
 
 

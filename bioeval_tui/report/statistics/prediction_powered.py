@@ -206,7 +206,7 @@ class _Part:
         sums, clusters = _cluster_sums(moments, items)
         if clusters < FEWEST_REVIEWED_CLUSTERS:
             raise NotCorrectable(
-                f"the reviews{where} lie in {clusters} clusters: at least {FEWEST_REVIEWED_CLUSTERS} are required"
+                f"the reviews{where} are in {clusters} clusters: at least {FEWEST_REVIEWED_CLUSTERS} are required"
             )
         plain = fsum(a * a for a, _ in sums) * clusters / (clusters - 1)
         if clusters < FEWEST_TUNED_CLUSTERS:

@@ -15,7 +15,7 @@ from bioeval_tui.report.statistics.realism import UserTranscript, manner_of
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The mean over conversations, and what the middle 90 % of the conversations lie between."""
+    """The mean over conversations, and the range of the middle 90 % of conversations."""
 
     mean: float
     low: float

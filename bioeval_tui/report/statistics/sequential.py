@@ -71,7 +71,7 @@ class ConfidenceSequence:
             ValueError: there is no value, or one is not in [low, high].
         """
         if not values or not all(self.low <= value <= self.high for value in values):
-            raise ValueError(f"a round holds values from {self.low} to {self.high}, not {list(values)}")
+            raise ValueError(f"a round must have values from {self.low} to {self.high}, not {list(values)}")
         scaled = tuple(self._scaled(value) for value in values)
         stake = self._stake()
         self.rounds += 1

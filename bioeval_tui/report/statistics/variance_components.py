@@ -34,7 +34,7 @@ class VarianceComponents:
             ValueError: the correlation is not in [-1, 1].
         """
         if not -1 <= correlation <= 1:
-            raise ValueError(f"a correlation lies between -1 and 1, not at {correlation}")
+            raise ValueError(f"a correlation must be from -1 to 1, not {correlation}")
         return VarianceComponents(
             2 * self.between * (1 - correlation), 2 * self.within, self.cases, self.trials
         )

@@ -285,7 +285,7 @@ async def test_an_interrupt_asks_and_the_next_message_answers_it() -> None:
         ),
         (lambda asked: [*text("Half")], "ended its stream before the run was finished"),
         (lambda asked: whole(asked), "the agent's answer was empty"),
-        (lambda asked: ["data: oops\n\n"], "what is not JSON where JSON was expected"),
+        (lambda asked: ["data: oops\n\n"], "something that is not JSON where JSON was expected"),
     ],
 )
 async def test_a_run_that_ends_badly_is_the_agents_failure_and_leaves_no_trace(

@@ -115,7 +115,7 @@ def test_validate_says_everything(tasks, run: Any) -> None:
         "2 ids are missing: b, c",
         "1 id is not expected: d",
         "the file has 2 rows where 3 are expected",
-        "column `y` must hold numbers, found `x` in line 2",
+        "column `y` must contain numbers, found `x` in line 2",
         "column `y` has no value (NaN) in line 3",
     ]
 
@@ -267,7 +267,7 @@ def test_what_was_not_graded_is_counted_in_every_form(tasks, run: Any, tmp_path:
     listing = lines(tasks, (task, "s.csv"), ("lab/unknown", "2025_run-group_aide/s.csv"), (task, None))
     graded = run("grade", listing, "--output-dir", tmp_path / "out")
     assert "over 1 valid of 3, 30.3 with 1 invalid and 1 not graded as 0" in graded.stdout
-    assert f"invalid: {task}: nothing was handed in" in graded.stdout
+    assert f"invalid: {task}: nothing was submitted" in graded.stdout
     table = run("medals", tmp_path / "out", "--table").stdout
     assert "3 submissions: 1 valid, 1 invalid and 1 not graded;" in table
     assert "30.3 with 1 invalid and 1 not graded as 0" in table

@@ -92,7 +92,7 @@ async def test_the_file_that_the_agent_left_is_graded_and_its_report_kept(tasks:
         "after the conversation, not after each turn"
     )
     warnings = " ".join(done.result["warnings"])
-    assert "holds before the greeting: MedalAssertion: silver on lab/numbers" in warnings
+    assert "passes before the greeting: MedalAssertion: silver on lab/numbers" in warnings
     assert not done.result["clean"], "the second conversation began with the first one's file"
 
 

@@ -120,7 +120,7 @@ async def test_the_readmes_job_on_a_graph_that_keeps_its_data_is_not_clean_and_s
     run = await published(PUBLISHED_JOB, server, agent, tmp_path, order="supplied-first")
     assert not run.result["clean"]
     assert "the conditions did not start from the same state" in " ".join(run.result["warnings"])
-    assert "holds before the greeting: CypherAssertion" in " ".join(run.result["warnings"])
+    assert "passes before the greeting: CypherAssertion" in " ".join(run.result["warnings"])
     assert uplifts(run) == ("not shown: not clean", None)
     withheld = run.result["conditions"]["withheld"]["assertions"]
     assert [check["status"] for check in withheld] == ["passed", "passed"], "what the other conversation left"

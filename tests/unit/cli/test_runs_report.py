@@ -70,7 +70,7 @@ def test_a_damaged_line_is_noted_and_the_rest_is_shown(data_dir: Path) -> None:
             ["report", "aaaa", "--output", "r.pdf"],
             "unknown extension; use .html, .md, .json, .csv, .parquet, .xml, .atif.jsonl, .otlp.jsonl, .jsonl or .eval",
         ),
-        (["export", "aaaa", "bbbb", "--to", "inspect"], "the format inspect holds one run"),
+        (["export", "aaaa", "bbbb", "--to", "inspect"], "the format inspect contains one run"),
         (["explain", "aaaa", "--weights", "speed=1"], "not a part"),
     ],
 )

@@ -29,7 +29,7 @@ BROKEN = {
     "semicolons": ("id;y\na;1\nb;2\nc;3\n", "column `id` is missing; the file has id;y"),
     "no header": ("a,1\nb,2\nc,3\n", "column `id` is missing; the file has a, 1"),
     "another id column": ("key,y\na,1\nb,2\nc,3\n", "column `id` is missing; the file has key, y"),
-    "text": ("id,y\na,1\nb,high\nc,3\n", "column `y` must hold numbers, found `high` in line 3"),
+    "text": ("id,y\na,1\nb,high\nc,3\n", "column `y` must contain numbers, found `high` in line 3"),
     "a missing row": ("id,y\na,1\nb,2\n", "1 id is missing: c"),
     "an empty cell": ("id,y\na,1\nb,\nc,3\n", "column `y` has no value (NaN) in line 3"),
     "not UTF-8": ("id,y\na,\udcff\n", "is not UTF-8 text"),

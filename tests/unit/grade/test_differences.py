@@ -68,7 +68,7 @@ def test_a_batch_goes_on_and_keeps_three_outcomes_apart(tasks, tmp_path: Path) -
     assert "unknown task `lab/unknown`" in reasons[1]
     assert "the leaderboard of lab/no-board is missing" in reasons[2]
     assert report["task_reports"][1]["extra"]["error"] == "not like this"
-    assert report["task_reports"][2]["extra"]["error"] == "nothing was handed in"
+    assert report["task_reports"][2]["extra"]["error"] == "nothing was submitted"
     assert len(list(single.iterdir())) == 3
 
 
@@ -167,7 +167,7 @@ def test_no_score_is_invalid(tasks) -> None:
     report = grade_submission(ask(tasks, "none"), tasks.registry.get_task(tasks.add(code=RETURNS)))
     assert report.valid_submission is False
     assert report.extra is not None
-    assert report.extra.error == "the grader gave no score"
+    assert report.extra.error == "the grader returned no score"
 
 
 # InvalidSubmissionError from an h5ad grader aborts → invalid.

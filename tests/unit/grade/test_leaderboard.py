@@ -37,7 +37,7 @@ RISING = [n / 10 for n in range(60)]
             ),
         ),
         ([*RISING, float("nan")], {}, ("1 leaderboard row without a score left out",)),
-        (RISING, {"is_lower_better": False}, ("the leaderboard was worst first and has been turned round",)),
+        (RISING, {"is_lower_better": False}, ("the leaderboard was worst first and has been reversed",)),
         (
             RISING,
             {"self_trained": True, "partial": True},

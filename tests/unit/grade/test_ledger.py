@@ -78,7 +78,7 @@ CHANGES: dict[str, tuple[Callable[[list[str]], list[str]], list[str]]] = {
     ),
     "cut": (lambda lines: lines[:-2], ["the last 2 of 4 entries are missing"]),
     "last edited": (lambda lines: [*lines[:-1], lines[-1].replace("0.04", "0.94")], ["entry 4 was changed"]),
-    "no entry": (lambda lines: [*lines, "good\n"], ["line 5 is no entry of a ledger"]),
+    "no entry": (lambda lines: [*lines, "good\n"], ["line 5 is not an entry of a ledger"]),
 }
 
 
@@ -97,7 +97,7 @@ def test_a_ledger_without_its_head_cannot_say_that_it_is_whole(tmp_path: Path) -
     ledger = Ledger(tmp_path / NAME)
     look(ledger, 1)
     (tmp_path / HEAD).unlink()
-    assert "cannot be told" in verify(ledger.path).problems[0]
+    assert "is unknown" in verify(ledger.path).problems[0]
     with pytest.raises(InputError, match="there is no ledger"):
         verify(tmp_path / "other.jsonl")
 
@@ -110,7 +110,7 @@ def test_a_line_that_a_crash_cut_costs_no_later_line(tmp_path: Path) -> None:
     look(Ledger(ledger.path), 3)
     *_, last = ledger.path.read_text().splitlines()
     assert json.loads(last)["number"] == 3
-    assert verify(ledger.path).problems == ("line 2 is no entry of a ledger",)
+    assert verify(ledger.path).problems == ("line 2 is not an entry of a ledger",)
 
 
 def test_the_ladder_counts_only_what_is_better_by_more_than_a_step() -> None:

@@ -36,7 +36,7 @@ def test_everything_is_said_at_once(tasks) -> None:
         "1 id is not expected: p99",
         "1 id occurs more than once: p0",
         "the file has 6 rows where 8 are expected",
-        "column `y` must hold numbers, found `x` in line 4",
+        "column `y` must contain numbers, found `x` in line 4",
         "column `y` has no value (NaN) in line 5",
         "column `y` is infinite in line 6",
     ]

@@ -116,7 +116,7 @@ def test_reviews_of_two_machines_come_together(mailed: Path, tmp_path: Path) -> 
     give(done.path, "ada", 12, 0.9)
     give(mailed, "ada", 9, 0.1)
     give(mailed, "ben\x1b[2J", 10, 0.5)
-    for expected in (("2 reviews of it came along",), ()):
+    for expected in (("2 reviews imported with it",), ()):
         assert import_recording(mailed, tmp_path / "runs").notes == expected
     (opinions,) = fold_reviews(read_overlay(done.path).events).tasks.values()
     assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.9, "ben␛": 0.5}

@@ -50,8 +50,7 @@ def test_timing_is_refused_between_unequal_concurrency() -> None:
     quick = Talk(holds=(), tasks=(0.5,), latencies_ms=(500,))
     found = against(Recorded([slow] * 5, concurrency=4), Recorded([quick] * 5))
     assert (
-        "no timing difference is called: A held 4 conversations with its agent at a time, B 1"
-        in found.timing_refused
+        "timing is not compared: A ran 4 conversations at a time with its agent, B 1" in found.timing_refused
     )
     side = found.conditions[0]
     assert (side.latency, side.averages_ms) == (None, (None, None))
@@ -68,7 +67,7 @@ def test_trials_without_a_partner_are_left_out_and_said() -> None:
     found = against(Recorded(values(0.5, 0.5, 0.5)), Recorded([scoring(0.7), AWAY]))
     assert (
         found.conditions[0].score.estimate.counted.words
-        == "1 of 3 used (1 infrastructure, 1 not held on both sides)"
+        == "1 of 3 used (1 infrastructure, 1 not run on both sides)"
     )
     assert "A has 3 trials, B 2: only trials of the same number pair" in found.notes
 
@@ -93,7 +92,7 @@ def test_an_assertion_that_held_and_does_not_any_more_is_a_regression() -> None:
     found = against(Recorded([Talk(holds=(True, False))]), Recorded([Talk(holds=(False, True))]))
     changes = {check.title: check.change for check in found.conditions[0].assertions}
     assert changes == {"check 1": "broken", "check 2": "fixed"}
-    assert any("“check 1” held in A and does not in B" in line for line in found.regressions)
+    assert any("“check 1” passed in A and fails in B" in line for line in found.regressions)
 
 
 def test_different_jobs_judges_and_unclean_runs_are_said() -> None:
@@ -110,7 +109,7 @@ def test_only_the_condition_that_both_hold_is_compared_and_that_is_said() -> Non
     found = compare(Recorded([scoring(0.2)], [scoring(0.5)]).loaded(), Recorded((), [scoring(0.6)]).loaded())
     assert [side.condition for side in found.conditions] == ["supplied"]
     assert found.measured
-    assert "B holds facts supplied only" in found.notes
+    assert "B was run with facts supplied only" in found.notes
 
 
 def test_runs_that_share_no_condition_are_not_measured() -> None:

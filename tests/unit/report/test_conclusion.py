@@ -37,14 +37,14 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     assert found.standing == "good"
     assert found.sentence == (
         "Rehearsal: knowing two facts lifts the agent from 0.44 to 1.00 (one trial): "
-        "without them “a reminder exists” does not hold."
+        "without them “a reminder exists” fails."
     )
 
 
 @pytest.mark.parametrize(
     ("withheld", "supplied", "outcome", "says"),
     [
-        ([FAILS], [KNOWS], "facts_help", "lifts the agent from 0.43 to 1.00 (one trial): without it “check 1” does not hold."),
+        ([FAILS], [KNOWS], "facts_help", "lifts the agent from 0.43 to 1.00 (one trial): without it “check 1” fails."),
         ([FAILS] * 5, [KNOWS] * 5, "facts_help", "from 0.43 to 1.00 in each of 5 trials"),
         ([Talk()], [Talk(holds=(False,), fact=True)], "facts_hurt", "lowers the agent from 1.00 to 0.43 (one trial): with it “check 1”"),
         ([FAILS], [replace(FAILS, fact=True)], "no_difference", "0.43 either way; most would be gained by assertion “check 1” (+0.57)."),

@@ -1,4 +1,4 @@
-"""Transcripts judged again: the latest verdict counts in reports, the recorded one stands beside it."""
+"""Transcripts judged again: the latest verdict counts in reports, the recorded ones are shown beside them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_list_of_runs_shows_the_latest_verdicts(tmp_path: Path) -> None:
     (before,) = catalogue.runs()
     assert (before.scores["withheld"], before.score, before.judged_again) == (None, None, False)
     assert "judge" in before.fault
-    assert f"`bioeval-tui runs rescore {path.stem}` asks the judge again" in rerun_offer(path)
+    assert f"`bioeval-tui runs rescore {path.stem}` asks only the judge again" in rerun_offer(path)
     append_overlay(path, judged(0.5, "another"))
     (after,) = catalogue.runs()
     assert (after.scores["withheld"], after.score, after.judged_again) == (0.86, 0.93, True)

@@ -47,7 +47,7 @@ def test_leaders_are_told_from_the_rest_and_a_tie_stays_a_tie(agents: list[Loade
     assert {one.name: one.words for one in found.ranking.ranks} == {
         "first": "rank 1–2", "also first": "rank 1–2", "middle": "rank 3", "last": "rank 4",
     }  # fmt: skip
-    assert found.note == "with a chance of 95 % all true ranks lie in these; 40 common cases"
+    assert found.note == "with 95 % confidence, all true ranks are in these intervals; 40 common cases"
 
 
 def test_every_report_and_the_command_show_the_ranks(
@@ -97,7 +97,7 @@ def test_of_many_tasks_one_that_chance_lowered_is_no_regression() -> None:
     corrected = sum(any("task" in line for line in one.regressions) for one in pairs)
     assert by_interval >= 4, "without a correction chance finds some in many comparisons"
     assert corrected <= 2
-    assert any("no single one differs beyond doubt" in one.conditions[0].corrected for one in pairs)
+    assert any("none is significantly different" in one.conditions[0].corrected for one in pairs)
 
 
 def test_a_task_that_really_fell_is_a_regression_among_many() -> None:
@@ -105,4 +105,4 @@ def test_a_task_that_really_fell_is_a_regression_among_many() -> None:
     bad = [Talk(tasks=(0.2 + 0.01 * n, 0.8, 0.7 + 0.01 * n)) for n in range(8)]
     found = compare(Recorded((), good).loaded(), Recorded((), bad).loaded())
     assert any("task" in line for line in found.regressions)
-    assert "differs beyond doubt: task" in found.conditions[0].corrected
+    assert "significantly different: task" in found.conditions[0].corrected

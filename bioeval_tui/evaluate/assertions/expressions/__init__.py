@@ -3,8 +3,8 @@
     expression = parse('objectContext.entities.any { it.type == "Reminder" }')
     evaluate(expression, scope(object_context, evaluation))  # True or False, or any JSON value
 
-The text is cut into tokens (`lexer`), read into a small tree (`parser`, `tree`), checked for names
-and calls that do not exist (`checks`), and walked (`evaluator`) within bounds of steps, time, memory and
+The text is split into tokens (`lexer`), parsed into a small tree (`parser`, `tree`), checked for names
+and calls that do not exist (`checks`), and evaluated (`evaluator`) within limits on steps, time, memory and
 depth (`limits`). What can be called is declared in `stdlib`, by Kotlin signatures. There is no
 `eval`, no attribute of a Python object can be reached, and values never change.
 """
@@ -55,17 +55,17 @@ _AT_THE_END = frozenset(
 
 
 def parse(text: str, limits: Limits | None = None, *, published: bool = False) -> Expression:
-    """Return `text` parsed and checked. With `published`, what the published system would not take is refused.
+    """Return `text` parsed and checked. With `published`, extensions of this program are rejected.
 
     Raises:
-        ExpressionError: the text is no expression, or names what does not exist; `column` counts from 1.
+        ExpressionError: the text is not an expression, or uses an unknown name; `column` counts from 1.
     """
     limits = limits or Limits()
     return check(parse_tree(text, limits), limits, published=published)
 
 
 def counts_the_end(text: str) -> int:
-    """Return the column where an expression asks for the end or the size of the whole transcript, 0 if it does not.
+    """Return the column where an expression uses the end or the size of the whole transcript; 0 if it does not.
 
     That depends on whether the sign-off is part of it.
     """
@@ -88,9 +88,9 @@ def evaluate(expression: Expression, names: Mapping[str, Any], limits: Limits | 
     """Return the value of `expression` as JSON.
 
     Args:
-        expression: what `parse` gave.
-        names: what `scope` gave, or `{"objectContext": …, "evaluation": …}` as JSON.
-        limits: bounds on the work.
+        expression: the result of `parse`.
+        names: the result of `scope`, or `{"objectContext": …, "evaluation": …}` as JSON.
+        limits: limits on steps, time, memory and depth.
 
     Raises:
         ExpressionError: with the column of what failed: null where a value is needed, values of unlike

@@ -74,7 +74,7 @@ INSTEAD = {
     "append": "values cannot change; write text + value",
     "arrayOf": "arrays are not supported; write listOf(…)",
     "intArrayOf": "arrays are not supported; write listOf(…)",
-    "toTypedArray": "arrays are not supported; leave it out, a list does",
+    "toTypedArray": "arrays are not supported; leave this out and use the list",
     "hashSetOf": "a set without order is not supported; write setOf(…)",
     "hashMapOf": "a map without order is not supported; write mapOf(…)",
     "buildSet": "buildSet is not supported; write setOf(…) + …",
@@ -282,7 +282,7 @@ class Calls:
             receiver = bound.get("<receiver>", UNKNOWN)
             if node.name == "format" and kind.name == "Nothing" and len(places) == 1:
                 self.fail(
-                    "null alone is no list of values; write format(listOf(null).first())", argument.value
+                    "null alone is not a list of values; write format(listOf(null).first())", argument.value
                 )
             if (
                 node.name == "equals"
@@ -303,7 +303,7 @@ class Calls:
         return self.result(node, signature, bound, expected)
 
     def function(self, node: Call, value: Node, wanted: Type, bound: dict[str, Type], names: Names) -> None:
-        """Check a lambda or reference, and bind what its result tells of the type variables."""
+        """Check a lambda or reference, and bind the type variables that its result determines."""
         *takes, gives = wanted.args
         fixed = set().union(*(variables(kind) for kind in takes))
         for name in fixed & bound.keys():
@@ -461,7 +461,7 @@ def _plain(kind: Type | None) -> str:
 
 
 def _own_variables(signature: Signature) -> set[str]:
-    """Return the type variables that `name<…>` can give: those that the receiver does not."""
+    """Return the type variables that `name<…>` sets: those that the receiver does not determine."""
     found = variables(signature.result)
     for parameter in signature.parameters or ():
         found |= variables(parameter.kind)

@@ -63,9 +63,9 @@ _RANGES = {"Literal": "IntRange", "Int": "IntRange", "Long": "LongRange", "Char"
 
 
 def check(expression: Expression, limits: Limits, *, published: bool = False) -> Expression:
-    """Return the expression with what its types say of its numbers.
+    """Return the expression with the static types of its numbers.
 
-    With `published`, what only this program knows (a role as a text, `type` of a resource) is refused.
+    With `published`, extensions of this program (a role as text, `type` of a resource) are rejected.
 
     Raises:
         ExpressionError: for the first name, call or type that cannot work.
@@ -146,7 +146,7 @@ class _Check(Calls):
             self.fail("`this` has a meaning only inside run, with and apply", node)
         if node.name in OWNERS:
             values = ", ".join(key for key in CONSTANTS if key.partition(".")[0] == node.name)
-            self.fail(f"{node.name} alone is no value; write one of {values}", node)
+            self.fail(f"{node.name} alone is not a value; write one of {values}", node)
         if node.name in FUNCTIONS:
             self.fail(f"{node.name} is a function: write {node.name}(…)", node)
         known = {*names.types, *FUNCTIONS, *(name for part in names.receivers for name in _properties(part))}
@@ -178,7 +178,7 @@ class _Check(Calls):
         return found.optional if node.safe and receiver.nullable else found
 
     def property(self, receiver: Type, name: str) -> Type | None:
-        """Return the type of a property, or None if there is no such property."""
+        """Return the type of a property; None if it does not exist."""
         if receiver.name == "?":
             known = name in PROPERTIES or any(name in fields for fields in RECORDS.values())
             return UNKNOWN if known or property_of("EvaluationJob", name) else None
@@ -319,9 +319,7 @@ class _Check(Calls):
         if container.required == ANY:
             self.fail("a value of any type contains nothing; write in (… as List<*>)", node)
         if container.nullable:
-            self.fail(
-                "what stands after `in` may be null here; give a default with ?: or write contains", node
-            )
+            self.fail("the value after `in` may be null here; give a default with ?: or write contains", node)
         ends = self.classes.as_a(container, "ClosedRange")
         elements = self.classes.as_a(container, "Flow") or self.classes.as_a(container, "Map")
         if "?" in (value.name, container.name):
@@ -492,12 +490,12 @@ class _Check(Calls):
     def returned(self, node: Return, names: Names) -> Type:
         kind = self.infer(node.value, names)
         if node.label not in names.labels:
-            self.fail(f"there is no lambda of {shorten(node.label, 40)} round this", node)
+            self.fail(f"this is not inside a lambda labelled {shorten(node.label, 40)}", node)
         self.returns.setdefault(names.labels[node.label], []).append((node.value, kind))
         return NOTHING
 
     def facts(self, node: Node, truth: bool, names: Names) -> Facts:
-        """Return what is known of names once `node` has been found true or false."""
+        """Return the smart casts of names that follow from `node` being true or false."""
         known = self.known_facts.get((id(node), truth))
         if known is None:
             known = self.known_facts[id(node), truth] = self.shown(node, truth, names)
@@ -563,7 +561,7 @@ def _lost(root: Node) -> Node | None:
 
 
 def _of_subject(facts: Facts, key: str) -> Facts:
-    """Return what is known of a `when`'s subject as known of its name too."""
+    """Return the smart casts of a `when`'s subject, also for its name."""
     return {**facts, key: facts[SUBJECT]} if key and SUBJECT in facts else facts
 
 

@@ -59,7 +59,7 @@ Environment = Mapping[str, Value]
 Candidate = tuple[Signature, list[int]]
 
 _RECEIVERS = "<receivers>"
-"""The name of the values that `this` stands for, innermost first."""
+"""The name under which the values of `this` are stored, innermost first."""
 
 
 class Closure:
@@ -310,7 +310,7 @@ class ExpressionEvaluation:
         return found[0]
 
     def property(self, target: Value, name: str) -> tuple[Value] | None:
-        """Return the value of a property, or None if there is no such property."""
+        """Return the value of a property; None if it does not exist."""
         if type(target) is Record and name in target:
             return (target[name],)
         for signature in PROPERTIES.get(name, ()):

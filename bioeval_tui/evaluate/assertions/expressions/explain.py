@@ -21,7 +21,7 @@ MOST_PARTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One condition of an expression: its text, its value, and the values that it was made of, by their text.
+    """One condition of an expression: its text, its value, and its operands' values by their text.
 
     What is written out, such as `3`, is no side of it. A value that cannot be had (a side that `&&` would have skipped, say) is the sentence that says why.
     """
@@ -32,9 +32,9 @@ class Part:
 
 
 def explain(expression: Expression, names: Mapping[str, Any], limits: Limits | None = None) -> list[Part]:
-    """Return the conditions that `&&` and `||` join, in order, each with what it compared.
+    """Return the conditions joined by `&&` and `||`, in order, each with the values that it compared.
 
-    A comparison gives both sides' values; a call such as `list.any { … }` the value that it was asked of.
+    A comparison gives both sides' values; a call such as `list.any { … }` gives its receiver's value.
     """
 
     def value_of(node: Node) -> Any:

@@ -51,7 +51,7 @@ class Token:
     """`kind` is `name`, `literal`, `template`, `symbol` or `end`.
 
     `value` is the name, the literal's value, the symbol, or a template's parts: texts and lists of tokens.
-    `first` says that a new line stands before the token.
+    `first` is true if the token is the first on its line.
     """
 
     kind: str

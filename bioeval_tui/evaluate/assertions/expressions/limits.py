@@ -1,9 +1,9 @@
 """Limits of one evaluation: steps, time, memory, nesting.
 
-An expression comes from a job file that somebody else may have written, and it runs after every turn.
+An expression may come from an untrusted job file, and it runs after every turn.
 Steps make the outcome the same on a slow and a fast machine; the clock is the second line of defence.
-Memory is what has been built and could still be held: what a lambda built and did not give back is
-given back to the budget when the lambda ends (nothing in the language can keep it alive).
+Memory counts values that may still be reachable: what a lambda built and did not return is
+returned to the budget when the lambda ends (nothing in the language can keep it alive).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Names:
     labels: Mapping[str, int] = field(default_factory=dict)
 
     def bind(self, added: Mapping[str, Type]) -> Names:
-        """Return these names with more; what was known of others of the same name is forgotten."""
+        """Return these names with new ones; smart casts of shadowed names are dropped."""
         facts = {key: kind for key, kind in self.facts.items() if key.partition(".")[0] not in added}
         return Names({**self.types, **added}, self.receivers, facts, self.labels)
 
@@ -64,7 +64,7 @@ class Names:
         return Names(self.types, self.receivers, self.facts, {**self.labels, label: number})
 
     def learn(self, facts: Facts) -> Names:
-        """Return these names with what a condition has shown."""
+        """Return these names with the smart casts of a condition."""
         return Names(self.types, self.receivers, {**self.facts, **facts}, self.labels) if facts else self
 
 
@@ -83,5 +83,5 @@ def key_of(node: Node) -> str:
 
 
 def merged(found: Iterable[Facts]) -> Facts:
-    """Return all facts of several conditions that hold together."""
+    """Return the smart casts of several conditions that are all true."""
     return {key: kind for facts in found for key, kind in facts.items()}

@@ -82,7 +82,7 @@ def equals(left: Value, right: Value, budget: Budget) -> bool:
 
 
 def same(left: Value, right: Value, budget: Budget) -> bool:
-    """Return `left === right`, of which texts and collections have no answer that could be relied on.
+    """Return `left === right`; not defined for strings and collections, whose identity is unreliable.
 
     Raises:
         ExpressionError: the values are strings or collections.
@@ -157,7 +157,7 @@ def negate(value: Value) -> Value:
 
 
 def to_integer(value: Value, *, long: bool) -> int:
-    """Return a number as Int or Long: doubles are cut and stay in range, whole numbers wrap round."""
+    """Return a number as Int or Long: doubles are truncated and clamped, integers wrap around."""
     if type(value) is not float:
         return integer(value, long=long)
     if math.isnan(value):

@@ -336,7 +336,7 @@ class _Parser:
         return tuple(given)
 
     def is_labelled(self) -> bool:
-        """Return whether `label@{ … }` stands here."""
+        """Return whether `label@{ … }` comes next."""
         following = [token.value for token in self.given[self.at + 1 : self.at + 3]]
         return self.token.kind == "name" and not self.token.first and following == ["@", "{"]
 
@@ -408,7 +408,7 @@ class _Parser:
         return Reference(token.column, owner, self.take().value)
 
     def type_arguments(self) -> tuple[Type, ...]:
-        """Parse `<String, Int?>` if it stands here before the arguments of a call; otherwise take nothing."""
+        """Parse `<String, Int?>` if it comes next, before the arguments of a call; otherwise consume nothing."""
         if not self.symbol("<"):
             return ()
         start = self.at
@@ -529,7 +529,7 @@ class _Parser:
         return When(token.column, subject, name, tuple(branches))
 
     def conditions(self, has_subject: bool) -> tuple[Node, ...]:
-        """Parse what stands before `->`: nothing for `else`, else the tests of which one must hold."""
+        """Parse the part before `->`: nothing for `else`, otherwise the alternative tests."""
         if self.word("else"):
             self.take()
             return ()
@@ -580,7 +580,7 @@ class _Parser:
         self.take()
 
     def parameters(self) -> tuple[tuple[Pattern, ...], tuple[Type | None, ...]]:
-        """Parse `a, (b, c) ->` if it stands here; otherwise take nothing."""
+        """Parse `a, (b, c) ->` if it comes next; otherwise consume nothing."""
         start = self.at
         found: list[Pattern] = []
         types: list[Type | None] = []

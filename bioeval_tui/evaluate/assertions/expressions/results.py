@@ -58,9 +58,9 @@ def to_json(value: Value, budget: Budget) -> Value:
 
 
 def caret(error: ExpressionError) -> str:
-    """Return two lines: the line of the expression that is wrong, and a caret under its column.
+    """Return two lines: the line with the error, and a caret under its column.
 
-    Control characters are shown as pictures; a long line is cut round the column. Without a known
+    Control characters are shown as symbols; a long line is shortened around the column. Without a known
     column the second line is empty.
     """
     before = error.text[: max(0, error.column - 1)]

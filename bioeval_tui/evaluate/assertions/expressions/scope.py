@@ -145,13 +145,13 @@ def scope(object_context: Mapping[str, Any] | None, evaluation: Mapping[str, Any
     """Return the names that expressions see.
 
     Args:
-        object_context: the agent's answer `{"context", "resources", "functions"}`; None if there is none.
+        object_context: the agent's state `{"context", "resources", "functions"}`; None without one.
         evaluation: `{"transcript": [{"content", "role", "timeTakenMillis", "events"}], "functionCalls":
             [{"function", "args"}], "events", "failureCount", "done", "model", "sessionId", "job"}`; what
             is missing is empty.
 
     Raises:
-        ExpressionError: a part has the wrong shape, such as `resources` that is no list.
+        ExpressionError: a part has the wrong type, such as `resources` that is not a list.
     """
     context = (
         None if object_context is None else _value(object_context, ROOTS["objectContext"], "objectContext")
@@ -223,7 +223,7 @@ def _record(value: Any, kind: str, place: str) -> Record | None:
 
 
 def _derive(kind: str, fields: dict[str, Value]) -> None:
-    """Fill in what the published classes compute of the rest."""
+    """Add the properties that the published classes compute from others."""
     if kind == "ObjectContext":
         fields["entities"] = [item for item in fields["resources"] if item and DOMAIN_NODE in item["labels"]]
     elif kind == "Resource":

@@ -162,7 +162,7 @@ def bind(signature: Signature, arguments: tuple[Argument, ...]) -> list[int] | N
 
 
 def fits(argument: Argument, wanted: int) -> bool:
-    """Return whether an argument can stand where a lambda of `wanted` parameters (or, with -1, a value) does."""
+    """Return whether an argument fits a lambda of `wanted` parameters (or, with -1, a value)."""
     node = argument.value
     if isinstance(node, Reference):
         return wanted > 0

@@ -121,7 +121,7 @@ class Unary(Node):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Node):
-    """Two operands and what stands between them, `&&`, `||` and `?:` included."""
+    """Two operands and their operator, `&&`, `||` and `?:` included."""
 
     operator: str
     left: Node
@@ -148,7 +148,7 @@ class Condition(Node):
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One line of `when`. Of its conditions one must hold; without any it is `else`."""
+    """One branch of `when`, taken if one of its conditions is true; `else` has none."""
 
     conditions: tuple[Node, ...]
     value: Node

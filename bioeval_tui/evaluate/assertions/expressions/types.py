@@ -98,7 +98,7 @@ def _until(tokens: list[str], end: str) -> tuple[Type, ...]:
 
 
 class Classes:
-    """Which classes there are, with their parameters and what they are kinds of."""
+    """The known classes, with their type parameters and supertypes."""
 
     def __init__(self) -> None:
         self._supers: dict[str, tuple[tuple[str, ...], tuple[Type, ...]]] = {}
@@ -125,7 +125,7 @@ class Classes:
         return len(self._supers[name][0])
 
     def above(self, given: Type) -> Iterator[Type]:
-        """Yield a type and all that it is a kind of, nearest first."""
+        """Yield a type and all of its supertypes, nearest first."""
         pending = [INT if given.name == "Literal" else given.required]
         while pending:
             found = pending.pop(0)
@@ -135,11 +135,11 @@ class Classes:
             pending += [substitute(parent, arguments) for parent in parents]
 
     def as_a(self, given: Type, name: str) -> Type | None:
-        """Return `given` seen as the class `name`, or None if it is no such thing."""
+        """Return `given` as its supertype `name`; None if it is not a subtype."""
         return next((found for found in self.above(given) if found.name == name), None)
 
     def fits(self, given: Type, wanted: Type) -> bool:
-        """Return whether a value of type `given` can stand where `wanted` is expected."""
+        """Return whether a value of type `given` is assignable to `wanted`."""
         if "?" in (given.name, wanted.name):
             return True
         if given.nullable and not wanted.nullable:
@@ -171,7 +171,7 @@ class Classes:
         return Type("Any", (), nullable)
 
     def may_be_equal(self, left: Type, right: Type) -> bool:
-        """Return whether Kotlin lets `==` stand between two types: one value could be of both."""
+        """Return whether Kotlin allows `==` between two types: one value could have both."""
         one, other = (INT if part.name == "Literal" else part for part in (left, right))
         if {"?", "Any", "Nothing"} & {one.name, other.name}:
             return True
@@ -225,7 +225,7 @@ class Classes:
 
 
 def substitute(given: Type, bound: dict[str, Type], *, final: bool = False) -> Type:
-    """Return a type with its variables replaced; with `final`, those that are left are unknown, literals Int."""
+    """Return a type with its variables replaced; with `final`, remaining ones become unknown, and literals Int."""
     if given.is_variable:
         found = bound.get(given.name)
         if found is None:
@@ -254,11 +254,11 @@ CLASSES = Classes()
 """The classes as jobs of this program see them."""
 
 PUBLISHED = Classes()
-"""The classes as the published system has them: its enums are no texts."""
+"""The published classes, whose enums are not strings."""
 
 
 def declare(text: str, *, final: bool = False, also: str = "") -> None:
-    """Add a class to both; `also` is what it is a kind of in this program alone."""
+    """Add a class to both; `also` are supertypes in this program only."""
     PUBLISHED.declare(text, final=final)
     CLASSES.declare(text + (f", {also}" if also else ""), final=final)
 

@@ -71,7 +71,7 @@ class Record(dict[str, Value]):
 
 
 class Unit:
-    """The value of what has none, such as an empty lambda."""
+    """The value of an expression without one, such as an empty lambda."""
 
     __slots__ = ()
 
@@ -173,7 +173,7 @@ class Comparator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grouping:
-    """Elements and what they are grouped by."""
+    """Elements and their grouping key."""
 
     elements: Value
     key: Callable[[Value], Value]
@@ -231,7 +231,7 @@ def from_units(text: str) -> str:
 
 
 def integer(value: int, *, long: bool) -> int:
-    """Return `value` wrapped round to 64 (`Long`) or 32 (`int`) bits, as Kotlin's arithmetic does."""
+    """Return `value` wrapped around to 64 (`Long`) or 32 (`int`) bits, as Kotlin's arithmetic does."""
     if long:
         return Long((value - LONG_MIN) % 2**64 + LONG_MIN)
     return (value - INT_MIN) % 2**32 + INT_MIN

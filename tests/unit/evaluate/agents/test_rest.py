@@ -396,7 +396,7 @@ async def test_a_knowledge_service_without_texts_says_so() -> None:
 
     async with raw_server(handler) as seen:
         agent = RestAgent("http://127.0.0.1:9", user="a/b", chatbot="b", model="m", knowledge_url=seen.url)
-        with pytest.raises(PeerError, match="takes no texts") as raised:
+        with pytest.raises(PeerError, match="does not accept texts") as raised:
             await agent.seed_text("x")
         await agent.aclose()
     assert raised.value.peer == "knowledge"

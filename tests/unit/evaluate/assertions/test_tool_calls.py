@@ -124,7 +124,7 @@ def test_a_false_one_says_what_was_seen(asked: dict[str, Any], says: str) -> Non
 def test_an_agent_that_tells_of_no_call_is_not_measured(asked: dict[str, Any]) -> None:
     found = check(asked, [{"systemPrompt": "Be kind."}], [])
     assert (found.passed, found.observed) == (None, None)
-    assert "nobody knows whether it made none" in str(found.error)
+    assert "it is unknown whether it made any" in str(found.error)
 
 
 @pytest.mark.parametrize("told", [{"tellsToolCalls": True}, {"tools": [{"name": "lookUp"}]}])

@@ -73,14 +73,14 @@ def test_rows_as_healthbench_publishes_them_are_cases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("gap", "why"),
     [
-        ("{% for x in case.id %}{{ x }}{% endfor %}", "and no for"),
-        ("{{ case.id * 9 }}", "and no mul"),
-        ("{{ case.id.upper() }}", "and no call"),
+        ("{% for x in case.id %}{{ x }}{% endfor %}", "`for` is not allowed"),
+        ("{{ case.id * 9 }}", "`mul` is not allowed"),
+        ("{{ case.id.upper() }}", "`call` is not allowed"),
         ("{{ case.id.__class__ }}", "unsafe"),
         ("{{ case.id | join(case.id) }}", "`join` takes a text"),
         ("{{ lipsum }}", "there is no `lipsum`"),
         ("{{ case.complain }}", "did you mean 'complaint'?"),
-        ("{{ case.id", "no template"),
+        ("{{ case.id", "not a valid template"),
     ],
 )
 def test_a_gap_that_does_more_than_take_a_column_is_refused_where_it_stands(
@@ -121,7 +121,7 @@ def test_a_table_outside_the_jobs_folder_is_named_on_the_command_line_alone(tmp_
     (tmp_path / "jobs").mkdir()
     job = "tasks: []\nfacts: []\ncases: ../elsewhere.csv\n"
     (problem,) = said(checked(tmp_path / "jobs", job), tmp_path / "jobs")
-    assert "a file in the job's folder is wanted; --cases-file takes one from anywhere" in problem
+    assert "must be a file in the job's folder; --cases-file takes a file from anywhere" in problem
     found = checked(tmp_path / "jobs", job, file=str(tmp_path / "elsewhere.csv"))
     assert [case.name for case in found.cases] == ["1", "2"]
 
@@ -130,7 +130,7 @@ def test_texts_with_braces_mean_what_they_did_in_a_job_without_cases(tmp_path: P
     found = checked(tmp_path, "tasks: [{task: 'Explain {{ x }}'}]\nfacts: []\n")
     assert (said(found, tmp_path), found.cases) == ([], ())
     found = checked(tmp_path, "tasks: []\nfacts: []\nrubric: ['{{ case.rubrics }}']\n")
-    assert "a gap is filled from a table of cases" in said(found, tmp_path)[0]
+    assert "needs a table of cases" in said(found, tmp_path)[0]
 
 
 def test_the_examples_of_the_docs_are_jobs(tmp_path: Path) -> None:

@@ -382,7 +382,7 @@ async def test_a_graph_that_the_job_does_not_ask_may_be_away() -> None:
 async def test_an_agent_without_what_a_seed_was_to_tell_it_is_not_measured() -> None:
     class Refusing(FakeAgent):
         async def seed_text(self, text: str) -> None:
-            raise PeerError("knowledge", "takes no texts", status=404)
+            raise PeerError("knowledge", "does not accept texts", status=404)
 
     agents = {name: Refusing() for name in ("withheld", "supplied")}
     stage = Stage(job(seeds=[{"text": "a paper"}]), agents=agents)
@@ -392,7 +392,7 @@ async def test_an_agent_without_what_a_seed_was_to_tell_it_is_not_measured() -> 
     talk = state.conversation("withheld")
     assert talk is not None
     assert talk.score is not None
-    assert talk.score.reason.endswith("seed 1 was rejected: takes no texts")
+    assert talk.score.reason.endswith("seed 1 was rejected: does not accept texts")
     assert [seed.applied for seed in talk.seeds] == [False]
 
 

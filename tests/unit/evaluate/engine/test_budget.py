@@ -56,7 +56,7 @@ def test_no_conversation_begins_once_the_calls_are_made() -> None:
     budget.take(started(2, "assistant"), Rates())
     assert budget.stop_reason() is None
     budget.take(started(4, "assistant"), Rates())
-    assert budget.stop_reason() == "stopped before a further conversation: 2 calls made, the most is 2"
+    assert budget.stop_reason() == "no more conversations were started: 2 calls made, the limit is 2"
 
 
 def test_cost_is_counted_from_tokens_and_estimated_where_nobody_tells_them() -> None:

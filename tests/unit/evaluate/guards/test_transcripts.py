@@ -83,7 +83,7 @@ def test_where_neither_tasks_nor_facts_are_known_no_number_is_made_up(tmp_path):
         ('{"id": "x"}', "`messages` must be a list"),
         ('{"messages": [3]}', "message 1: `role` must be user"),
         ('{"messages": [{"role": "doctor", "content": ""}]}', "message 1: `role` must be user"),
-        ('{"messages": [{"role": "user"}]}', "message 1: `content` must be a text"),
+        ('{"messages": [{"role": "user"}]}', "message 1: `content` must be text"),
         (line(*TALK, facts="no"), "`facts` must be a list of texts"),
         (line(*TALK, facts=["a"], vignette="b"), "give `facts` or `vignette`, not both"),
         (line(*TALK, condition="no"), "`condition` must be withheld or supplied"),

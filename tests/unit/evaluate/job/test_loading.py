@@ -172,5 +172,5 @@ def test_a_number_that_is_long_or_of_base_60_is_one_problem_at_its_place(number:
         parse_job(f"{head}aspirationalAverage: {number}\n", Path("job.yml"))
     first = refused.value.problems[0]
     assert (first.line, first.field) == (4, "aspirationalAverage")
-    assert "quote a text" in first.message
+    assert "put text in quotes" in first.message
     assert len(str(first)) < 300

@@ -30,7 +30,7 @@ async def test_score_is_the_weighted_share_of_rules_that_hold():
     rules = [{"pattern": "reminder is SET", "weight": 3.0}, {"pattern": "8:15"}]
     task = await verdict(rules, "Hi", "Hello. Your reminder is set! Bye.")
     assert task.score == pytest.approx(0.75)
-    assert "1 of 2 rules holds" in task.reason
+    assert "1 of 2 rules met" in task.reason
     assert "8:15" in task.reason
 
 

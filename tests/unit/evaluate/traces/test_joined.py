@@ -57,8 +57,8 @@ async def test_missing_spans_are_said_and_never_guessed() -> None:
     seen.come(whole, span(1))
     seen.come(torn, span(2), span(3, 99))
     missing = await seen.talk.settle()
-    assert "no span came for message 6" in missing
-    assert "of message 4 1 span did not come that others name" in missing
+    assert "no span arrived for message 6" in missing
+    assert "message 4: 1 parent span did not arrive" in missing
     assert seen.talk.incomplete() == [4, 6]
     assert silent.trace_id != whole.trace_id
 
@@ -66,7 +66,7 @@ async def test_missing_spans_are_said_and_never_guessed() -> None:
 async def test_an_agent_that_tells_nothing_is_said_to_tell_nothing() -> None:
     seen = Recorded(0.0)
     seen.begin(2)
-    assert "no span of the agent came" in await seen.talk.settle()
+    assert "no span of the agent arrived" in await seen.talk.settle()
 
 
 async def test_what_comes_after_the_check_is_late_and_counts_nowhere() -> None:
@@ -104,5 +104,5 @@ async def test_spans_of_nobody_are_counted_and_those_beyond_the_limit_refused() 
     assert seen.traces.unknown == 2
     many = [span(number) for number in range(1, joined.MOST_SPANS + 3)]
     assert seen.come(ids, *many) == (0, 2)
-    assert "2 spans came of traces that were not begun here" in seen.run.close()
+    assert "2 spans of other traces arrived" in seen.run.close()
     assert seen.come(ids, span(1)) == (1, 0)

@@ -119,7 +119,7 @@ async def test_spans_that_are_not_kept_are_counted_in_the_answer(world: World, k
     )
     assert status == 200
     assert told_back.partial_success.rejected_spans == 3
-    assert "2 spans without a valid trace or span id; 1 span of traces that were not begun here" in (
+    assert "2 spans without a valid trace or span id; 1 span of other traces" in (
         told_back.partial_success.error_message
     )
     assert (len(world.spans), world.traces.unknown) == (1, 1)
@@ -128,8 +128,8 @@ async def test_spans_that_are_not_kept_are_counted_in_the_answer(world: World, k
 @pytest.mark.parametrize(
     ("body", "kind", "headers", "status", "words"),
     [
-        (b"\xff\xff", PROTOBUF, {}, 400, b"no ExportTraceServiceRequest in protobuf"),
-        (b"{", JSON, {}, 400, b"no ExportTraceServiceRequest in JSON"),
+        (b"\xff\xff", PROTOBUF, {}, 400, b"not an ExportTraceServiceRequest in protobuf"),
+        (b"{", JSON, {}, 400, b"not an ExportTraceServiceRequest in JSON"),
         (
             b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "xyz"}]}]}]}',
             JSON,

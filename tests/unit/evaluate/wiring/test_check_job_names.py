@@ -61,7 +61,7 @@ def test_a_sound_job_has_none(tmp_path):
         ),
         (
             JOB.replace("chatbot: c", "chatbot: c, protocol: openai") + "seeds: [{text: a paper}]\n",
-            "6:16: seeds[0].text: an agent that speaks openai takes no texts",
+            "6:16: seeds[0].text: an agent that speaks openai does not accept texts",
         ),
     ],
 )
@@ -91,7 +91,7 @@ def test_what_the_embedded_graph_refuses_is_a_warning_where_it_would_be_asked(tm
         (9, 37, "assertions[0].cypher"),
     ]
     assert found.problems[1].message.startswith(
-        "refused unless Neo4j is set: the embedded graph finds a pattern of =~ anywhere in the text; use ="
+        "rejected unless Neo4j is configured: the embedded graph finds a pattern of =~ anywhere in the text; use ="
     )
 
 

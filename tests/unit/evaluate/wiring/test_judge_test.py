@@ -101,13 +101,13 @@ def test_a_judge_that_throws_dice_is_found_by_a_mere_repeat(
     judge = Synthetic(lambda view, place, score: score, noise=0.4)
     done = test(run, monkeypatch, judge, "--fail-on-accused")
     assert done.return_value == 1
-    assert "beyond doubt, this judge is moved by: repeat" in done.stdout
+    assert "changes with a significant effect on this judge: repeat" in done.stdout
 
 
 def test_a_sound_judge_is_not_accused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = test(run, monkeypatch, Synthetic(lambda view, place, score: score), "--fail-on-accused")
     assert done.return_value == 0
-    assert "nothing moves this judge beyond doubt (60 conversations or cases)" in done.stdout
+    assert "no change has a significant effect on this judge (60 conversations or cases)" in done.stdout
 
 
 def test_so_many_conversations_as_asked_for_are_drawn_the_same_each_time(

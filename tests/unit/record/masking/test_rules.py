@@ -123,7 +123,7 @@ def test_names_alone_hold_back_only_what_may_be_a_name() -> None:
         ("names: [A]", "rules.yml:1:9: names[0]: too short: 2 letters"),
         ("identifiers: ['12']", "rules.yml:1:15: identifiers[0]: too short: 3 letters"),
         ("names: [Ada, ada]", "[PATIENT-1] and [PATIENT-2] are the same text; list it once"),
-        ("names: [{text: Ada, as: doctor}]", "names[0].as: a word in capitals is needed here"),
+        ("names: [{text: Ada, as: doctor}]", "names[0].as: use a word in capitals"),
         ("names: [{as: DOCTOR}]", "names[0]: an entry has `text` and may have `as`"),
         ("patterns: ['\\d+']", "patterns[0]: `pattern` (a regular expression) and `as`"),
         ("patterns:\n  - pattern: '('\n    as: X", "rules.yml:2:14: patterns[0].pattern: the pattern `(` cannot be read: missing )"),

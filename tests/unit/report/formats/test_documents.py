@@ -260,7 +260,7 @@ def test_markdown_says_what_the_page_says(demo: LoadedRun) -> None:
         "facts withheld **0.44**",
         "facts supplied **1.00**",
         "mean (published formula) **0.72**",
-        "○○○●●● ✓ holds",
+        "○○○●●● ✓ passed",
     ):
         assert words in text
 

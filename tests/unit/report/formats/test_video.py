@@ -31,7 +31,7 @@ def test_without_ffmpeg_one_sentence_says_what_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="--gif and --mp4 need ffmpeg, which is not installed here"):
+    with pytest.raises(UsageError, match="--gif and --mp4 need ffmpeg, which is not installed"):
         write_video(tmp_path / "a.gif", "gif", [(0.0, "", ((("a", PLAIN),),))], 1.0)
 
 

@@ -73,7 +73,7 @@ def test_differences_pair_and_keep_the_reason_of_what_is_missing() -> None:
     assert [sample.value for sample in found] == [pytest.approx(0.2), None, None]
     assert [sample.reason for sample in found] == ["", "judge", "graph"]
     lone = differences([(None, Sample("job", 1.0)), (Sample("job", 1.0), None)])
-    assert {sample.reason for sample in lone} == {"not held on both sides"}
+    assert {sample.reason for sample in lone} == {"not run on both sides"}
 
 
 @pytest.mark.parametrize(

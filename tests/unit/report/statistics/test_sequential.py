@@ -63,7 +63,7 @@ def test_a_decision_stays() -> None:
 def test_values_and_thresholds_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match="threshold of 1"):
         ConfidenceSequence(1)
-    with pytest.raises(ValueError, match="a round holds"):
+    with pytest.raises(ValueError, match="a round must have values"):
         ConfidenceSequence(0.5).observe([1.5])
     with pytest.raises(ValueError, match="round"):
         ConfidenceSequence(0.5).observe([])

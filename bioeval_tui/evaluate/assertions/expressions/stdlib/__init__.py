@@ -1,4 +1,4 @@
-"""The part of Kotlin's standard library that conditions use. Importing this declares all of it."""
+"""The supported part of Kotlin's standard library. Importing this package declares all of it."""
 
 from bioeval_tui.evaluate.assertions.expressions.stdlib import (
     building,

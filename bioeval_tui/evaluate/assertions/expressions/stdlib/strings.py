@@ -14,7 +14,7 @@ def _folded(budget: Budget, text: Value, ignore_case: bool) -> str:
     if not ignore_case:
         return str(text)
     budget.build_text(len(text))
-    # One character becomes one: `ß`.upper() is two, and places must stay what they are.
+    # One character must become one, so that indices stay the same: `ß`.upper() is two.
     upper = text.upper()
     folded = upper.lower() if len(upper) == len(text) else text.lower()
     return str(folded) if len(folded) == len(text) else str(text)

@@ -44,7 +44,7 @@ def filter_indexed(budget: Budget, values: Value, predicate: Function) -> Value:
 
 @kotlin("Flow<*>.filterIsInstance(): Many<R>")
 def filter_is_instance(budget: Budget, values: Value, kind: Function) -> Value:
-    """Filter by the type that the call names; the walk of the tree makes `kind` of it."""
+    """Filter by the call's type argument, which the evaluator passes as `kind`."""
     return filter_(budget, values, kind)
 
 
