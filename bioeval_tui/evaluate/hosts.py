@@ -14,7 +14,7 @@ def host_of(url: str, *, any_scheme: bool = False) -> str:
     """Return `host` or `host:port` of a URL, without user or password.
 
     Raises:
-        UsageError: it is no http or https URL, or with `any_scheme` no URL that names a host.
+        UsageError: it is not an http or https URL or, with `any_scheme`, not a URL with a host.
     """
     try:
         parts = urlsplit(url)

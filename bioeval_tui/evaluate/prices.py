@@ -1,7 +1,7 @@
 """Prices of models: a table in the package, overridden by the user's own in the data folder.
 
-A price that nobody wrote down is unknown, never 0. The shipped prices hold for the provider's own host
-only: the same name on another server costs something else, or nothing.
+A missing price is unknown, never 0. The included prices apply to the provider's own host
+only, because the same model on another server may cost something else, or nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Price:
     tokens_out: float
 
     def cost(self, tokens_in: float, tokens_out: float) -> float:
-        """Return what so many tokens cost, in dollars."""
+        """Return the cost of that many tokens, in dollars."""
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1_000_000
 
 

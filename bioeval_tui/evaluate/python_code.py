@@ -69,7 +69,7 @@ def load(reference: str, folders: Sequence[Path], first_parameter: str) -> Calla
             found = getattr(found, part)
     except UsageError:
         raise
-    except (Exception, SystemExit) as error:  # whatever somebody's module does when it is imported
+    except (Exception, SystemExit) as error:  # importing runs other people's code
         why = clean_line(f"{type(error).__name__}: {error}", 300)
         raise UsageError(f"{shown} cannot be loaded: {why}") from error
     if not callable(found):
@@ -96,9 +96,9 @@ def printing_elsewhere() -> Iterator[None]:
 
 
 async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
-    """Call a function in a thread of its own and return what it returns, or raise what it raises.
+    """Call a function in its own thread; return its result or raise its exception.
 
-    Nobody waits for a thread whose caller has given up: one that never ends does not keep the program from ending.
+    The thread is a daemon, so a call that never ends does not keep the program from ending.
     """
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[Any] = loop.create_future()
@@ -116,7 +116,7 @@ async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
         result, error = None, None
         try:
             result = context.run(function, *given)
-        except Exception as raised:  # it belongs to whoever asked
+        except Exception as raised:  # it belongs to the caller
             error = raised
         except BaseException as raised:
             error = RuntimeError(f"{type(raised).__name__}: {raised}")
@@ -158,7 +158,7 @@ def _imported(module: str, folders: tuple[Path, ...]) -> Any:
         )
     for folder in folders:
         if str(folder) not in sys.path:
-            sys.path.append(str(folder))  # behind all others: what these modules import beside them
+            sys.path.append(str(folder))  # last: for modules that these modules import from their folder
     if known is None:
         made = importlib.util.module_from_spec(spec)
         sys.modules[top] = made
@@ -172,7 +172,7 @@ def _imported(module: str, folders: tuple[Path, ...]) -> Any:
 
 
 def _installed(top: str) -> ModuleSpec | None:
-    """Return the spec of an installed package's module; the standard library is none."""
+    """Return the spec of an installed package's module; None for the standard library."""
     if top in sys.stdlib_module_names:
         return None
     found = PathFinder.find_spec(top, list(_site_folders()))
@@ -186,7 +186,7 @@ def _installed(top: str) -> ModuleSpec | None:
 
 @functools.lru_cache(maxsize=1)
 def _site_folders() -> tuple[str, ...]:
-    """Return where packages are installed, and the folders of those that are installed as links."""
+    """Return the folders where packages are installed, including editable ones."""
     own = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()]
     if site.ENABLE_USER_SITE:
         own.append(site.getusersitepackages())
@@ -226,7 +226,7 @@ _inside: contextvars.ContextVar[bool] = contextvars.ContextVar("inside_a_functio
 
 
 class _Stdout:
-    """stdout, but what a job's functions print goes to stderr."""
+    """stdout, except that output of a job's functions goes to stderr."""
 
     def __init__(self, own: TextIO) -> None:
         self._own = own

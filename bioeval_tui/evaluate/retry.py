@@ -39,7 +39,7 @@ class RetryRule:
     longest_wait_s: float = 30.0
 
     def wait_s(self, error: PeerError, failures: int) -> float:
-        """Return how long to wait after so many failures, of which `error` is the last."""
+        """Return how long to wait after that many failures, the last of which is `error`."""
         own = self.first_wait_s * self.growth ** min(failures - 1, 10)
         own *= 1 + random.uniform(0, self.jitter)  # noqa: S311 - spreads requests, hides nothing
         return min(max(own, error.retry_after_s or 0.0), self.longest_wait_s)
@@ -59,11 +59,11 @@ async def send(
     ours: Callable[[PeerError], bool] = lambda error: False,
     ours_for_s: float = 600.0,
 ) -> Answer:
-    """Run `attempt` until it succeeds or the rule ends it. Raises the last `PeerError`.
+    """Run `attempt` until it succeeds or the rule says to stop. Raises the last `PeerError`.
 
-    `on_failure` is told each failure, the attempt's number, and the wait before the next one, None when there is
-    none. Failures that are `ours` (too many requests of our own at once) use up no attempt; they are waited for,
-    longer each time, `ours_for_s` in all.
+    `on_failure` gets each failure, the attempt's number, and the wait before the next one, or None for the
+    last. Failures that are `ours` (too many requests of our own at once) use no attempt; they are retried with
+    growing waits, for `ours_for_s` in total.
     """
     failures = in_a_row = 0
     wait = 0.0

@@ -21,12 +21,12 @@ Role = Literal["user", "assistant"]
 class PeerError(UnavailableError):
     """One attempt to talk to a peer failed.
 
-    `retryable` says that the same request may be sent again: it never left (a refused connection), or the answer
+    `retryable` is true if the same request may be sent again: it was never sent (a refused connection), or the answer
     was 408, 425, 429 or 5xx. One that may have been delivered (a timeout, a broken connection) is never sent
-    again. `retry_after_s` is what the peer asked for, if it did. `received` is what came instead of an answer, cut and cleaned. `unusable`
-    is true when a whole answer came that nobody can use (a refusal, cut off, empty): not the network's fault.
-    `unreachable` is true when no connection could be made at all: nothing can be said of the peer.
-    `exhausted` is true when it is this machine that had no file descriptor or memory left for a connection.
+    again. `retry_after_s` is the peer's Retry-After, if any. `received` is what arrived instead of an answer, shortened and cleaned. `unusable`
+    is true for a complete but unusable answer (a refusal, cut off, empty), which is not the network's fault.
+    `unreachable` is true if no connection could be made at all.
+    `exhausted` is true if this machine had no file descriptor or memory left for a connection.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Agent(Protocol):
         ...
 
     async def seed_text(self, text: str) -> None:
-        """Hand a text to the agent's knowledge service. Raises `PeerError` where there is none."""
+        """Send a text to the agent's knowledge service. Raises `PeerError` if it has none."""
         ...
 
     async def seed_history(self, role: Role, content: str) -> bool:
@@ -119,7 +119,7 @@ class Agent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
-    """One finished utterance. `message` counts from 1; `operator` marks words typed by a person who took over.
+    """One finished message. `message` counts from 1; `operator` is true if a person who took over typed it.
 
     `latency_ms` of a user message is how long the evaluator took.
     """
@@ -157,7 +157,7 @@ class Utterance:
 
 
 class Evaluator(Protocol):
-    """Whoever plays the user: a model, a script, or a person."""
+    """Plays the user: a model, a script, or a person."""
 
     identity: str
 
@@ -170,7 +170,7 @@ class Evaluator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A quotation from the transcript; `message` is where it stands, None if it was not found there."""
+    """A quotation from the transcript; `message` is the number of its message, None if it was not found."""
 
     quote: str
     message: int | None = None
@@ -188,7 +188,7 @@ class TaskVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one judge says of one transcript. Tone is in [0, 1] or None, and never in the score."""
+    """One judge's verdict on one transcript. Tone is in [0, 1] or None, and never part of the score."""
 
     judge: str
     tasks: tuple[TaskVerdict, ...]
@@ -236,7 +236,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class GraphSnapshot:
-    """How much of what a graph holds, and a digest that differs when its content does."""
+    """Counts of a graph's content, and a digest that differs if the content does."""
 
     labels: Mapping[str, int] = field(default_factory=dict)
     relationships: Mapping[str, int] = field(default_factory=dict)
@@ -245,9 +245,9 @@ class GraphSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """What a guard found in an evaluator's message. `note` tells the evaluator how to do better.
+    """A guard's finding about an evaluator's message. `note` tells the evaluator what to change.
 
-    A message that is `void` is not sent: the evaluator says it again. One that is marked is sent as it is.
+    A `void` message is not sent, and the evaluator tries again. A marked one is sent unchanged.
     """
 
     rule: str
@@ -268,7 +268,7 @@ class AssertionView:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One assertion's outcome. `passed` is None when it could not be measured, with the `error` that says why."""
+    """One assertion's outcome. `passed` is None if it could not be measured; `error` says why."""
 
     passed: bool | None
     observed: Any = None
@@ -276,13 +276,13 @@ class CheckResult:
     error: str | None = None
     warning: str | None = None
     why: str | None = None
-    """What was observed, in a sentence, where the assertion does not hold."""
+    """What was observed, as a sentence, if the assertion failed."""
     report: Mapping[str, Any] | None = None
     """A TaskReport's dict, for medal assertions."""
 
 
 class KnowledgeGraph(Protocol):
-    """A property graph that is asked in Cypher.
+    """A property graph that is queried in Cypher.
 
     Both methods raise `QueryError` when the query is wrong, refused or not supported, and `PeerError`
     (peer `graph`) when the graph is away or too slow.

@@ -1,7 +1,7 @@
 """The tool calls of an agent, for every protocol: how they are recorded and read.
 
 A call is the event `{"request": {"function": {"name"}, "arguments": {}, "id"?}}`, as the published REST API has it; its
-result is `{"output", "id"?, "error"?}`. What only a span tells has its id as `span`; where it tells no arguments,
+result is `{"output", "id"?, "error"?}`. A call that only a span reports has its id as `span`; without arguments,
 `argumentsTold` is false. A result belongs to the call with its id; one without belongs to the oldest call
 of its message that has no result yet.
 """
@@ -23,9 +23,9 @@ _RESULTS = ("output", "result", "response")
 
 @dataclass(slots=True)
 class ToolCall:
-    """One call. `turn` is the user's message (from 1) that it answers, `message` the agent's; `told` says that a result came.
+    """One call. `turn` is the user's message (from 1) that it answers, `message` the agent's; `told` is true if it has a result.
 
-    `arguments_told` is false of a call of which a span told the name alone.
+    `arguments_told` is false if a span reported only the call's name.
     """
 
     turn: int
@@ -39,7 +39,7 @@ class ToolCall:
 
 
 def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:
-    """Return a call as the recording keeps it; arguments that are no object stand under `arguments`."""
+    """Return a call as stored in the recording; arguments that are not an object are under the key `arguments`."""
     given = arguments if isinstance(arguments, Mapping) else {"arguments": arguments}
     request: dict[str, Any] = {"function": {"name": clean_line(name, 200)}, "arguments": dict(given)}
     if call_id:
@@ -68,7 +68,7 @@ def request_of(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def result_of(event: Mapping[str, Any]) -> tuple[Any, bool] | None:
-    """Return the result that an event tells, and whether the call failed; None when it tells none."""
+    """Return an event's result, and whether the call failed; None without a result."""
     found = next((event[key] for key in _RESULTS if key in event), None)
     if found is None and not any(key in event for key in _RESULTS):
         return None
@@ -131,7 +131,7 @@ def calls_of(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
 
 
 def tool_calls_text(asked: Mapping[str, Any]) -> str:
-    """Return what a `toolCalls` assertion, as a job has it, asks for, in few words."""
+    """Return the conditions of a job's `toolCalls` assertion as a short text."""
     parts = []
     if asked.get("calls") is not None:
         listed = ", ".join(map(_expected_text, asked["calls"])) or "no call"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MAX_DIGESTED = 50_000
-"""Most nodes, and most relationships, whose content goes into a digest. Beyond it only the counts do."""
+"""Maximum number of nodes, and of relationships, whose content is part of a digest. Of larger graphs, only the counts are."""
 
 _BYTES = 16
 
@@ -38,7 +38,7 @@ class ContentDigest:
         self._sum += int.from_bytes(_hash(kind, ends, properties))
 
     def hexdigest(self, counts: Iterable[Mapping[str, int]]) -> str:
-        """Return the digest; `counts` (labels, relationship types) tell apart what was too much to read."""
+        """Return the digest; `counts` (labels, relationship types) distinguish graphs that are too large to read."""
         total = self._sum % (1 << (8 * _BYTES))
         return _hash("graph", [format(total, "x")], {str(n): dict(c) for n, c in enumerate(counts)}).hex()
 

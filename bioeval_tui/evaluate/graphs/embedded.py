@@ -86,6 +86,6 @@ class EmbeddedGraph:
         except TimeoutError:
             raise PeerError("graph", f"{self.identity} is busy: no answer in {timeout_s:g} s") from None
         finally:
-            # Whoever waited is gone or has the answer: nothing of this call may go on in the thread.
+            # The caller is gone or has the answer, so no part of this call may continue in the thread.
             allowance.cancel()
             self._under_way.discard(allowance)

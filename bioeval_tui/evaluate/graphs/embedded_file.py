@@ -20,7 +20,7 @@ from bioeval_tui.evaluate.seams import GraphSnapshot, PeerError, Rows
 from bioeval_tui.installation import install_command
 
 MAX_RESULT_BYTES = 5_000_000
-"""Longest value that SQLite may build; it bounds a result and what a query can take of memory."""
+"""Maximum length of a value that SQLite may build; it limits results and a query's memory."""
 
 _PROGRESS_STEPS = 5_000
 _PAGE = 2_000
@@ -158,7 +158,7 @@ class EmbeddedFile:
         }
 
     def _pages(self, match: str, columns: str) -> Iterator[dict[str, Any]]:
-        """Yield what `match` binds to x, in order of ids and by pages, at most `MAX_DIGESTED` of it."""
+        """Yield what `match` binds to x, ordered by id and in pages, at most `MAX_DIGESTED` rows."""
         after = 0
         page = (
             f"{match} WHERE id(x) > $after RETURN id(x) AS id, {columns}, properties(x) AS properties "
@@ -214,9 +214,9 @@ class EmbeddedFile:
         return self._allowance.is_over()
 
     def _is_unasked_commit(self) -> bool:
-        """Refuse every commit but `write`'s own.
+        """Reject every commit except `write`'s own.
 
-        An interrupt that meets an INSERT makes SQLite roll the whole transaction back. The extension goes on
+        An interrupt during an INSERT makes SQLite roll the whole transaction back. The extension continues
         with its next INSERT for a while, and outside a transaction each of them would be committed.
         """
         return not self._may_commit
@@ -234,7 +234,7 @@ class EmbeddedFile:
                 self._prepare(connection)
                 return connection
             except (apsw.BusyError, apsw.LockedError, apsw.ExtensionLoadingError):
-                # Two processes that open a new file at once: SQLite does not wait while the journal's mode changes.
+                # If two processes open a new file at the same time, SQLite does not wait while the journal mode changes.
                 connection.close()
                 if time.monotonic() > give_up:
                     raise

@@ -1,4 +1,4 @@
-"""Identifies a graph file: a random id beside it, which the agent that uses the file can report."""
+"""Identifies a graph file by a random id stored next to it, which the agent that uses the file can report."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A Neo4j server as the knowledge graph, through the official driver.
 
-Every call is bounded twice: the server is told the time limit, and this side stops waiting a little later,
-since a server that is silent tells nothing. Nothing is tried twice here.
+Every call has two time limits: the server gets one, and the client stops waiting a little later,
+in case the server is silent. Nothing is retried here.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _IDLE_CHECK_S = 1.0
 
 
 class Neo4jGraph:
-    """A `KnowledgeGraph` on a server. Nothing is opened, nor the driver imported, before the first call.
+    """A `KnowledgeGraph` on a server. The first call opens the connection and imports the driver.
 
-    A user name that stands in the address is used when `username` is empty, and never shown. With `unrestricted`
-    what is executed is passed on as it is, statement by statement; queries only read, whatever is set.
+    A user name in the URI is used if `username` is empty, and never shown. With `unrestricted`,
+    setups are passed on unchanged, statement by statement; queries always only read.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Neo4jGraph:
 
     @asynccontextmanager
     async def _session(self, *, read: bool, timeout_s: float) -> AsyncIterator[Any]:
-        """Give a session; turn what the driver raises into this program's errors, and bound the whole."""
+        """Yield a session; convert the driver's exceptions, and limit the total time."""
         driver = await self._open()
         from bioeval_tui.evaluate.graphs.neo4j_errors import graph_error
 
@@ -125,7 +125,7 @@ class Neo4jGraph:
             ) from None
         except Exception as error:
             # Besides its documented errors the driver lets private ones through (of its protocol, of packing)
-            # when what answers is no Neo4j. All of them end in one sentence; unknown ones name their type.
+            # when the server is not Neo4j. Each becomes one sentence; unknown ones name their type.
             raise graph_error(error, self._place, timeout_s) from None
 
     async def _open(self) -> Any:
@@ -191,9 +191,9 @@ async def _counts(transaction: Any, cypher: str) -> dict[str, int]:
 
 
 def split_address(uri: str) -> tuple[str, str, str]:
-    """Return the address without its user, the user, and `host:port` for showing; the first is empty if it is none.
+    """Return the URI without its user, the user, and `host:port` to show; the first is empty for an invalid URI.
 
-    The published default carries a user name in the address, which the driver refuses.
+    The published default has a user name in the URI, which the driver rejects.
     """
     try:
         parts = urlsplit(uri)

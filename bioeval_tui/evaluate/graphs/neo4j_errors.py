@@ -16,10 +16,10 @@ _WRITES = "Neo.ClientError.Statement.AccessMode"
 
 
 def graph_error(error: Exception, place: str, timeout_s: float) -> BioevalError:
-    """Return what an exception of the driver means.
+    """Convert an exception of the driver.
 
-    `QueryError` when the query is at fault; else `PeerError`, retryable when the server is away or busy,
-    not when it refuses the password or stopped a query that took too long.
+    `QueryError` if the query is at fault; otherwise `PeerError`, retryable if the server is unreachable or busy,
+    but not if it rejects the password or stopped a slow query.
     """
     match error:
         case exceptions.AuthError():

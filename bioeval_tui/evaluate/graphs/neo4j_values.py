@@ -8,7 +8,7 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """Return a value of the driver as what JSON can hold.
+    """Convert a value of the driver to JSON types.
 
     Nodes, relationships and paths become objects of the same shape as the embedded graph's; moments,
     dates and durations ISO 8601 text; points objects; bytes base64; infinities and NaN their names.

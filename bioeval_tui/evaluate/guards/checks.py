@@ -11,7 +11,7 @@ from bioeval_tui.evaluate.models.prompting import Prompt
 from bioeval_tui.evaluate.seams import EvaluatorView, Violation
 
 MAX_CHECKED = 10_000
-"""Most characters of a message that are checked; a person types no more."""
+"""Maximum number of characters of a message that are checked; people type fewer."""
 
 RULES: Mapping[str, str] = {
     "leak": "shows its reasoning or words of its prompt",
@@ -25,7 +25,7 @@ RULES: Mapping[str, str] = {
 }
 """Every rule, and what breaks it."""
 
-# The gravest first: the evaluator's second try is told of the first that is found.
+# The most serious first: the evaluator's second attempt is told only the first finding.
 _GUARDS: tuple[Callable[[EvaluatorView, str], Violation | None], ...] = (
     out_of_role,
     role_swap,
@@ -37,10 +37,10 @@ _GUARDS: tuple[Callable[[EvaluatorView, str], Violation | None], ...] = (
 
 
 def check(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> list[Violation]:
-    """Return what is wrong with the evaluator's message `text`, the gravest first; empty if nothing is.
+    """Return what is wrong with the evaluator's message `text`, the most serious first; empty if nothing is.
 
-    `prompt` is the evaluator's, whose words are not to be said. The job's
-    `evaluator.guards` decides what a finding does: with `strict` every one voids the message.
+    `prompt` is the evaluator's prompt, whose words must not appear. The job's
+    `evaluator.guards` decides the effect of a finding: with `strict`, every finding voids the message.
     """
     mode = view.job.evaluator.guards
     if mode == "off":

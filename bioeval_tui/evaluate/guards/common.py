@@ -12,7 +12,7 @@ from bioeval_tui.evaluate.job import signoff
 from bioeval_tui.evaluate.seams import EvaluatorView
 
 MAX_WORDS = 400
-"""So many words of a text are compared with another's."""
+"""Number of words of a text that are compared with another's."""
 MAX_KEPT = 10_000
 """Longer texts, in characters, are not kept for the next message; no more of a text is compared."""
 
@@ -20,7 +20,7 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def last_agent_message(view: EvaluatorView) -> str:
-    """Return what the agent said last; empty at the start."""
+    """Return the agent's last message; empty at the start."""
     return next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")
 
 
@@ -30,7 +30,7 @@ def said_by(view: EvaluatorView, role: str) -> list[str]:
 
 
 def signs_off(view: EvaluatorView, text: str) -> bool:
-    """Return whether the sign-off stands in `text`."""
+    """Return whether `text` contains the sign-off."""
     return signoff.without_signoff(text, view.job.evaluator.signoff) is not None
 
 
@@ -48,7 +48,7 @@ def known_text(view: EvaluatorView) -> str:
 
 
 def told_text(view: EvaluatorView) -> str:
-    """Return what the job gives the simulated user to say, under either condition: all but facts."""
+    """Return the texts that the job gives the simulated user in both conditions: everything except facts."""
     job = view.job
     return "\n".join(
         [
@@ -65,7 +65,7 @@ def told_text(view: EvaluatorView) -> str:
 
 
 def whole_job_text(view: EvaluatorView) -> str:
-    """Return every word of the job that a user could have a number from, and everything that was said."""
+    """Return all texts from which the user could know a number: the job's and all messages."""
     return "\n".join(
         [
             told_text(view),
@@ -82,19 +82,19 @@ def sentences(text: str) -> tuple[str, ...]:
     return _sentences(text) if len(text) <= MAX_KEPT else _sentences.__wrapped__(text)
 
 
-# A conversation is read again with every message of it, here and below.
+# The whole conversation is read again for every message, here and below.
 @functools.lru_cache(maxsize=1024)
 def _sentences(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in _SENTENCES.split(text) if part.strip())
 
 
 def are_alike(one: str, other: str, share: float) -> bool:
-    """Return whether two texts are alike word by word, at least by `share` (0 to 1)."""
+    """Return whether at least `share` (0 to 1) of two texts' words agree, in order."""
     return first_alike(one, (other,), share) is not None
 
 
 def first_alike(text: str, others: Iterable[str], share: float) -> str | None:
-    """Return the first of `others` that is like `text` word by word, at least by `share` (0 to 1)."""
+    """Return the first of `others` of whose words at least `share` (0 to 1) agree with `text`, in order."""
     text = text[:MAX_KEPT]
     words, ours = _words(text), _different(text)
     count = len(words)
@@ -104,7 +104,7 @@ def first_alike(text: str, others: Iterable[str], share: float) -> str | None:
         kept = other[:MAX_KEPT]
         second = _words(kept)
         wanted = share * (count + len(second))
-        # Two bounds from above that cost little: the shorter one's length, and less the words that only one has.
+        # Two cheap upper bounds: the shorter text's length, and the number of words that both have.
         if not second or 2 * min(count, len(second)) < wanted:
             continue
         theirs = _different(kept)

@@ -20,9 +20,9 @@ from bioeval_tui.evaluate.seams import EvaluatorView, Violation
 from bioeval_tui.text import clean_line, shorten
 
 PREFIX = 5
-"""So many letters make two words the same in a task: `reminder` and `remind`."""
+"""Words of a task count as equal if they share this many first letters: `reminder` and `remind`."""
 VERBATIM = 6
-"""So many words of a fact in a row, or the whole of a shorter one, are that fact word for word."""
+"""This many consecutive words of a fact, or all of a shorter one, count as the fact word for word."""
 
 _REQUEST = re.compile(
     r"\?|\b(?:please|could you|can you|would you|tell me|show me|give me|remind me|i need|i want|i['’]d like|i would like)\b",
@@ -36,14 +36,14 @@ _FAREWELL = re.compile(
 _ASKING_WORDS = frozenset(
     ["ask", "reque", "tell", "find", "get", "let", "see", "assis", "agent", "chatb", "bot", "user", "wheth"]
 )
-# Chinese, Japanese and Thai put no space between words: each letter counts as one.
+# Chinese, Japanese and Thai have no spaces between words, so each letter counts as a word.
 _TOKEN = re.compile(
     r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+"
 )
 
 
 def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a fact that is withheld (certain when it is said word for word), or that nobody had asked for."""
+    """Find a withheld fact (certain if word for word), or a fact that the agent had not asked for."""
     words = without_signoff(view, text)
     if view.condition == "withheld":
         return _withheld(view, words)
@@ -64,9 +64,9 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
 
 
 def invention(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a number that stands neither in the job nor in the conversation.
+    """Find a number that is neither in the job nor in the conversation.
 
-    Where neither tasks nor facts are known, nobody can say what was made up.
+    Without tasks and facts, inventions cannot be recognised.
     """
     if not view.job.tasks and not view.job.facts:
         return None
@@ -93,7 +93,7 @@ def early_end(view: EvaluatorView, text: str) -> Violation | None:
         bool(_REQUEST.search(said)) for said in [*said_by(view, "user"), without_signoff(view, text)]
     )
     if not left or requests >= len(view.job.tasks):
-        # As many requests as tasks: the last may have been made in other words than the task's.
+        # As many requests as tasks: the last may use other words than the task.
         return None
     task = shorten(clean_line(view.job.tasks[left[0] - 1].task), 80)
     return Violation(
@@ -105,9 +105,9 @@ def early_end(view: EvaluatorView, text: str) -> Violation | None:
 
 
 def untouched_tasks(view: EvaluatorView, text: str = "") -> list[int]:
-    """Return the numbers (from 1) of the tasks of which the user has said no word so far.
+    """Return the numbers (from 1) of the tasks that the user has not mentioned so far.
 
-    A task counts as brought up when one of the words that it does not share with the other tasks was said.
+    A task counts as mentioned once the user has used a word that only this task contains.
     """
     said = _task_words("\n".join([*said_by(view, "user"), without_signoff(view, text)]))
     words = [_task_words(task.task) for task in view.job.tasks]
@@ -140,7 +140,7 @@ def _withheld(view: EvaluatorView, words: str) -> Violation | None:
 
 
 def _word_for_word(text: str, fact: str, known: str) -> str:
-    """Return the run of words that `text` shares with `fact` and nobody could know; empty if there is none."""
+    """Return consecutive words that `text` shares with `fact` and that were not known before; empty if there are none."""
     ours, theirs, told = _tokens(text), _tokens(fact), f" {' '.join(_tokens(known))} "
     size = min(VERBATIM, len(theirs))
     if size < 2:
@@ -157,7 +157,7 @@ def _tokens(text: str) -> list[str]:
 def _asked(view: EvaluatorView, questions: list[str], fact: str) -> bool:
     """Return whether a fact was asked for so far.
 
-    Where there are no tasks, what the user came for stands among the facts, and "How can I help?" asks for it.
+    Without tasks, the user's request is among the facts, and "How can I help?" asks for it.
     """
     if not view.job.tasks:
         return not questions or any(asks_for_anything(said) for said in questions)

@@ -7,7 +7,7 @@ import re
 from bioeval_tui.evaluate.guards.words import word_set
 
 ENOUGH = 6
-"""From so many words on a text shows its language by itself."""
+"""Minimum number of words to detect a text's language."""
 SHARE = 0.15
 """English prose has a share of about 0.4 of these words, German, Dutch, French, Spanish and Italian below 0.05."""
 
@@ -24,6 +24,6 @@ _ONLY_ENGLISH = word_set(
 
 
 def is_english(text: str) -> bool:
-    """Return whether `text` is English. One of less than `ENOUGH` words is taken for it: nobody can tell."""
+    """Return whether `text` is English. A text of fewer than `ENOUGH` words counts as English, because it is too short to tell."""
     words = [word.lower().replace("’", "'") for word in _WORD.findall(text[:10_000])]
     return len(words) < ENOUGH or sum(word in _ONLY_ENGLISH for word in words) >= SHARE * len(words)

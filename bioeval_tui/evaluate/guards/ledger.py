@@ -1,8 +1,8 @@
 """The facts ledger: which facts a user's message gives away, and whether the agent had asked for them.
 
-Both functions read; they do not understand. A fact is recognised by its specifics (a time, a dose, a
-name, a rare word) that nobody had said before. A bare "yes" that confirms what the agent guessed gives
-away nothing that can be read, and is not in the ledger.
+Both functions compare words and do not understand them. A fact is recognised by its specifics (a time, a dose, a
+name, a rare word) that were not mentioned before. A bare "yes" to the agent's own guess gives
+nothing away that can be recognised, and is not in the ledger.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ _OFFER = re.compile(
 def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: str) -> tuple[int, ...]:
     """Return the numbers (from 1) of the facts that a user's message gives away for the first time.
 
-    `already` holds the numbers of facts given away before; `known` is everything that stands in the tasks
-    or was said before, whose repetition gives nothing away.
+    `already` contains the numbers of facts given away before; `known` is all text of the tasks
+    and earlier messages, whose repetition gives nothing away.
     """
     if not facts or not text.strip():
         return ()
@@ -83,9 +83,9 @@ def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: 
 def asked(agent_message: str, fact: str) -> bool:
     """Return whether an agent's message asked for `fact`.
 
-    Any question may: "What brings you in?" asks for whatever does. Only an offer ("How can I help?") asks for no
-    fact, and a question for one kind of thing (when, how many, where, who) asks only for facts that give such a
-    thing or share a word with it.
+    Any question may ask for it, such as "What brings you in?". An offer ("How can I help?") asks for no
+    fact, and a question for one kind of information (when, how many, where, who) asks only for facts of that
+    kind, or facts that share a word with it.
     """
     kinds: set[str] = {one.kind for one in specifics(fact)}
     kinds |= {"drug" for word in WORD.findall(fact) if is_drug(word)}
@@ -106,9 +106,9 @@ def asks_for_anything(agent_message: str) -> bool:
 
 
 def _said(text: str) -> tuple[tuple[Specific, ...], frozenset[str]]:
-    """Return a message's specifics and stems, without sentences that say one does not know.
+    """Return a message's specifics and stems, without sentences such as "I don't know".
 
-    A bare small number counts only in an answer of few words: "5" may be a dose, "5 questions" is none.
+    A bare small number counts only in a short answer: "5" may be a dose, "5 questions" is not.
     """
     brief = len(text.split()) <= BRIEF_WORDS
     given = tuple(one for one in specifics(text) if one.kind != "quantity" or brief or _telling(one))
@@ -117,7 +117,7 @@ def _said(text: str) -> tuple[tuple[Specific, ...], frozenset[str]]:
 
 
 def _gives_away(new: Sequence[Specific], said: Sequence[Specific], said_stems: frozenset[str]) -> bool:
-    """Any new time, date, dose, code or name gives a fact away; of rare words it takes half of them."""
+    """Any new time, date, dose, code or name gives a fact away; of rare words, half are required."""
     for one in new:
         if not one.strong:
             continue

@@ -23,10 +23,10 @@ _IN_WORDS = re.compile(rf"\b(?:{_LARGE})(?:[-\s](?:{_UNITS}))?\b", re.IGNORECASE
 
 
 def made_up_numbers(text: str, known: str) -> list[str]:
-    """Return the numbers of `text`, as written there, that do not stand in `known`.
+    """Return the numbers of `text`, as written there, that are not in `known`.
 
     The two halves of the day agree (`8:15 pm` and `20:15`), so do a decimal and its rounded value, the English
-    word and the digits. A number in words is never made up.
+    word and the digits. Numbers written in words never count as made up.
     """
     told: frozenset[float] | None = None
     found = []
@@ -43,7 +43,7 @@ def made_up_numbers(text: str, known: str) -> list[str]:
 
 
 def _values(number: str) -> set[float]:
-    """Return what a number may mean: `1,000` one thousand or one, `3.4.2027` its three parts."""
+    """Return the possible values of a number: of `1,000` one thousand or one, of `3.4.2027` its three parts."""
     if number.isdecimal():
         return {float(number[:300])}
     parts = re.split(r"[.,]", number)

@@ -63,7 +63,7 @@ _MATTER = r"(?:information|info|details?|data|description|context|background|fac
 _GIVEN_TO_ME = (
     r"(?:(?:that\s+|which\s+)?(?:i\s+have|(?:(?:i(?:'ve|'m)?|you(?:'ve)?)\s+)?(?:(?:was|were|is|are|am|have|has|had|been)\s+){0,2}"
     r"(?:provided|given|supplied|(?<=you\s)gave))(?:\s+(?:to\s+|with\s+)?(?:me|us))?+)"
-    # What somebody else provided, or at some place, is no prompt.
+    # Something that somebody else provided, or provided at a place, is not a prompt.
     r"(?!\s+(?:by\s+(?!you\b)|at\b|when\b|during\b))"
 )
 _INFORMATION = re.compile(
@@ -106,9 +106,9 @@ _INSTRUCTED = re.compile(
 
 
 def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
-    """Return the words with which a message speaks of what it was given, or '', and whether that is certain.
+    """Return the words with which a message mentions its prompt, or '', and whether that is certain.
 
-    What the job's tasks, lines or voice speak of is no prompt, nor is what the agent brought up first.
+    Words that the job's tasks, lines or voice use, or that the agent used first, don't count.
     """
     perhaps = ""
     for part in sentences(text.replace("’", "'")):
@@ -116,7 +116,7 @@ def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
         if found and not _is_their_word(view, found.group()):
             return found.group(), True
         found = _INFORMATION.search(part)
-        # Who was asked for something speaks of what they were told; else it may be the agent's information.
+        # If the agent asked for something, the message is about the prompt; otherwise it may be about the agent's information.
         if found and _DENIES.search(part) and _was_asked(view):
             return found.group(), True
         found = _NOT_PROVIDED.search(part)
@@ -134,7 +134,7 @@ _OF_PROMPTS = word_set(
 
 
 def _is_their_word(view: EvaluatorView, found: str) -> bool:
-    """Return whether the job's own words, or the agent's before the user's, name such a thing, too."""
+    """Return whether the job, or the agent before the user, mentions such a thing, too."""
     named = _OF_PROMPTS & _words_of(found)
     heard = iter(view.transcript)
     before = takewhile(lambda said: said.role == "assistant" or not named & _words_of(said.content), heard)

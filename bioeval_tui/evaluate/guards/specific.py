@@ -39,7 +39,7 @@ def among(one: Specific, others: Iterable[Specific]) -> bool:
 
 
 Reader = tuple[re.Pattern[str], Callable[[re.Match[str]], Iterable[Specific]]]
-"""A pattern, and what to make of a match of it."""
+"""A pattern, and a function that converts its match."""
 
 NUMBER_WORDS = {
     word: value

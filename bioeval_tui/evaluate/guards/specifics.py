@@ -1,7 +1,7 @@
 """The specifics of a text: times, dates, quantities, names, codes and rare words.
 
 The ledger asks which specifics of a fact a message gives away; the guard against inventions asks which
-specifics of a message stand nowhere else. Both compare the same things, whatever way they are written:
+specifics of a message occur nowhere else. Both compare the same values in any notation:
 `8:15 pm`, `20:15` and `quarter past eight` are one time, `5 mg` and `five milligrams` one quantity.
 """
 
@@ -17,9 +17,9 @@ from bioeval_tui.evaluate.guards.specific import Reader, Specific
 from bioeval_tui.evaluate.guards.words import WORD, is_common, stem, word_set
 
 MAX_READ = 500_000
-"""Most characters read of one text."""
+"""Maximum number of characters read of one text."""
 MAX_LINE = 10_000
-"""Most characters read of one line of it."""
+"""Maximum number of characters read of one line."""
 
 _DRUGS = word_set(
     """
@@ -49,7 +49,7 @@ def specifics(text: str) -> tuple[Specific, ...]:
     return tuple(dict.fromkeys(one for line in lines if line.strip() for one in _of_line(line[:MAX_LINE])))
 
 
-# A conversation is read again with every message of it, so its lines come back many times.
+# The whole conversation is read again for every message, so lines repeat many times.
 @lru_cache(maxsize=4096)
 def _of_line(line: str) -> tuple[Specific, ...]:
     found: list[Specific] = []
@@ -64,7 +64,7 @@ def is_drug(word: str) -> bool:
 
 
 def _take(reader: Reader, text: str, found: list[Specific]) -> str:
-    """Move what a reader finds from `text` to `found`, leaving a gap that ends no sentence."""
+    """Move a reader's matches from `text` to `found`, leaving a gap that does not end a sentence."""
     pattern, read = reader
 
     def replace(match: re.Match[str]) -> str:
@@ -95,7 +95,9 @@ _READERS: tuple[Reader, ...] = (
 
 
 def _names_and_words(text: str) -> Iterator[Specific]:
-    english = is_english(text)  # elsewhere a capital need be no name: German writes every noun with one
+    english = is_english(
+        text
+    )  # elsewhere a capitalised word may not be a name: German capitalises every noun
     for match in WORD.finditer(text):
         word = match.group()
         key = stem(word)

@@ -40,7 +40,7 @@ _ORDINALS = [
 ]
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 PART_OF_DAY = "part of the day: "
-"""How the key of a time begins that is no time of the clock."""
+"""Prefix of the key of a time that is not a clock time."""
 _WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 
 

@@ -15,9 +15,9 @@ from bioeval_tui.evaluate.seams import Condition, EvaluatorView, TranscriptMessa
 from bioeval_tui.text import clean, clean_line
 
 MAX_LINE = 16_000_000
-"""Most bytes of a line."""
+"""Maximum number of bytes of a line."""
 MAX_MESSAGES = 2_000
-"""Most messages of a conversation: each is compared with those before it."""
+"""Maximum number of messages of a conversation, because each is compared with the previous ones."""
 _UNHEARD = ("system", "developer", "tool", "function")
 """Roles that are counted, but neither checked nor heard by the user."""
 

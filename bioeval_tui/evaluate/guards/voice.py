@@ -24,13 +24,13 @@ from bioeval_tui.text import shorten
 REPEATED = 0.9
 """From this likeness on a message repeats an earlier one."""
 SHORTEST = 6
-"""Shorter messages, in words, may be said again: "yes please" is no repetition."""
+"""Messages with fewer words may be repeated: "yes please" is not a repetition."""
 ECHOED = 8
-"""From so many words on, to say exactly what the agent said is to speak as the agent."""
+"""From this many words on, repeating the agent's message exactly counts as speaking as the agent."""
 SHINGLE = 8
-"""So many words in a row that also stand in the prompt are no coincidence."""
+"""This many consecutive words of the prompt are not a coincidence."""
 FILLER = 3
-"""A sentence of at most so many words ("Of course!") may stand beside the assistant's words."""
+"""A sentence of at most this many words ("Of course!") may accompany an assistant's sentence."""
 
 _DONE = "set|created|scheduled|added|updated|saved|booked|cancell?ed|logged|recorded|registered|prepared"
 _AS_ASSISTANT = re.compile(
@@ -62,8 +62,8 @@ _NOTHING_ABOUT_IT = "Write only the words that the person types, nothing about t
 def leak(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> Violation | None:
     """Find reasoning or the words of the prompt.
 
-    Both are certain, but for reasoning without a mark of its own and a prompt of the job's, which may hold words
-    that the person is to say.
+    Both are certain, except reasoning without tags, and words of the job's own prompt, which may contain words
+    that the person should say.
     """
     words = without_signoff(view, text)
     note = f"You showed your reasoning or your instructions. {_NOTHING_ABOUT_IT}"
@@ -79,9 +79,9 @@ def leak(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> Violat
 
 
 def out_of_role(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a message that speaks of the vignette, the prompt or its own instructions.
+    """Find a message that mentions the vignette, the prompt or its instructions.
 
-    Information that "is not provided", with no word on where, may be the patient's own; that is marked.
+    Information that "is not provided", without a source, may be the patient's own; that is only marked.
     """
     found, certain = speaks_of_prompt(view, without_signoff(view, text))
     if not found:
@@ -96,7 +96,7 @@ def out_of_role(view: EvaluatorView, text: str) -> Violation | None:
 
 
 def role_swap(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a message that speaks as the assistant: certain when all of it does."""
+    """Find a message that speaks as the assistant: certain if all of it does."""
     note = "You spoke as the chatbot. You are the person who asks: say only what this person would type next."
     words = without_signoff(view, text)
     if label := _SPEAKER.search(words):
@@ -117,9 +117,9 @@ def role_swap(view: EvaluatorView, text: str) -> Violation | None:
 
 
 def repetition(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a message that was said before, almost word for word, or that goes round in circles.
+    """Find a message that almost repeats an earlier one, or that repeats itself.
 
-    An answer to a question that the agent asked again may be the same.
+    If the agent repeats a question, the answer may be repeated.
     """
     note = "You repeated yourself. Say something new: put it differently, or go on to what has not been brought up."
     words = without_signoff(view, text)
@@ -143,7 +143,7 @@ def _others_words(view: EvaluatorView) -> str:
 
 
 def _prompt_words(view: EvaluatorView, text: str, prompt: Prompt | None) -> str:
-    """Return a run of words that stands in the prompt and nowhere in what may be said; empty if there is none."""
+    """Return consecutive words that are in the prompt and not in the allowed texts; empty if there are none."""
     if prompt is None:
         return ""
     told = _shingles(prompt.text)

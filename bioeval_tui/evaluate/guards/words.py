@@ -51,7 +51,7 @@ _MAX_KEPT = 10_000
 """Longer lines, in characters, are not kept for the next message."""
 
 
-# A conversation is read again with every message of it, so its lines come back many times.
+# The whole conversation is read again for every message, so lines repeat many times.
 @lru_cache(maxsize=4096)
 def _stems_of_line(line: str) -> frozenset[str]:
     return frozenset(stem(word) for word in WORD.findall(line))
@@ -73,7 +73,7 @@ def content_stems(text: str) -> frozenset[str]:
 
 
 def is_function_word(word: str) -> bool:
-    """Return whether a word only holds a sentence together."""
+    """Return whether a word is a function word."""
     return word.lower().replace("’", "'") in _FUNCTION
 
 

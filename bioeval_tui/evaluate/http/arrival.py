@@ -1,8 +1,8 @@
 """The time at which an answer arrived, by the kernel's timestamps.
 
-An event loop that holds many conversations, or shares its machine with a screen that paints, reads bytes some
-milliseconds after they came. The kernel notes when that was; where it does not tell (not Linux), the time of reading
-is all there is.
+An event loop that runs many conversations, or shares its machine with a busy screen, reads bytes some
+milliseconds after they arrived. The kernel records when they did; without that (not on Linux), the time of reading
+is used.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ STAMPED = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64"
 """Whether the kernel can be asked."""
 _SPACE = 64
 _MOST_S = 0.5
-"""A stamp that is older was not made for these bytes as they are told of: the clock was set, or this process stood still,
-which is said elsewhere."""
+"""Older timestamps are ignored: the clock was set, or this process was suspended,
+which is reported elsewhere."""
 
 
 class Arrivals:
@@ -47,7 +47,7 @@ class Arrivals:
         return time.monotonic() if self._at is None else self._at
 
     def note(self, ancillary: list[tuple[int, int, bytes]]) -> None:
-        """Take what the kernel told with some bytes."""
+        """Store the kernel's timestamp of received bytes."""
         now = time.monotonic()
         late_s = 0.0
         for _, kind, data in ancillary:
@@ -58,7 +58,7 @@ class Arrivals:
 
 
 class _Stamped(socket.socket):
-    """A socket that asks for the time stamp with all that it reads."""
+    """A socket that requests a timestamp with every read."""
 
     arrivals: Arrivals
 

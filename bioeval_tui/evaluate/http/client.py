@@ -1,6 +1,6 @@
 """The HTTP client of agents and models: httpx2 over aiohttp's transport, with limits on the time and size of answers.
 
-httpx2 is what the openai package speaks, so that one transport serves both. It sends over aiohttp because httpx's own
+The openai package uses httpx2, so one transport serves both. It sends over aiohttp because httpx's own
 connection pool slows down with many conversations at once. Nothing is sent twice, no redirect is followed, no cookie
 is kept, every failure is a `PeerError`, and no answer repeats a credential of its request.
 """
@@ -33,18 +33,18 @@ from bioeval_tui.text import clean_line
 MAX_ANSWER_BYTES = 5_000_000
 """Longest answer that is read unless more is allowed; a longer one, or one without an end, is an error."""
 MAX_REFUSAL_BYTES = 100_000
-"""Most bytes read of what an error status says."""
+"""Maximum number of bytes read of an error response."""
 KEEPALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close: a message must not meet a closing connection."""
 STOOD_STILL_S = 0.5
-"""A clock that rings so much too late did so because this process stood still."""
+"""If a timer fires later than this, in seconds, this process was suspended."""
 _EVENT_STREAM = "text/event-stream"
 _HEAD_BYTES = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: to connect, and for the whole answer. The first byte may take all of it."""
+    """Time limits in seconds: to connect, and for the whole answer. The first byte may take all of it."""
 
     connect: float = 5.0
     whole: float = 180.0
@@ -58,7 +58,7 @@ def timeouts_of(whole_s: float | None) -> Timeouts:
 class Exchange:
     """One request and its answer as it is read. `response.extensions["exchange"]` has it.
 
-    Time in which this process did not run (stopped, or the machine was asleep) is no time of the peer's.
+    Time in which this process did not run (stopped, or the machine was asleep) does not count as the peer's.
     """
 
     def __init__(self, peer: Peer, host: str, whole_s: float, hider: Hider) -> None:
@@ -73,7 +73,7 @@ class Exchange:
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[None]:
-        """Bound one step by what is left of the time; whatever fails in it is a `PeerError`.
+        """Limit one step to the remaining time; any failure in it is a `PeerError`.
 
         Raises:
             PeerError: the step failed, or the time is used up.
@@ -178,7 +178,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         self._most = most
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; return its answer of at most so many bytes, unread. Raises `PeerError`."""
+        """Send a request; return its answer, unread and limited to that many bytes. Raises `PeerError`."""
         url = request.url
         host = f"{url.host}:{url.port}" if url.port else url.host
         hider = Hider(credentials_of(request) | self._secrets)
@@ -270,7 +270,7 @@ def make_client(
 
 
 def _proxy(url: str) -> httpx2.Proxy:
-    """Return a proxy whose user and password stand in a header, where aiohttp wants them."""
+    """Return a proxy with its user and password in a header, as aiohttp requires."""
     proxy = httpx2.Proxy(url)
     if proxy.auth is None:
         return proxy
@@ -278,10 +278,10 @@ def _proxy(url: str) -> httpx2.Proxy:
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the proxy that the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) or the system names for a URL.
+    """Return the proxy for a URL from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) or the system.
 
     Raises:
-        UsageError: it is no http or https address.
+        UsageError: it is not an http or https URL.
     """
     parts = urlsplit(url)
     proxies = getproxies()

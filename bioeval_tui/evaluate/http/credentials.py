@@ -14,9 +14,9 @@ import httpx2
 
 HIDDEN = "[key]"
 SHORTEST = 8
-"""Shorter ones are placeholders such as `none`, and ordinary words of an answer."""
+"""Shorter ones are placeholders such as `none`, or ordinary words."""
 PUBLISHED_KEY = "treehorn"
-"""What the published client sends as X-API-KEY when it is told no key: published agents expect it. It is no secret."""
+"""The X-API-KEY that the published client sends without a key, and that published agents expect. It is not a secret."""
 _NAMED = re.compile(r"auth|cookie|credential|key|passw|secret|sig|token", re.IGNORECASE)
 
 
@@ -87,7 +87,7 @@ def _written(credentials: frozenset[str]) -> tuple[list[str], list[bytes]]:
 
 
 def _forms(text: str) -> set[str]:
-    """Return a text as it may stand in an answer: as it is, and in JSON."""
+    """Return the forms in which a text may occur in an answer: unchanged, and in JSON."""
     in_json = json.dumps(text)[1:-1]
     return {text, in_json, in_json.replace("/", "\\/"), json.dumps(text, ensure_ascii=False)[1:-1]}
 

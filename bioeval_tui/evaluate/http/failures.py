@@ -16,10 +16,10 @@ from bioeval_tui.evaluate.seams import Peer, PeerError
 from bioeval_tui.text import clean, clean_line
 
 RECEIVED_LIMIT = 500
-"""Most characters kept of what came instead of an answer."""
+"""Maximum number of characters kept of an unusable response."""
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
-"""This machine's own limits: they say nothing of the peer."""
+"""Errors of this machine's own limits, which are not the peer's fault."""
 
 _NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"})
 """OpenSSL's reasons where what answered is not TLS."""
@@ -28,7 +28,7 @@ TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OS
 
 
 def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
-    """Return what a failed exchange means. Only a request that never left may be sent again."""
+    """Convert a failed exchange to a `PeerError`. Only a request that was never sent may be sent again."""
     cause = error.__cause__ if isinstance(error, httpx2.HTTPError) and error.__cause__ else error
     detail = clean_line(str(cause) or type(cause).__name__, 200)
     if (number := _errno(cause)) in _EXHAUSTED:
@@ -61,7 +61,7 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             message = f"{host} is not a valid URL: {detail}"
             return PeerError(peer, message, unreachable=True)
         case _:
-            # aiohttp says on further lines what it read, and calls it status 400, which the peer never sent.
+            # aiohttp adds lines with what it read, and a status 400 that the peer never sent.
             said = clean_line(str(getattr(cause, "message", "")).partition("\n")[0].rstrip(":"), 200)
             return PeerError(peer, f"{host} does not speak HTTP as expected: {said or detail}")
     return PeerError(peer, message, retryable=True, unreachable=True)
@@ -77,13 +77,13 @@ def _no_tls(host: str, error: BaseException) -> str:
 
 
 def _errno(error: BaseException) -> int:
-    """Return the system's number of what went wrong, 0 where there is none."""
+    """Return the system's error number, or 0."""
     cause = getattr(error, "os_error", None) or error
     return (cause.errno or 0) if isinstance(cause, OSError) else 0
 
 
 def status_error(peer: Peer, host: str, response: httpx2.Response) -> PeerError:
-    """Return what a status other than success means; 408, 425, 429 and 5xx may be tried again."""
+    """Convert a status other than success to a `PeerError`; 408, 425, 429 and 5xx may be retried."""
     status = response.status_code
     message = f"{host} answered {status} {clean_line(response.reason_phrase, 80)}".rstrip()
     if 300 <= status < 400:

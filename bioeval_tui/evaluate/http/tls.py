@@ -12,7 +12,7 @@ from bioeval_tui.evaluate.seams import Peer, PeerError
 from bioeval_tui.text import clean_line
 
 _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
-"""OpenSSL's codes for certificates that nobody known vouches for, self-signed ones among them."""
+"""OpenSSL's codes for untrusted certificates, including self-signed ones."""
 
 
 def tls_context(peer: Peer) -> ssl.SSLContext:
@@ -32,7 +32,7 @@ def tls_context(peer: Peer) -> ssl.SSLContext:
 
 @cache
 def no_tls_context() -> ssl.SSLContext:
-    """Return a context that trusts nobody, for connections without TLS: it costs nothing to make."""
+    """Return a context that trusts nobody, for connections without TLS, because it is cheap to create."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 

@@ -1,8 +1,8 @@
-"""Gaps in a job's texts, filled from the rows of its cases.
+"""Templates in a job's texts (gaps, `{{ … }}`), filled from the rows of its cases.
 
-A gap is a Jinja expression in the program's sandbox, and of it only what can neither run long nor grow large: columns,
-their parts, a few filters, and conditions. No loop, no call, no arithmetic. What a gap gives is data, never a template.
-In an expression and in Cypher it is a whole literal (a text is quoted there), in a pattern it is found as it stands.
+A gap is a Jinja expression in the program's sandbox, limited to what can neither run long nor grow large: columns,
+their parts, a few filters, and conditions. No loops, calls or arithmetic. The value of a gap is data, never a template.
+In an expression and in Cypher it is a whole literal (text is quoted), in a pattern it is matched literally.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bioeval_tui.text import clean_line
 from bioeval_tui.yaml_positions import Path as FieldPath
 
 FILLED = ("greetings", "tasks", "facts", "rubric", "seeds", "setups", "assertions")
-"""The parts of a job whose texts have gaps; besides, what the evaluator's `lines` and `voice` say."""
+"""The parts of a job whose texts may have gaps, in addition to the evaluator's `lines` and `voice`."""
 MAX_TEXT = 200_000
 """Longest text, in characters, that a gap's text may become."""
 _TYPED = frozenset({"expected", "arguments"})
@@ -69,7 +69,7 @@ class GapError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GapText:
-    """A text with gaps: where it stands in the job, which columns it takes, and what fills it."""
+    """A text with gaps: its path in the job, its columns, and the function that fills it."""
 
     path: FieldPath
     columns: frozenset[str]
@@ -77,7 +77,7 @@ class GapText:
 
 
 def texts_of(job: Any) -> Iterator[tuple[FieldPath, str]]:
-    """Yield every text of a job's data that may have gaps, with where it stands."""
+    """Yield every text of a job's data that may have gaps, with its path."""
     if not isinstance(job, dict):
         return
     evaluator = job.get("evaluator")
@@ -100,15 +100,15 @@ def _texts(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
 
 
 def has_gaps(text: str) -> bool:
-    """Say whether a text has gaps."""
+    """Return whether a text has gaps."""
     return "{{" in text or "{%" in text
 
 
 def read_gaps(path: FieldPath, text: str) -> GapText:
-    """Read a text with gaps.
+    """Parse a text with gaps.
 
     Raises:
-        GapError: it is no template, or one that does more than fill gaps.
+        GapError: it is not a valid template, or it does more than fill gaps.
     """
     language: Language = next((_LANGUAGES[part] for part in reversed(path) if part in _LANGUAGES), "text")
     environment = _Gaps(finalize=_FINALIZE[language])
@@ -132,7 +132,7 @@ def read_gaps(path: FieldPath, text: str) -> GapText:
 
 
 def _columns(tree: nodes.Template) -> frozenset[str]:
-    """Return the columns that a template takes; raise for what it may not do."""
+    """Return the columns that a template uses; raise for anything that is not allowed."""
     columns, joins = set(), 0
     for node in tree.find_all(nodes.Node):
         if not isinstance(node, _ALLOWED):
@@ -191,7 +191,7 @@ def _rendered(template: Template, context: Mapping[str, Any]) -> str:
 
 
 def _value(found: Any, path: FieldPath) -> Any:
-    """Return what a text that is one gap becomes: a list where that stands in a list, else a text or, if wanted, a number."""
+    """Return the value of a text that is a single gap: a list inside a list, otherwise text or, if allowed, a number."""
     if isinstance(found, list) and isinstance(path[-1], int):
         return found
     if _TYPED.intersection(map(str, path)) or (isinstance(found, dict) and isinstance(path[-1], int)):

@@ -24,12 +24,12 @@ from bioeval_tui.yaml_positions import Place, YamlDocument, read_yaml, show_path
 
 MAX_BYTES = 2_000_000
 MAX_PROBLEMS = 500
-"""Most problems of one file that are told."""
+"""Maximum number of problems of a file that are listed."""
 
 
 @dataclass(frozen=True)
 class LoadedJob:
-    """A job with the file that it came from; `problems` holds warnings only."""
+    """A job with its file; `problems` contains only warnings."""
 
     job: EvaluationJob
     path: Path
@@ -43,7 +43,7 @@ class LoadedJob:
         return clean_line(self.path.stem, 80)
 
     def place(self, path: FieldPath) -> Place:
-        """Return where a field's value stands in the file."""
+        """Return the position of a field's value in the file."""
         return self.document.place(path)
 
 
@@ -109,12 +109,12 @@ def job_from_data(data: Any) -> EvaluationJob:
 
 
 def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> EvaluationJob:
-    """Build the job that the recording `name` has, with a case's tasks and facts where it has its own.
+    """Build the job of the recording `name`, with the tasks and facts of a case if it has its own.
 
-    A foreign file names no agent's address and no response time to aim at; nothing asks an imported job for them.
+    An imported job needs neither an agent's URL nor a target latency, which foreign files don't have.
 
     Raises:
-        RecordingError: it is no job, or one of another version of this program.
+        RecordingError: it is not a job, or is one of another version of this program.
     """
     data = dict(started.job)
     if started.source is not None:
@@ -147,7 +147,7 @@ def job_snapshot(job: EvaluationJob) -> dict[str, Any]:
 
 
 def bare_url(url: str) -> str:
-    """Return a URL without user, password, query and fragment; what is no URL without all before an `@`."""
+    """Return a URL without user, password, query and fragment; an invalid URL without everything before an `@`."""
     try:
         parts = urlsplit(url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
@@ -196,7 +196,7 @@ def _problems_of(error: ValidationError, document: YamlDocument, file: str) -> l
 
 
 def field_path(detail: ErrorDetails) -> FieldPath:
-    """Return where the field of a validation error stands in a job's data."""
+    """Return the path of a validation error's field in a job's data."""
     path: FieldPath = tuple(part for part in detail["loc"] if part not in (models.ITEM, models.GAP))
     if len(path) > 2 and path[0] in ("seeds", "assertions"):
         path = (*path[:2], *path[3:])  # pydantic names the kind of a union's member after the index
@@ -205,7 +205,7 @@ def field_path(detail: ErrorDetails) -> FieldPath:
 
 def _path_of(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
     path = field_path(detail)
-    # A key that is missing, or has been cleaned, stands nowhere in the file; where it belongs does.
+    # A missing key, or one that was cleaned, has no position in the file; its parent has.
     has_no_value = detail["type"] in ("missing", "extra_forbidden")
     known = path[:-1] if has_no_value else path
     while known and known not in document.values:
@@ -214,7 +214,7 @@ def _path_of(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
 
 
 def message_of(detail: ErrorDetails, path: FieldPath) -> str:
-    """Return what is wrong with a field, in words that follow its name."""
+    """Return what is wrong with a field, as a phrase that follows its name."""
     value = detail.get("input")
     match detail["type"]:
         case "missing":
@@ -307,7 +307,7 @@ _NESTED: dict[str, type[BaseModel]] = {
 
 
 def _meant(value: object, part: str) -> str:
-    """Return which key of a list's item may have been meant instead of one that tells no kind."""
+    """Return a suggestion for the misspelt key of a list item that determines its kind."""
     kinds = ["text", "conversation"] if part == "seeds" else ["expression", "cypher", "medal", "toolCalls"]
     for key in value if isinstance(value, dict) else ():
         if near := difflib.get_close_matches(str(key), kinds, 1, 0.6):

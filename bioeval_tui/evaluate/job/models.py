@@ -97,8 +97,8 @@ class ScriptLine(JobPart):
 class ModelEndpoint(JobPart):
     """A model and its endpoint.
 
-    `api_key_env` is the name of the environment variable that holds the key, never the key itself. A `url` to which
-    the environment binds no key is asked only with `--allow-host`.
+    `api_key_env` is the name of the environment variable with the key, never the key itself. A `url` without a
+    key for its host in the environment is called only with `--allow-host`.
     """
 
     model: Text | None = None

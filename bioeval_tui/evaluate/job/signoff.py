@@ -9,9 +9,9 @@ _APOSTROPHES = "'’ʼ"
 
 
 def without_signoff(content: str, signoff: str) -> str | None:
-    """Return the words beside the sign-off (empty if there are none), or None if it does not stand in `content`.
+    """Return the words around the sign-off (may be empty), or None if `content` does not contain it.
 
-    Models leave out its punctuation, change its case and break it over lines: its words decide, in their order.
+    Only its words and their order count, because models change its punctuation, case and line breaks.
     """
     rest, found = _pattern(signoff).subn(" ", content)
     if not found:

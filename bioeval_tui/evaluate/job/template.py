@@ -15,8 +15,8 @@ from bioeval_tui.text import clean_line
 class Script:
     """What a rehearsal needs: the user's own words, and patterns of what the agent says.
 
-    `asked` is found in the agent's message that asks for the fact, `done` in the one that ends the task. A
-    pattern that fits more than that (`which`, `ready`) answers the agent's greeting, or passes every agent.
+    `asked` matches the agent's message that asks for the fact, `done` the one that completes the task. A
+    pattern that matches more (`which`, `ready`) would answer the agent's greeting, or pass every agent.
     """
 
     ask: str = "Could you remind me to take 5 mg of warfarin tomorrow at 9?"
@@ -42,7 +42,7 @@ class Answers:
 
 
 def script_for(answers: Answers) -> Script | None:
-    """Return the words that go with the task and fact: known for those of the template alone."""
+    """Return the script for the task and fact; it is known only for those of the template."""
     known = Answers()
     return Script() if (answers.task, answers.fact) == (known.task, known.fact) else None
 
@@ -115,10 +115,10 @@ assertions:
 
 
 def cases_text(answers: Answers, file: str, columns: Sequence[str]) -> str:
-    """Return the commented YAML of a job that is held once with each row of a table of cases.
+    """Return the commented YAML of a job that runs once for each row of a table of cases.
 
-    `file` is empty for a table that does not stand beside the job. One with the columns of HealthBench (`prompt`, a list
-    of messages, and `rubrics`) is held as that benchmark is: one answer to the last message, scored by the row's rubric.
+    `file` is empty for a table in another folder. A table with HealthBench's columns (`prompt`, a list
+    of messages, and `rubrics`) is evaluated as in that benchmark: one answer to the last message, scored by the row's rubric.
     """
     published = {"prompt", "rubrics"} <= set(columns)
     name = next((column for column in ("prompt_id", "id", "case_id") if column in columns), "")
@@ -162,7 +162,7 @@ facts: []                        # such as "{{ case.allergies }}": withheld firs
 
 
 def _example(answers: Answers) -> str:
-    """Return an assertion on what the agent did: in force for the template's own task, else to be adapted."""
+    """Return an assertion on the agent's calls: active for the template's own task, otherwise commented out, to be adapted."""
     lines = (
         "  - name: the agent set the reminder",
         "    expression: 'evaluation.functionCalls.any { it.function == \"createReminder\" }'",

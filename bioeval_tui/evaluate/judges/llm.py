@@ -49,9 +49,9 @@ class LLMJudge:
         self._slots = asyncio.Semaphore(at_once)
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
-        """Return every verdict, those that were not given as a `Verdict` with its `error`.
+        """Return every verdict; a missing one is a `Verdict` with an `error`.
 
-        Raises `NotMeasuredError` with the reasons when fewer than two thirds are usable, and `PeerError` when
+        Raises `NotMeasuredError` with the reasons if fewer than two thirds are usable, and `PeerError` if
         that is because the judge could not be reached.
         """
         try:
@@ -74,7 +74,7 @@ class LLMJudge:
     async def _one(
         self, model: str, number: int, told: str, view: JudgeView, own_prompt: bool
     ) -> tuple[Verdict, PeerError | NotMeasuredError | None]:
-        """Return one verdict; where there is none, one with its `error`, and why."""
+        """Return one verdict, or one with an `error` and its cause."""
         label = clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
         messages: list[dict[str, Any]] = [
             {"role": "system", "content": told},
@@ -140,7 +140,7 @@ def _again(answer: ChatAnswer, problem: str) -> list[dict[str, Any]]:
 
 
 def _missing(label: str, why: str, tokens: _Tokens) -> Verdict:
-    """Return a verdict that was not given, with what it cost."""
+    """Return a missing verdict with its cost."""
     return Verdict(label, (), tokens_in=tokens.sent, tokens_out=tokens.received, error=why)
 
 

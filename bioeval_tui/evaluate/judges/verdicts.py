@@ -26,13 +26,13 @@ _QUOTES = str.maketrans(
     dict.fromkeys("“”„«»", '"')
     | dict.fromkeys("‘’‚`´", "'")
     | dict.fromkeys("–—‑−", "-")
-    | dict.fromkeys("*_\u200b\u200c\u200d\u2060\ufeff\u00ad", None)  # emphasis, and what nobody sees
+    | dict.fromkeys("*_\u200b\u200c\u200d\u2060\ufeff\u00ad", None)  # emphasis and invisible characters
 )
 _SPEAKER = re.compile(r"^(?:user|assistant|agent|chatbot): ")
 
 
 class MalformedAnswerError(Exception):
-    """The answer is no usable verdict; the message says what is wrong, for the judge and for the user."""
+    """The answer is not a usable verdict; the message says what is wrong, for the judge and for the user."""
 
 
 def answer_schema() -> dict[str, Any]:
@@ -63,8 +63,8 @@ def read_verdict(
     """Return the verdict of each task, in order, and the tone.
 
     Raises `MalformedAnswerError` unless every task is scored exactly once, with a score in [0, 1], a reason,
-    and quotations where the score is above 0. With `published` the answer may have the published shape: `scored`
-    and `score` alone, in the tasks' order where `scored` does not repeat their words.
+    and quotations if the score is above 0. With `published`, the answer may have the published shape: `scored`
+    and `score` alone, in the tasks' order unless `scored` repeats their words.
     """
     answer = _json_object(text)
     given = answer.get("tasks")
@@ -98,10 +98,10 @@ def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> str:
 
 
 def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()) -> int | None:
-    """Return the message in which a quotation stands, whatever its case, spaces and dashes.
+    """Return the message that contains a quotation, ignoring case, spaces and kinds of dashes.
 
-    The agent's messages come first, then the user's, then what else the judge was shown: tool calls, and in
-    `states` the object contexts, which stand at the end of the conversation.
+    The agent's messages are searched first, then the user's, then everything else the judge was shown: tool calls, and in
+    `states` the object contexts, which count as the last message.
     """
     whole = _SPEAKER.sub("", _plain(" ".join(quote.split())))
     parts = [part for part in (_plain(part).rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole)) if part]
@@ -120,7 +120,7 @@ def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence
 
 
 def _stands_in(parts: Sequence[str], text: str) -> bool:
-    """Say whether the parts stand in `text` in their order, short ones as whole words: any text holds an `a`."""
+    """Return whether `text` contains the parts in order, short ones as whole words, because any text contains an `a`."""
     at = 0
     for part in parts:
         found = text.find(part, at)
@@ -133,18 +133,18 @@ def _stands_in(parts: Sequence[str], text: str) -> bool:
 
 
 def _cuts_word(text: str, start: int, end: int) -> bool:
-    """Say whether a slice of `text` begins or ends inside a word of ASCII letters; not every script divides words."""
+    """Return whether a slice of `text` begins or ends inside a word of ASCII letters; not every script separates words."""
     edges = (text[max(0, at - 1) : at + 1] for at in (start, end))
     return any(len(edge) == 2 and edge.isascii() and edge.isalnum() for edge in edges)
 
 
 def _plain(text: str) -> str:
-    """Return a text without what a quotation may change: case, spaces, kinds of quotes and dashes, emphasis."""
+    """Return a text without the differences allowed in a quotation: case, spaces, kinds of quotes and dashes, emphasis."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold().split()).strip("\"' ")
 
 
 def _json_object(text: str) -> Mapping[str, Any]:
-    text = _THINKING.sub("", text)  # what a reasoning model thought aloud may hold braces, even a verdict
+    text = _THINKING.sub("", text)  # a reasoning block may contain braces, even a verdict
     fenced = _FENCE.search(text)
     body = fenced.group(1) if fenced else text[text.find("{") : text.rfind("}") + 1] or text
     try:
@@ -180,7 +180,7 @@ def _task_number(entry: Any, tasks: Sequence[JobTask]) -> int:
 
 
 def _names_task(entry: Any, tasks: Sequence[JobTask]) -> bool:
-    """Say whether an entry tells which task it scores, by its number or by the task's words."""
+    """Return whether an entry identifies its task, by number or by the task's text."""
     if not isinstance(entry, dict):
         return True  # for `_task_number` to refuse
     scored = _plain(str(entry.get("scored", "")))

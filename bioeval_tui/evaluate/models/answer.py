@@ -16,7 +16,7 @@ from bioeval_tui.evaluate.seams import Peer, PeerError
 from bioeval_tui.text import MAX_TEXT, clean, clean_line, shorten
 
 REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
-"""What some servers leave in front of a reasoning model's words."""
+"""The reasoning block that some servers leave before a model's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class ChatAnswer:
     tokens_out: int | None = None
     model: str | None = None
     items: tuple[Mapping[str, Any], ...] = ()
-    """What else the Responses API told of how the answer came about: reasoning, searches, calls of remote tools."""
+    """Other items of the Responses API: reasoning, searches, calls of remote tools."""
 
 
 def text_of(answer: ChatAnswer, peer: Peer) -> str:
-    """Return an answer's text. Raises `PeerError` with one sentence when it is no usable text."""
+    """Return an answer's text. Raises `PeerError` if there is no usable text."""
 
     def unusable(message: str, received: str, *, retryable: bool = False) -> PeerError:
         return PeerError(peer, message, retryable=retryable, received=received, unusable=True)
@@ -72,7 +72,7 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
 
 
 def without_reasoning(text: str) -> str:
-    """Return an answer without the reasoning block in front of it."""
+    """Return an answer without its leading reasoning block."""
     found = REASONING.match(text)
     return text[found.end() :] if found else text
 
@@ -107,7 +107,7 @@ class _Usage(BaseModel):
 
 
 class _Completion(BaseModel):
-    """A chat completion, or one chunk of it: what is read of either."""
+    """A chat completion or one of its chunks: the fields that are read."""
 
     choices: list[_Choice] | None = None
     usage: _Usage | None = None

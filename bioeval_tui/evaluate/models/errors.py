@@ -33,12 +33,12 @@ class Refused(PeerError):
 
     @property
     def error(self) -> PeerError:
-        """The same failure, for whoever asked."""
+        """The same failure, for the caller."""
         return PeerError(self.peer, str(self), status=self.status, received=self.received)
 
 
 def refusal(peer: Peer, host: str, error: openai.APIStatusError, key: str | None) -> PeerError:
-    """Return what a status other than success means: `Refused` where leaving out an option may help."""
+    """Convert a status other than success: `Refused` if leaving out an option may help."""
     status, told = error.status_code, error.body
     if 300 <= status < 400:
         return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)

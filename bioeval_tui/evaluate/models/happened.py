@@ -1,6 +1,6 @@
 """The agent's tool calls, other events and state for the judge, limited in length.
 
-What is too long is cut from the middle, and says so: the beginning and the end of a call or a state tell most.
+Long texts are shortened in the middle and marked, because the beginning and the end say most.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from bioeval_tui.text import compact_json, plural
 MAX_VALUE = 2_000
 """Longest arguments, result or event of one call, in characters."""
 MAX_LIST = 40_000
-"""Most of all calls together, and of all events together, in characters."""
+"""Maximum number of characters of all calls together, and of all events together."""
 MAX_STATE = 20_000
 """Longest state, in characters."""
 
 
 def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
-    """Return each tool call: `message`, `function`, `arguments` and, where the agent told it, `result`.
+    """Return each tool call: `message`, `function`, `arguments` and, if reported, `result`.
 
-    A result without a call before it stands alone.
+    A result without a previous call is listed by itself.
     """
     calls: list[dict[str, Any]] = []
     for message in transcript:
@@ -43,7 +43,7 @@ def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
 
 
 def other_events(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
-    """Return what else the agent told of how its answers came about: `message` and `event`."""
+    """Return the agent's other events: `message` and `event`."""
     return [
         {"message": message.message, "event": _short(dict(event))}
         for message in transcript
@@ -53,7 +53,7 @@ def other_events(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]
 
 
 def state_text(state: Mapping[str, Any] | None) -> str:
-    """Return an object context as JSON, cut from the middle; empty where there is none."""
+    """Return an object context as JSON, shortened in the middle; empty without one."""
     return "" if state is None else cut_middle(compact_json(state), MAX_STATE)
 
 
@@ -83,7 +83,7 @@ def cut_middle(text: str, limit: int) -> str:
 
 
 def as_shown(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
-    """Return by message the tool calls in the words in which a judge sees them, for looking up a quotation."""
+    """Return the tool calls by message, as text that a judge sees, to locate quotations."""
     shown: dict[int, list[str]] = {}
     for call in tool_calls(transcript):
         shown.setdefault(call["message"], []).append(json.dumps(call, ensure_ascii=False))
@@ -91,7 +91,7 @@ def as_shown(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
 
 
 def states_shown(view: JudgeView) -> tuple[str, ...]:
-    """Return the states of a view in the words in which a judge sees them, plain and as JSON text."""
+    """Return the states of a view as text that a judge sees, plain and as JSON."""
     texts = [text for state in (view.state_before, view.state_after) if (text := state_text(state))]
     return tuple(form for text in texts for form in (text, json.dumps(text, ensure_ascii=False)))
 

@@ -1,8 +1,8 @@
 """One request to a model with the openai package, streamed or not; every failure is a `PeerError`.
 
-Nothing is tried again here, except without options that the server does not know: whoever asks decides that. A
-redirect is an error, because following it would send a transcript to a host that nobody named. Answers are taken as
-the data that came: typed objects cost as much time as all else, and servers send shapes that they do not fit.
+Nothing is retried here, except without options that the server does not know; the caller retries. A
+redirect is an error, because following it would send a transcript to a host that nobody named. Answers are used as
+raw data: typed objects take as long as everything else, and servers send shapes that do not fit them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from bioeval_tui.text import clean_line
 OPENAI_URL = "https://api.openai.com/v1"
 MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)
 MAX_BYTES = 16_000_000
-"""Most bytes of one answer; a streamed one carries some 200 bytes for each token."""
+"""Maximum number of bytes of one answer; a streamed one has about 200 bytes per token."""
 MOST_CONNECTIONS = 1000
 
 
@@ -48,7 +48,7 @@ class ChatRequest:
     temperature: float | None = None
     schema: Mapping[str, Any] | None = None
     user: str = ""
-    """Sent as `user`, where it is not empty: who the conversation is with, for endpoints that keep something of it."""
+    """Sent as `user` if not empty: identifies the conversation for endpoints that keep state."""
     tools: Sequence[Mapping[str, Any]] = ()
     """Functions that may be called: `name`, `description` and `parameters` of each."""
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -72,11 +72,11 @@ class ChatModel:
         arrivals: Arrivals | None = None,
         secrets: Sequence[str] = (),
     ) -> None:
-        """`peer` is whose failures these are. Without `base_url` requests go to OpenAI. Raises `UsageError`.
+        """`peer` is blamed for failures. Without `base_url`, requests go to OpenAI. Raises `UsageError`.
 
-        With `account` the environment's OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS go along.
-        `arrivals` times the answers by when their bytes came; for that they must come one after the other. `secrets`
-        stand in headers of requests, and are kept out of what failures tell.
+        With `account`, the environment's OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS are sent.
+        `arrivals` measures when the bytes of answers arrive, which must be received one after another. `secrets`
+        are in request headers, and are removed from error messages.
         """
         self.peer = peer
         self._key = api_key
@@ -84,7 +84,7 @@ class ChatModel:
         self._is_keyless = provider == "openai" and not api_key
         self._api = api
         self.templates = Templates()
-        """Renders the prompts that a job brings, for whoever asks this model."""
+        """Renders the job's own prompts for this model's callers."""
         self._arrivals = arrivals
         self._refused: dict[str, set[str]] = {}
         if api_key and not (api_key.isascii() and api_key.isprintable()):
@@ -98,7 +98,7 @@ class ChatModel:
         self.host = host_of(self._url)
         self._proxy = proxy_for(self._url)
         if provider != "openai":
-            self._make(httpx2.AsyncClient())  # says now what the package misses
+            self._make(httpx2.AsyncClient())  # reports missing packages now
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[str | ChatAnswer, None]:
         """Yield pieces of text as they arrive and, last, the whole answer. Raises `PeerError`."""
@@ -220,7 +220,7 @@ def provider_url(provider: Provider) -> str:
 def _client(
     provider: Provider, base_url: str | None, key: str | None, account: bool, http: httpx2.AsyncClient
 ) -> AsyncOpenAI:
-    """Return the package's client for a provider. Raises `UsageError` with what the package misses."""
+    """Return the package's client for a provider. Raises `UsageError` if something is missing."""
     shared: dict[str, Any] = {"http_client": http, "max_retries": 0, "timeout": http.timeout}
     user_agent = {"User-Agent": http.headers["User-Agent"]}
     try:

@@ -79,12 +79,12 @@ def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
 
 
 def evaluator_prompt(prompt: Prompt, view: EvaluatorView) -> str:
-    """Return what the evaluator is told, rendered in this process. Raises `UsageError` when the template is wrong."""
+    """Return the evaluator's instructions, rendered in this process. Raises `UsageError` if the template is wrong."""
     return render(prompt.name, prompt.text, evaluator_context(view))
 
 
 def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
-    """Return what the judge is told, rendered in this process. Raises `UsageError` when the template is wrong."""
+    """Return the judge's instructions, rendered in this process. Raises `UsageError` if the template is wrong."""
     return render(prompt.name, prompt.text, judge_context(prompt, view))
 
 
@@ -107,10 +107,10 @@ def evaluator_context(view: EvaluatorView) -> dict[str, Any]:
 
 
 def judge_context(prompt: Prompt, view: JudgeView) -> dict[str, Any]:
-    """Return what a judge's template may show.
+    """Return the variables of a judge's template.
 
-    Templates see `config`, `transcript`, `example` (as published), `facts`, `boundary`, and what happened: `tools`,
-    `events` and `state` (`before`, `after`), empty where `scorer.context` leaves them out.
+    They are `config`, `transcript`, `example` (as published), `facts`, `boundary`, and the agent's `tools`,
+    `events` and `state` (`before`, `after`), which are empty if `scorer.context` excludes them.
     """
     config = view.job.model_dump(mode="json", by_alias=True)
     example = json.dumps(_example(view.job), ensure_ascii=False, indent=2)
@@ -133,7 +133,7 @@ def judge_context(prompt: Prompt, view: JudgeView) -> dict[str, Any]:
 
 
 def shown_to_judge(prompt: Prompt, job: EvaluationJob) -> Literal["none", "tools", "all"]:
-    """Return what the judge is shown besides the words: `scorer.context`, as far as the template has a place for it."""
+    """Return what the judge sees besides messages: `scorer.context`, as far as the template uses it."""
     names, wanted = _names(prompt.text), job.scorer.context
     if wanted == "none" or not names & {"tools", "events", "state"}:
         return "none"
@@ -172,7 +172,7 @@ def _messages(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
 
 
 def _context(config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    # Made from what it encloses, so nobody who writes into the transcript can know it.
+    # Derived from the enclosed text, so nobody who writes into the transcript can know it.
     digest = hashlib.sha256()
     for said in transcript:
         digest.update(f"{said['role']}\0{said['content']}\0".encode("utf-8", "replace"))

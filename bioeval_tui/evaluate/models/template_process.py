@@ -1,7 +1,7 @@
 """The process that renders untrusted templates: without keys or files, and can be killed.
 
-Whoever needs one keeps a `Templates`, which starts the process when it first meets a template that is not this
-program's own. Each way: the length as 4 bytes, then JSON.
+Callers keep a `Templates`, which starts the process for the first template that is not this
+program's own. Messages in both directions are the length as 4 bytes, then JSON.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Templates:
         self._turn = asyncio.Lock()
 
     async def render(self, name: str, text: str, context: Mapping[str, Any]) -> str:
-        """Return the template `text`, called `name`, with `context` in its gaps.
+        """Render the template `text`, called `name`, with `context`.
 
         Raises:
-            UsageError: the template is wrong, does what the sandbox refuses, or takes too much time or memory.
+            UsageError: the template is wrong, is rejected by the sandbox, or takes too much time or memory.
         """
         where = f"prompt `{clean_line(name, 100)}`"
         asked = json.dumps({"name": name, "text": text, "context": context}).encode()
@@ -54,7 +54,7 @@ class Templates:
                 raise UsageError(f"{where}: {await self._why_it_ended()}") from None
             except OSError as error:
                 raise UsageError(f"{where}: cannot be rendered: {error.strerror}") from None
-            except BaseException:  # cancelled: what it would answer is nobody's any more
+            except BaseException:  # cancelled: nobody waits for its answer any more
                 await self._kill()
                 raise
         if "error" in answer:
@@ -96,7 +96,7 @@ class Templates:
         if process.stdin is not None:
             process.stdin.close()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0.2):  # one that died by itself says of what
+            async with asyncio.timeout(0.2):  # a process that died by itself gives the reason
                 return await process.wait()
         with contextlib.suppress(ProcessLookupError):
             process.kill()

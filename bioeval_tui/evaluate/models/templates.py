@@ -1,6 +1,6 @@
 """Renders untrusted templates in a sandbox.
 
-The sandbox refuses what leads out of it and most of what runs long or grows large. What it cannot count (loops in
+The sandbox rejects escapes and most templates that run long or grow large. What it cannot count (loops in
 loops, recursion, filters that multiply) ends by the limits of the process that renders (`template_process`).
 """
 
@@ -43,10 +43,10 @@ _USUAL = (
 
 
 def render(name: str, text: str, context: Mapping[str, Any]) -> str:
-    """Return the template `text`, called `name`, with `context` in its gaps.
+    """Render the template `text`, called `name`, with `context`.
 
     Raises:
-        UsageError: the template is wrong, or does what the sandbox refuses.
+        UsageError: the template is wrong, or is rejected by the sandbox.
     """
     parts: list[str] = []
     length = 0
@@ -113,7 +113,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"*", "**", "%"})
 
     def __init__(self, finalize: Callable[[Any], Any] | None = None) -> None:
-        """`finalize` makes a text of what a gap gives."""
+        """`finalize` converts the value of an expression to text."""
         super().__init__(
             undefined=StrictUndefined, trim_blocks=False, lstrip_blocks=False, keep_trailing_newline=False,
             finalize=finalize,

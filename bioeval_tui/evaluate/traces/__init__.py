@@ -1,1 +1,1 @@
-"""What agents tell by OpenTelemetry: the receiver of their spans, and how these join the turns of a conversation."""
+"""OpenTelemetry spans of agents: the receiver, and how spans join the turns of a conversation."""

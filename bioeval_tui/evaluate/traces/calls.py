@@ -1,4 +1,4 @@
-"""The tool calls that spans tell, beside those that the protocol told."""
+"""The tool calls that spans report, joined with those that the protocol reports."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bioeval_tui.record.spans import AgentSpan, Meaning, meaning_of
 
 
 def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) -> list[dict[str, Any]]:
-    """Return what spans add to the events `told` of one answer: calls that are not there, results that are missing.
+    """Return what spans add to the events `told` of one answer: missing calls and missing results.
 
-    The protocol wins: what it tells is what the agent answered for. A span is the same call as one that was told when
-    both have the same id, else when name and arguments are the same; each call told stands for one span. Spans without
-    arguments agree with any. Of two spans for one call, one within the other, the outer counts.
+    The protocol's values take precedence. A span is the same call as a reported one if
+    both have the same id, otherwise if name and arguments are equal; each reported call matches one span. Spans without
+    arguments match any. Of two nested spans for one call, the outer one counts.
     """
     waiting = [(request, result) for request, result in paired(told) if request is not None]
     found: list[dict[str, Any]] = []
@@ -52,7 +52,7 @@ def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:
 
 
 def _stands_within_itself(span: AgentSpan, tool: str, by_id: Mapping[str, tuple[AgentSpan, Meaning]]) -> bool:
-    """Say whether a span is inside another of the same tool: client and server, say, tell of one call each."""
+    """Return whether a span is inside another of the same tool, for example if client and server both report a call."""
     seen = {span.span_id}
     while (above := by_id.get(span.parent_id)) is not None and span.parent_id not in seen:
         seen.add(span.parent_id)

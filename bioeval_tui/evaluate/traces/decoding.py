@@ -22,17 +22,17 @@ from bioeval_tui.text import clean_line, clean_value
 MAX_VALUE = 100_000
 """Longest text that is kept of an attribute, in characters."""
 MOST_ATTRIBUTES = 256
-"""So many attributes, events and links of a span are kept; the SDKs' own limit is 128."""
+"""Maximum number of attributes, events and links kept of a span; the SDKs' own limit is 128."""
 MAX_DEPTH = 20
 _IDS = {"traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id"}
 _STATUS = {trace_pb2.Status.STATUS_CODE_OK: "ok", trace_pb2.Status.STATUS_CODE_ERROR: "error"}
 
 
 def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
-    """Return the spans of a request, and how many of it are none: without a valid id or name.
+    """Return the spans of a request, and the number of invalid ones (without a valid id or name).
 
     Raises:
-        ValueError: the body is no such request; the sentence says what is wrong.
+        ValueError: the body is not such a request.
     """
     request = ExportTraceServiceRequest()
     try:
@@ -66,7 +66,7 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
 
 
 def _span(span: trace_pb2.Span, service: str, scope: str) -> AgentSpan:
-    # Built from what the decoder has checked already: validation would take as long as all the rest.
+    # Built without validation, which would take as long as everything else: the decoder has checked the values.
     return AgentSpan.model_construct(
         trace_id=span.trace_id.hex(),
         span_id=span.span_id.hex(),

@@ -1,4 +1,4 @@
-"""The spans of one conversation: recorded at the answers they belong to, and awaited before it is checked."""
+"""The spans of one conversation: recorded with their answers, and waited for before it is checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bioeval_tui.record.spans import AgentSpan, absent_parents
 from bioeval_tui.text import plural
 
 MOST_SPANS = 10_000
-"""So many spans are kept of one attempt to answer."""
+"""Maximum number of spans kept of one attempt to answer."""
 
 
 @dataclass(slots=True)
@@ -27,24 +27,24 @@ class _Trace:
     ids: Traceparent = field(default_factory=Traceparent.new)
     spans: dict[str, AgentSpan] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
-    """The ids of all that came, late ones included."""
+    """The ids of all spans that arrived, late ones included."""
     left_out: int = 0
     calls: tuple[int, list[dict[str, Any]]] = (0, [])
-    """The calls that so many spans tell."""
+    """The calls that this many spans report."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is missing, as far as spans tell: one for the request itself, and every parent."""
+        """Whether the spans are complete: there is one for the request itself, and no parent is missing."""
         begun = any(span.parent_id == self.ids.span_id for span in self.spans.values())
         return begun and not self.left_out and not absent_parents(self.spans.values(), self.ids.span_id)
 
 
 class ConversationTraces:
-    """The traces of one conversation, one for each attempt to answer. What came of an attempt that failed counts nowhere.
+    """The traces of one conversation, one for each attempt to answer. Spans of failed attempts don't count.
 
-    A span belongs to an answer by its trace id alone. The spans of an answer are whole when the one is there that
-    answers the request (its parent is what the agent was given), and the parent of each other; SDKs send a span when
-    it ends, so that it comes after those within it.
+    A span belongs to an answer by its trace id alone. The spans of an answer are complete once there is one that
+    answers the request (its parent is the `traceparent`), and the parent of each other one; SDKs send a span when
+    it ends, so it arrives after its children.
     """
 
     def __init__(self, traces: Traces, emitter: ConversationEmitter, wait_s: float) -> None:
@@ -67,7 +67,7 @@ class ConversationTraces:
         return trace.ids.header
 
     def answered(self) -> None:
-        """Say that an answer has come: from now on its spans are awaited."""
+        """Record that an answer has arrived: from now on its spans are waited for."""
         self._awaited_since = time.monotonic()
 
     async def settle(self) -> str:
@@ -86,7 +86,7 @@ class ConversationTraces:
         return self._missing()
 
     def calls(self, message: int, told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return the events of tool calls that spans add to those `told` of an answer."""
+        """Return the tool-call events that spans add to those `told` by the protocol."""
         trace = self._answers.get(message)
         if trace is None:
             return []
@@ -104,7 +104,7 @@ class ConversationTraces:
         return [message for message, trace in self._answers.items() if not trace.is_whole]
 
     def release(self) -> None:
-        """Let go of the spans, which nobody asks for any more; late ones are still recorded."""
+        """Release the spans, which are not needed any more; late ones are still recorded."""
         for trace in self._all:
             trace.spans = {}
 
@@ -168,7 +168,7 @@ class RunTraces:
         self._conversations: list[ConversationTraces] = []
 
     def conversation(self, emitter: ConversationEmitter, wait_s: float) -> ConversationTraces:
-        """Return the traces of a conversation that begins; its spans are awaited for so many seconds after the last answer."""
+        """Return the traces of a new conversation; its spans are waited for up to that many seconds after the last answer."""
         self._conversations.append(ConversationTraces(self._traces, emitter, wait_s))
         return self._conversations[-1]
 

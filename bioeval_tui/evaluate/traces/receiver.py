@@ -1,7 +1,7 @@
 """The receiver of spans: OTLP over HTTP on 127.0.0.1, protobuf or JSON, gzip or not.
 
-Its answers are those of the OTLP specification: a request that was understood is answered with 200 and, where spans of
-it were rejected, how many and why; anything else with a `Status`, in the format of the request.
+Its answers follow the OTLP specification: a valid request is answered with 200 and, if spans of
+it were rejected, their number and the reason; anything else with a `Status`, in the format of the request.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from bioeval_tui.text import clean_line, plural
 PATH = "/v1/traces"
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 MAX_BODY = 16 * 1024 * 1024
-"""Most bytes of a request, unpacked: an SDK sends 512 spans at a time."""
+"""Maximum number of bytes of an uncompressed request: an SDK sends 512 spans at a time."""
 BODY_S = 30.0
 IDLE_S = 60.0
 """How long a connection is kept for the next request. Exporters send every five seconds."""
 MOST_CONNECTIONS = 64
-"""Connections of whoever has not sent a span of ours yet."""
+"""Connections that have not sent a span of our traces yet."""
 _INVALID_ARGUMENT = 3
 
 
@@ -59,7 +59,7 @@ class SpanReceiver:
             return _status(kind, 408, f"the body did not arrive within {BODY_S:g} s")
         except web.HTTPRequestEntityTooLarge:
             return _status(kind, 413, f"the body is larger than {MAX_BODY:,} bytes")
-        except (web.RequestPayloadError, ConnectionError):  # who has gone hears nothing of it
+        except (web.RequestPayloadError, ConnectionError):  # the sender is gone
             return _status(kind, 400, "the body cannot be unpacked, or is not whole")
         try:
             # In a thread: a large request takes a while, and the clocks of the conversations go on meanwhile.
@@ -94,7 +94,7 @@ def _status(kind: str, http_status: int, message: str) -> web.Response:
     """Return a failure as google.rpc.Status, which the specification asks for."""
     if kind == JSON:
         return web.json_response({"code": _INVALID_ARGUMENT, "message": message}, status=http_status)
-    # Status is no message of OTLP's package; this one has the same fields under the same numbers.
+    # OTLP's package has no Status message; this one has the same fields with the same numbers.
     told = ExportTracePartialSuccess(rejected_spans=_INVALID_ARGUMENT, error_message=message)
     return web.Response(body=told.SerializeToString(), content_type=PROTOBUF, status=http_status)
 

@@ -13,7 +13,7 @@ TakeSpans = Callable[[Sequence[AgentSpan]], int]
 """Takes spans of one trace; returns how many of them it had no room for."""
 
 current: ContextVar[str] = ContextVar("traceparent", default="")
-"""The `traceparent` of the answer that is awaited; empty where no spans are received. Agents' requests carry it."""
+"""The `traceparent` of the current answer, sent with agents' requests; empty if no spans are received."""
 
 
 class Traceparent(NamedTuple):
@@ -56,7 +56,7 @@ class Traces:
             self._takers.pop(trace_id, None)
 
     def take(self, spans: Collection[AgentSpan]) -> tuple[int, int]:
-        """Hand spans to whom they belong; return how many belong to nobody, and for how many there was no room."""
+        """Pass spans to their conversations; return the number of unknown ones, and of those beyond the limit."""
         by_trace: dict[str, list[AgentSpan]] = {}
         for span in spans:
             by_trace.setdefault(span.trace_id, []).append(span)

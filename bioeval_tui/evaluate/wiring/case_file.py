@@ -1,4 +1,4 @@
-"""The rows of a table of cases: a CSV, JSONL or Parquet file, each row with the line in which it stands."""
+"""The rows of a table of cases: a CSV, JSONL or Parquet file, each row with its line number."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CaseChoice:
     seed: int | None = None
     """None: the job's own; without one 0, so that every run draws the same cases."""
     first: int | None = None
-    """Of these only the first so many are looked at."""
+    """Only this many of the first ones are checked."""
 
 
 def read_cases(path: Path, id_column: str | None) -> CaseTable:
@@ -96,10 +96,10 @@ def near(name: str, columns: Sequence[str]) -> str:
 
 
 def chosen(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple[CaseRow, ...]:
-    """Return the rows that are wanted, in the file's order. `seed` is the job's.
+    """Return the selected rows, in the file's order. `seed` is the job's.
 
     Raises:
-        UsageError: what is asked for is not there.
+        UsageError: a selected row does not exist.
     """
     rows = table.rows
     if choice.only is not None:

@@ -28,9 +28,9 @@ from bioeval_tui.yaml_positions import show_path
 
 MOST_CASES = 10_000
 MOST_TOLD = 100
-"""Most problems of one text that are told."""
+"""Maximum number of problems of one text that are listed."""
 MOST_BYTES = 8 << 20
-"""What the cases of a run fill in altogether: it stands in the first line of the recording."""
+"""Maximum size of a run's filled-in texts, which are in the first line of the recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[J
 
 
 class Cases:
-    """The cases of one job file; none where it has neither a table of them nor personas."""
+    """The cases of one job file; empty without a table of cases and personas."""
 
     def __init__(self, loaded: LoadedJob, choice: CaseChoice) -> None:
         """Read the table and fill the job from it.
@@ -135,7 +135,7 @@ class Cases:
         return Problem(clean_line(message), file, place.line, place.column, show_path(path))
 
     def _refuse_gaps(self) -> None:
-        """Without cases nothing can stand where a list of items is wanted."""
+        """Without cases, a gap cannot become a list of items."""
         items: list[tuple[FieldPath, object]] = [
             (("rubric", at), item) for at, item in enumerate(self.loaded.job.rubric)
         ]
@@ -173,7 +173,7 @@ class Cases:
                 try:
                     data = filled(template, self.gaps, context)
                     data["cases"] = None
-                    # A row may have no history to tell: its only message is what the user says now.
+                    # A row may have no history: its only message is what the user says now.
                     data["seeds"] = [seed for seed in data["seeds"] if seed.get("conversation") != []]
                     if persona is not None:
                         data["personas"] = [persona.model_dump(mode="json", by_alias=True)]

@@ -37,7 +37,7 @@ _USER_TIMES = (
 
 UNRESTRICTED = "; where you trust the job, `bioeval-tui run --unrestricted-setups` passes its setups to Neo4j as they are"
 MAX_PROBLEMS = 500
-"""Most problems of one file's texts that are told."""
+"""Maximum number of problems of one file's texts that are listed."""
 EVERY_CASE = CaseChoice()
 
 
@@ -50,7 +50,7 @@ class CheckedJob:
     problems: tuple[Problem, ...]
     cases: tuple[CaseJob, ...] = ()
     case_count: int = 0
-    """How many cases there are: all that were asked for, also where only the first were looked at."""
+    """The number of selected cases, even if only the first ones were checked."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -108,7 +108,7 @@ def check_job(
 
 
 def _unloaded(path: Path) -> JobSource | None:
-    """Return what can be read of a file that makes no job; None when it is no YAML text."""
+    """Return the readable parts of an invalid job file; None if it is not YAML."""
     try:
         if not path.is_file() or path.stat().st_size > MAX_BYTES:
             return None  # a pipe or a device, perhaps: reading it might never end
@@ -276,7 +276,7 @@ def _refused_by_embedded(source: JobSource) -> list[Problem]:
 
 
 def _evaluator_wrong(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
-    """Yield what a script or the rules judge lacks."""
+    """Yield what the script or the rules judge lacks."""
     evaluator, facts = source.part("evaluator"), source.data.get("facts")
     lines = evaluator.get("lines")
     if evaluator.get("kind") == "scripted" and not lines:

@@ -21,7 +21,7 @@ _RESERVED = ("model", "messages", "input", "stream")
 
 
 def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
-    """Return what is wrong with the agent under test and what it is given."""
+    """Return what is wrong with the job's agent, seeds and tools."""
     target = source.part("target")
     protocol = agent_protocols.find(str(target.get("protocol", "rest")))
     return [
@@ -36,7 +36,7 @@ def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
 
 
 def given_agent_problems(source: JobSource) -> list[Problem]:
-    """Return what of the job a function cannot be given that takes the place of its agent."""
+    """Return which parts of the job don't work with a function as the agent."""
     protocol = agent_protocols.find("python")
     return _seed_problems(source, protocol) if protocol else []
 
@@ -131,7 +131,7 @@ def _template_problems(source: JobSource, target: dict[str, Any]) -> list[Proble
 
 
 def _option_problems(source: JobSource) -> list[Problem]:
-    """Return the options that nobody would be told: of parts that are not a plug-in's."""
+    """Return the options that have no effect, because their part is not a plug-in."""
     found = []
     for part, key, usual, own in (
         (

@@ -43,9 +43,9 @@ class Finding:
 
 
 def examine(settings: Settings | None = None, *, online: bool = True) -> list[Finding]:
-    """Return one finding a part; without `online` only of those that need no other host.
+    """Return one finding for each part; without `online`, only for those that need no other host.
 
-    A check that itself fails is a finding too.
+    A failing check is a finding, too.
     """
     settings = settings or Settings.from_environment()
     keyed = settings.openai_api_key is not None
@@ -196,7 +196,7 @@ def status_of(url: str, headers: Mapping[str, str] | None = None) -> int:
 
 
 def unreachable(error: Exception) -> str:
-    """Return why a host gave no answer, to stand after its name."""
+    """Return why a host did not answer, as a phrase that follows its name."""
     match error:
         case httpx2.TimeoutException():
             return f"does not answer within {PROBE_S:g} s"

@@ -1,7 +1,7 @@
 """The endpoint and key of each role's model. A key is sent only to the host it belongs to.
 
-What the environment and the command line say is the user's own word. A job, or the recording of one, comes from
-anybody: it may name an endpoint and a variable that holds a key, and neither is used unless the user bound the two.
+The environment and the command line are trusted. A job, or its recording, may come from
+anybody: it may name an endpoint and a variable with a key, but neither is used unless the user allowed the combination.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bioeval_tui.settings import Provider, Secret, Settings, env_file_hint
 OPENAI_URL = "https://api.openai.com/v1"
 Role = Literal["evaluator", "judge"]
 _ENDINGS = ("_API_KEY", "_TOKEN")
-"""Of variables that hold keys: what stands before it names, with `_BASE_URL`, the host that the key is for."""
+"""The suffix of variables with keys; the same prefix with `_BASE_URL` names the host that the key is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ def model_endpoint(
     allowed: Collection[str],
     instead: str,
 ) -> Endpoint:
-    """Return where and with which key the evaluator or the judge is asked.
+    """Return the endpoint and key of the evaluator or the judge.
 
-    `allowed` are the hosts of `--allow-host`; `instead` says what else can be done when there is no key at all.
+    `allowed` are the hosts of `--allow-host`; `instead` suggests an alternative if there is no key at all.
 
     Raises:
-        UsageError: a key is missing, or the job names a host to which none is bound.
+        UsageError: a key is missing, or the job names a host without a key.
     """
     mine = settings.evaluator if role == "evaluator" else settings.judge
     own_key = f"BIOEVAL_{role.upper()}_API_KEY"
@@ -107,7 +107,7 @@ def model_endpoint(
 def agent_key(
     target: TargetConfig, url: str, settings: Settings, allowed: Collection[str], *, url_is_given: bool
 ) -> str | None:
-    """Return the key for an agent at `url`, None if there is none; `url_is_given` on the command line.
+    """Return the key for an agent at `url`, or None; `url_is_given`: on the command line.
 
     BIOEVAL_AGENT_API_KEY is for the host of BIOEVAL_AGENT_URL, by default this machine. OPENAI_API_KEY serves a chat
     agent at OPENAI_BASE_URL.
@@ -205,7 +205,7 @@ def _bound_key(url: str, bound: list[tuple[str | None, Secret | None]]) -> str |
 
 
 def _origin(url: str) -> tuple[str, str]:
-    """Return scheme and host with port. Raises `UsageError` when it is no http or https URL."""
+    """Return scheme and host with port. Raises `UsageError` if it is not an http or https URL."""
     parts = urlsplit(url)
     host = host_of(url)
     usual = {"http": 80, "https": 443}.get(parts.scheme)

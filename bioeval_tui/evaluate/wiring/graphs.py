@@ -28,7 +28,7 @@ async def open_graph(
     """Return the graph, or None with one sentence saying why Cypher is not measured.
 
     `auto` takes Neo4j when NEO_URI or NEO_PASSWORD is set, and the embedded graph for the sample agent
-    only: asking an empty graph of our own about somebody else's agent would measure nothing.
+    only: querying our own empty graph about another agent would measure nothing.
     """
     choice = await _choose(spec, settings, agent_url)
     if choice == "none":
@@ -95,7 +95,7 @@ def is_embedded(settings: Settings, spec: EngineSpec | None = None) -> bool:
 
 
 def sample_agent_arguments(spec: EngineSpec, settings: Settings) -> list[str]:
-    """Return how the sample agent is told to use the same graph."""
+    """Return the options that make the sample agent use the same graph."""
     if spec.graph == "neo4j" or (spec.graph == "auto" and _neo4j_is_set(settings)):
         return ["--neo4j"]
     return ["--graph", str(settings.graph_file)]

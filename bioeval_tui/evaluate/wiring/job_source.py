@@ -12,10 +12,10 @@ from bioeval_tui.yaml_positions import YamlDocument, show_path
 
 
 class JobSource:
-    """What stands in a job file, whether or not it makes a job. What is of the wrong kind reads as absent."""
+    """The content of a job file, valid or not. Values of the wrong type count as absent."""
 
     def __init__(self, path: Path, document: YamlDocument, filled: dict[str, Any] | None = None) -> None:
-        """`filled` is what a case makes of the file."""
+        """`filled` is the file's content, filled in from a case."""
         self.path = path
         self.document = document
         value = clean_value(document.value) if filled is None else filled

@@ -99,10 +99,10 @@ class JudgeTester(Rescorer):
     """Asks one run's judge about some of its conversations, unchanged and after each change."""
 
     async def ask(self, talks: Sequence[ConversationState]) -> tuple[list[JudgeAsked], list[str]]:
-        """Return what the judge said, and why some of it is missing.
+        """Return the judge's verdicts, and why some are missing.
 
         Raises:
-            UsageError: the judge cannot be made.
+            UsageError: the judge cannot be created.
         """
         judge = self.make_judge()
         slots = asyncio.Semaphore(AT_ONCE)
@@ -158,7 +158,7 @@ class JudgeTester(Rescorer):
 def draw(
     testers: Sequence[JudgeTester], conversations: int, seed: int
 ) -> Iterator[tuple[JudgeTester, list[ConversationState]]]:
-    """Yield each run's judge with the conversations that were drawn for it, so many in all."""
+    """Yield each run's judge with its sampled conversations."""
     every = [(tester, talk) for tester in testers for talk in tester.judgeable()]
     drawn = Random(seed).sample(every, min(conversations, len(every)))  # noqa: S311 - sampling, nothing secret
     for tester in testers:

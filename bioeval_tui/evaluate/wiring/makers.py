@@ -62,7 +62,7 @@ class Makers:
         """
         self.job = job
         self.plan: RunPlan | None = None
-        """The run's, where it is to be held: it knows each trial's job."""
+        """The run's plan, which knows each trial's job."""
         self.job_dir = job_dir
         self.spec = spec
         self.settings = settings
@@ -70,7 +70,7 @@ class Makers:
         self._protocol = agent_protocols.find(job.target.protocol)
         """How the agent is spoken to; None where a plug-in does."""
         self.agent_model = self.model if self.pays_agent else model or job.target.model
-        """The model that answers as the agent, None where nobody named it: what a REST agent runs, it alone knows."""
+        """The agent's model, or None if none was named: only a REST agent itself knows which model it uses."""
         url = spec.agent_url or job.target.url or settings.agent_url
         self.agent_url = "" if self._protocol and self._protocol.is_function else url.rstrip("/")
         self.control: Control | None = None
@@ -83,17 +83,17 @@ class Makers:
 
     @property
     def shown_model(self) -> str | None:
-        """The agent's model as the run has it: the usual one only where the protocol tells the agent a model."""
+        """The agent's model as recorded: the default only if the protocol sends the agent a model."""
         told = self._protocol is None or ("model" in self._protocol.uses and not self._protocol.is_function)
         return self.model if told else self.agent_model
 
     async def aclose(self) -> None:
-        """Close what the run's conversations shared."""
+        """Close the resources that the run's conversations share."""
         if self._evaluator_chat is not None:
             await self._evaluator_chat.aclose()
 
     def parts(self, judge: Judge, graph: KnowledgeGraph | None, why_not: str) -> Parts:
-        """Return what the run is given."""
+        """Return the run's parts."""
         return Parts(
             open_agent=self.agent,
             open_evaluator=self.evaluator,
@@ -109,7 +109,7 @@ class Makers:
         )
 
     def _guard(self) -> Guard | None:
-        """Return the check of what a model says as the user; None where a person, a script or a plug-in plays."""
+        """Return the guard of the simulated user's messages; None if a person, script or plug-in plays the user."""
         # Here and below: each run loads the parts that its job names, and no others.
 
         evaluator = self.job.evaluator
@@ -207,7 +207,7 @@ class Makers:
         # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.evaluate.evaluators.llm import LLMEvaluator
 
-        # One for all conversations of the run: its connections, and what it learnt of the options that a server refuses.
+        # Shared by all conversations of the run: its connections, and the options that a server is known to reject.
         self._evaluator_chat = self._evaluator_chat or self._chat("evaluator")
         return LLMEvaluator(
             job, model=self.evaluator_model(), job_dir=self.job_dir, chat=self._evaluator_chat
@@ -262,7 +262,7 @@ class Makers:
         return tuple(dict.fromkeys(found))
 
     def judge_hosts(self) -> tuple[str, ...]:
-        """Return the hosts that receive what the judge reads; none where rules judge."""
+        """Return the hosts that receive the judge's input; none for the rules judge."""
         return tuple(self._reader_host("judge", self.job.scorer.kind))
 
     def _reader_host(self, role: Role, kind: str) -> list[str]:
@@ -307,7 +307,7 @@ class Makers:
         return prompt_hashes(self.job, self.job_dir)
 
     def judge_sees(self) -> str:
-        """Return a sentence on what the judge is shown besides the transcript; empty where that is nothing."""
+        """Return a sentence on what the judge sees besides the transcript; empty if nothing."""
         kind, shown = self.job.scorer.kind, self.job.scorer.context
         if kind == "llm":
             shown = shown_to_judge(find_prompt(self.job.scorer.prompt, self.job_dir), self.job)
@@ -333,7 +333,7 @@ class Makers:
         return Rates(
             agent=self.agent_price(prices),
             evaluator=prices.of(self.evaluator_model(), self.model_host("evaluator")) if plays else None,
-            # Tokens of a panel are told as one sum: count them at its dearest price, never too low.
+            # The tokens of a panel are one sum: use its highest price, so that the cost is never too low.
             judge=max(known, key=lambda price: price.tokens_in)
             if len(known) == len(panel) and known
             else None,

@@ -38,7 +38,7 @@ UNRESTRICTED_SETUP_S = 600.0
 
 
 def terms_of(spec: EngineSpec, settings: Settings) -> BatchTerms:
-    """Return what holds for all runs of the batch together."""
+    """Return the settings that all runs of the batch share."""
     return BatchTerms(
         spec.at_once, spec.requests_per_minute, spec.max_calls, spec.max_cost, settings.longest_wait_s
     )
@@ -167,7 +167,7 @@ async def _open_parts(
 
 
 def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
-    """Let a person play the user from the beginning: the screen opens its line for what they say."""
+    """Let a person play the user from the beginning; the screen opens its input line."""
     makers.control = control
     for condition in spec.conditions:
         control.of(condition).person = lambda text: None  # until the conversation has its evaluator
@@ -225,7 +225,7 @@ def with_agent(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     if spec.agent_function is None:
         return job
     name = python_code.reference_to(spec.agent_function)
-    # The job's tools would be of no use to it: nobody tells it of them.
+    # The job's tools would have no effect: the agent is not told about them.
     target = job.target.model_copy(update={"protocol": "python", "function": name, "tools": ()})
     return job.model_copy(update={"target": target})
 

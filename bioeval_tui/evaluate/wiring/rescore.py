@@ -36,7 +36,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Rescored:
-    """One conversation: the new verdict and score, or why there is none."""
+    """One conversation's new verdict and score, or the reason why there is none."""
 
     key: ConversationKey
     verdict: events.TranscriptScored | None = None
@@ -58,14 +58,14 @@ class Rescorer:
         rules: bool = False,
         job_file: Path | None = None,
     ) -> None:
-        """Without `judge_models` or `rules` the job's own judge is asked once more.
+        """Without `judge_models` or `rules`, the job's own judge is used again.
 
-        Its prompt is looked for beside `job_file`, or where the run's own job was; only there for a run that was imported,
+        Its prompt is looked up beside `job_file`, or where the run's own job was; only the former for an imported run,
         or a file that is not among the runs.
 
         Raises:
             RecordingError: the recording cannot be read.
-            UsageError: the judge cannot be made, or would take a sensitive job's transcripts elsewhere.
+            UsageError: the judge cannot be created, or would send a sensitive job's transcripts elsewhere.
         """
         self.path = path
         started = _folded(path)[1]
@@ -92,13 +92,13 @@ class Rescorer:
             )
 
     async def judge_again(self, author: str) -> list[Rescored]:
-        """Judge every conversation that counts as a result, and append what came out to the overlay.
+        """Judge every conversation that counts as a result, and append the verdicts to the overlay.
 
-        No other process writes the recording meanwhile: it is read again once that is certain.
+        The recording is locked against other writers first, and then read again.
 
         Raises:
-            UsageError: the judge cannot be made.
-            RecordingError: the run goes on in another process, or the overlay cannot be written.
+            UsageError: the judge cannot be created.
+            RecordingError: the run is in progress in another process, or the overlay cannot be written.
         """
         with only_here(self.path):
             return await self._judge_all(author)
@@ -210,7 +210,7 @@ def _require_own_prompt(path: Path, name: str) -> None:
 
 
 def _can_be_judged(talk: ConversationState) -> bool:
-    """Say whether a conversation counts as a result and has answers to judge."""
+    """Return whether a conversation counts as a result and has answers to judge."""
     ended = talk.ended is not None and talk.ended.reason in events.RESULT_REASONS and is_finished(talk)
     return (
         ended

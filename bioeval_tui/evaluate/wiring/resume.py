@@ -48,14 +48,14 @@ def resume_spec(
     max_cost: float | None = None,
     unrestricted_setups: bool = False,
 ) -> EngineSpec | None:
-    """Return what an engine is told to let a run go on, None when nothing is missing, its end included.
+    """Return the request that makes an engine resume a run; None if nothing is missing, including its end.
 
-    What is read here only says what to ask the engine for: it reads the recording again once it alone may write it.
-    `rerun` adds a trial for each one in which a conversation was spoilt by evaluator, judge or infrastructure.
-    A recording that was imported is data: the job's file and the agent's address count only where they are given here.
+    This only determines the request: the engine reads the recording again once it has the lock.
+    `rerun` adds a trial for each one that failed because of the evaluator, the judge or the infrastructure.
+    An imported recording is untrusted: its job file and agent URL are used only if given here.
 
     Raises:
-        UsageError: the run goes on elsewhere, or was imported and its job or agent is not given.
+        UsageError: the run is in progress elsewhere, or was imported and its job or agent is not given.
         RecordingError: the recording cannot be read, or lacks its first event.
     """
     if is_live(path):
@@ -121,9 +121,9 @@ def _require_repeated(path: Path, started: RunStarted, job_file: Path | None, ag
 
 
 def owed_reruns(path: Path) -> list[int]:
-    """Return the case, by its place, of each trial that evaluator, judge or infrastructure spoilt and nothing has made up for.
+    """Return the case index of each trial that failed because of evaluator, judge or infrastructure and has no replacement.
 
-    A further trial of the case does, and so does a later verdict where only the judge had failed. Without cases all
+    Another trial of the case replaces it, and so does a later verdict if only the judge had failed. Without cases, all
     trials are of case 0.
 
     Raises:
@@ -143,7 +143,7 @@ def owed_reruns(path: Path) -> list[int]:
 
 
 def _case_order(state: RunState) -> list[int]:
-    """Return of which of the run's cases each trial is."""
+    """Return the case index of each trial."""
     cases = state.started.cases if state.started else ()
     places = {(case.name, case.persona): place for place, case in enumerate(cases)}
     return [places[case.name, case.persona] for case in state.cases]
@@ -180,7 +180,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     state, started = _folded(path)
     job_path = Path(run.job_path)
     job = recorded_job(started, path.name)
-    # Only the end is missing: nobody is asked anything, so it does not matter what became of the job.
+    # Only the end is missing: nothing is called, so changes of the job don't matter.
     owes = bool(missing(state, spec.trials))
     if not owes:
         return _end_alone(path, started, job, spec)
@@ -218,7 +218,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
 
 
 def _end_alone(path: Path, started: RunStarted, job: EvaluationJob, spec: EngineSpec) -> PreparedRun:
-    """Return a run of which nothing is missing but its last event: no agent or model need be there for it."""
+    """Return a run that lacks only its last event, which needs no agent or model."""
 
     def nobody(control: Control) -> AbstractAsyncContextManager[Parts]:
         raise UsageError("the recording has changed; resume the run again")
@@ -261,7 +261,7 @@ def _folded(path: Path) -> tuple[RunState, RunStarted]:
 
 
 def _job_changes(recorded: EvaluationJob, path: Path) -> list[str]:
-    """Return the difference between the recorded job and its file; a file that is gone is no difference."""
+    """Return the difference between the recorded job and its file; empty if the file is gone."""
     if not path.is_file():
         return []
     try:

@@ -34,7 +34,7 @@ SLOW_FRAME_S = 0.25
 """Between two looks at the recording of one run, and at each of many: they share the engine's event loop."""
 
 Show = Callable[[RunState, events.RunEvent, Change], None]
-"""Takes each event of a run with the state after it and what it changed."""
+"""Receives each event of a run with the state after it and the changes."""
 
 
 def start_engine(spec: EngineSpec, settings: Settings) -> FollowedRun:
@@ -96,7 +96,7 @@ def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
 
 
 def judges_see(prepared: Sequence[PreparedRun]) -> list[str]:
-    """Return what judges of the batch are shown besides transcripts, a sentence each."""
+    """Return a sentence for each judge of the batch on what it sees besides transcripts."""
     return list(dict.fromkeys(run.plan.judge_sees for run in prepared if run.plan.judge_sees))
 
 
@@ -112,7 +112,7 @@ def _make_dir(path: Path) -> None:
 def run_spec_file(
     path: Path, settings: Settings, stopping: Callable[[EngineSpec], Stopping | None] = lambda spec: None
 ) -> list[events.RunEnded]:
-    """Be the engine process: run what the file says, then remove the file. `stopping` makes who decides when."""
+    """The engine process: run the request in the file, then remove the file. `stopping` creates the stop rule."""
     spec = EngineSpec.read(path)
     path.unlink(missing_ok=True)
     running = run_prepared(prepare_batch(spec, settings), spec, settings, stopping=stopping(spec))
@@ -187,7 +187,7 @@ async def _follow(
 ) -> RunState:
     state = RunState()
     path = recording_path(settings.runs_dir, run.run_id)
-    # The engine is this process: while its task goes on, the file is being written.
+    # The engine is this process: while its task runs, the file is being written.
     frame_s = FRAME_S if len(spec.runs) == 1 else SLOW_FRAME_S
     writing = lambda: not running.done()  # noqa: E731
     async for batch in follow(path, ends=ends, still_written=writing, frame_s=frame_s):

@@ -1,8 +1,8 @@
 """Checks of Cypher queries: that they only read, and that the embedded graph answers them correctly.
 
 This is the first of two lines of defence. The second is the graph's own: a read-only transaction in
-Neo4j, `PRAGMA query_only` in the embedded one. Here a query is cut into tokens, every word is told apart
-as a keyword or a name (`roles`), and whatever is not understood is refused.
+Neo4j, `PRAGMA query_only` in the embedded one. Here a query is split into tokens, every word is classified
+as a keyword or a name (`roles`), and anything unknown is rejected.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def split_statements(text: str) -> list[str]:
 
 
 def check_embedded(query: str, parameters: Mapping[str, Any] | None = None) -> None:
-    """Raise `QueryError`, with its column, for what the embedded graph would answer silently wrong.
+    """Raise `QueryError`, with the column, for a query that the embedded graph would answer wrongly without an error.
 
-    Each rule of `embedded` was found by asking graphqlite 0.12 and comparing with what Neo4j documents.
-    What it refuses by itself, with a message of its own, is not repeated here. Says nothing about whether
+    Each rule of `embedded` was found by running queries in graphqlite 0.12 and comparing with Neo4j's documentation.
+    Queries that graphqlite rejects itself are not repeated here. This does not check whether
     the query writes.
     """
     embedded.check(read(query), parameters or {})

@@ -17,7 +17,7 @@ PATTERN_FUNCTIONS = frozenset(("SHORTESTPATH", "ALLSHORTESTPATHS"))
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """`word` with the tokens from `start` to before `end`. `level` is the bracket around it, -1 for none."""
+    """`word` with the tokens from `start` to before `end`. `level` is the index of the enclosing bracket, or -1."""
 
     word: str
     keyword: int

@@ -1,7 +1,7 @@
 """Rejects queries that graphqlite 0.12 answers wrongly, with a suggestion.
 
-Every rule stands for queries that were run, and compared with what Neo4j documents; the tests name them.
-A rule may refuse a query that would have been answered rightly: a loud no is better than a quiet wrong.
+Every rule comes from queries that were run and compared with Neo4j's documentation; the tests name them.
+A rule may reject a query that would be answered correctly: an error is better than a silent wrong answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LISTS = frozenset(["COLLECT", "NODES", "RELATIONSHIPS", "RANGE", "KEYS", "LABEL
 _QUANTIFIERS = frozenset(("ALL", "ANY", "NONE", "SINGLE"))
 _COUNTS = ("SKIP", "LIMIT", "OFFSET")
 MAX_TOKEN = 2_000
-"""Most characters of one text, name or space: graphqlite's lexer ends the process at some 10,000 bytes."""
+"""Maximum number of characters of a text, name or space: graphqlite's lexer crashes at about 10,000 bytes."""
 
 Rule = Callable[[Query, list[Clause]], None]
 
@@ -216,7 +216,7 @@ def _is_property(tokens: list[Any]) -> bool:
 
 
 def _property_then(query: Query, index: int) -> bool:
-    """Return whether `a.b` stands at token `index` and nothing is done to it."""
+    """Return whether the token at `index` starts a bare `a.b`."""
     return (
         query.is_name(index)
         and query.upper(index + 1) == "."

@@ -91,7 +91,7 @@ def _shared_relationships(query: Query, found: list[Clause]) -> None:
 
 
 def _told_apart(query: Query) -> set[frozenset[str]]:
-    """Return the pairs of variables of which the query says `first <> second`."""
+    """Return the pairs of variables that the query compares as `first <> second`."""
     return {
         frozenset((query.tokens[index - 1].value, query.tokens[index + 1].value))
         for index, token in enumerate(query.tokens)
@@ -224,7 +224,7 @@ def _properties_of_properties(query: Query, found: list[Clause]) -> None:
 
 
 def _bound(query: Query, found: list[Clause], clause: Clause) -> set[str]:
-    """Return every name that stands before the clause."""
+    """Return every name that occurs before the clause."""
     return {query.tokens[index].value for index in range(clause.keyword) if query.is_name(index) and found}
 
 

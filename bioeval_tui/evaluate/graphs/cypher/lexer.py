@@ -41,7 +41,7 @@ def tokens(query: str) -> list[CypherToken]:
     """Return the tokens of `query`, an `end` token last, brackets paired.
 
     Raises:
-        QueryError: for a quote, comment or bracket that is not closed, and a character that is no Cypher.
+        QueryError: an unclosed quote, comment or bracket, or a character that Cypher does not have.
     """
     if len(query) > MAX_LENGTH:
         raise QueryError(f"the query is longer than {MAX_LENGTH:,} characters")

@@ -1,7 +1,7 @@
 """Which words are keywords and which are names.
 
-Cypher lets a label, a property, a map key or a variable be called like a keyword. A word is read from
-left to right: where an operand is due it is a name, where one has just ended it is a keyword.
+In Cypher, a label, property, map key or variable may have the name of a keyword. Words are read from
+left to right: where an operand is expected, a word is a name; after an operand, it is a keyword.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BEFORE_OPERAND = frozenset([
     "DELETE", "DETACH", "REMOVE", "FOREACH", "OPTIONAL", "ORDER", "STARTS", "ENDS", "IS", "ON", "UNION", "ALL",
     "USE", "LOAD", "CSV", "FROM", "DROP", "INSERT",
 ])  # fmt: skip
-# Words that stay keywords where an operand is due, after the word or symbol given.
+# Words that are keywords even where an operand is expected, after the given word or symbol.
 _FOLLOWERS: dict[str, frozenset[str]] = {
     "OPTIONAL": frozenset(("MATCH", "CALL")),
     "ORDER": frozenset(("BY",)),
@@ -58,7 +58,7 @@ class Query:
         return 0 <= index < len(self.tokens) and self.keyword[index] and self.tokens[index].upper in words
 
     def upper(self, index: int) -> str:
-        """Return the capitals of a word or a symbol; an empty text outside the query and for all else."""
+        """Return a word in capitals, or a symbol; an empty text for everything else and outside the query."""
         return self.tokens[index].upper if 0 <= index < len(self.tokens) else ""
 
     def is_name(self, index: int) -> bool:
@@ -128,7 +128,7 @@ class _Roles:
             self.due = False
 
     def stays_keyword(self, index: int, upper: str, before: str) -> bool:
-        """Return whether a word is a keyword although an operand is due here."""
+        """Return whether a word is a keyword although an operand is expected here."""
         if self.keyword[index - 1] and upper in _FOLLOWERS.get(before, ()):
             return True
         if upper in _OPERAND_KEYWORDS:

@@ -240,4 +240,4 @@ def test_a_span_without_arguments_is_a_call_but_nobody_knows_with_what() -> None
     assert check({"mustNotCall": ["deleteAll"]}, [silent]).passed is False
     found = check({"mustCall": [{"name": "deleteAll", "arguments": {"really": True}}]}, [silent])
     assert found.passed is None
-    assert "do not tell its arguments" in str(found.error)
+    assert "do not contain its arguments" in str(found.error)
