@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MEDAL_STYLE = {"gold": "bold yellow", "silver": "bold bright_white", "bronze": "bold dark_orange3"}
 NOTHING = "·"
 LISTED = 10
-"""So many submissions that are invalid, and as many that were not graded, are named in the terminal."""
+"""Maximum number of invalid submissions, and of not graded ones, that are listed in the terminal."""
 
 
 def lines_out() -> Console:
@@ -53,7 +53,7 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def long_work(what: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show a progress bar with rate and time left on stderr; yields what to call after each item."""
+    """Show a progress bar with rate and time left on stderr; yield a function to call after each item."""
     with _bar() as bar:
         row = bar.add_task(what, total=total)
         yield lambda: bar.advance(row)
@@ -113,7 +113,7 @@ def batch_summary(result: BatchResult) -> None:
 
 
 def others_words(invalid: int, not_graded: int) -> str:
-    """Return what a mean over valid submissions leaves out, such as `3 invalid and 2 not graded`; empty for nothing."""
+    """Return what a mean over valid submissions excludes, such as `3 invalid and 2 not graded`; empty if nothing."""
     counts = [f"{invalid:,} invalid" if invalid else "", f"{not_graded:,} not graded" if not_graded else ""]
     return " and ".join(filter(None, counts))
 
@@ -134,7 +134,7 @@ def _say_one(outcome: str, task_id: str, path: str | None, reason: str, out: Con
 
 
 def medal_word(report: TaskReport) -> Text:
-    """Return the medal as a word with its colour, `invalid`, or nothing."""
+    """Return the coloured name of the medal, `invalid`, or an empty text."""
     if not report.valid_submission:
         return Text("invalid", style="red")
     return Text(report.medal or NOTHING, style=MEDAL_STYLE.get(report.medal or "", "dim"))
@@ -153,9 +153,9 @@ def _number(value: float | None, form: str = "") -> str:
 def medal_table(
     reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> None:
-    """Print reports as a table, one row each, what was not graded below, and the totals.
+    """Print reports as a table with one row each, then those not graded, and the totals.
 
-    `reviews` says of each report what its reviewers do.
+    `reviews` has each report's reviews as text.
     """
     said = [clean_line(words, 120) for words in reviews] or [""] * len(reports)
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -15,7 +15,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One view: a table, with a bar for each row where `bars` are given, each from 0 to 1."""
+    """One view: a table, with a bar from 0 to 1 for each row if `bars` are given."""
 
     title: str
     columns: tuple[str, ...]
@@ -43,7 +43,7 @@ class Section:
         """Build from `to_dict`'s result.
 
         Raises:
-            ValueError: it is nothing of the kind.
+            ValueError: the data does not have that form.
         """
         try:
             columns = tuple(map(str, data["columns"]))
@@ -62,7 +62,7 @@ class Section:
 
 
 def bar_text(share: float, width: int = BAR_WIDTH) -> str:
-    """Return a bar of block characters for 0 to 1; anything above 0 shows."""
+    """Return a bar of block characters for 0 to 1; anything above 0 is visible."""
     eighths = round(min(1.0, max(0.0, share)) * width * 8)
     eighths = max(eighths, 1 if share > 0 else 0)
     whole, rest = divmod(eighths, 8)
@@ -84,7 +84,7 @@ def table(
     bar: int | None = None,
     note: str = "",
 ) -> Section:
-    """Return a section of numbers and texts; `bar` names the column that is drawn, the largest value as a whole bar."""
+    """Return a section of numbers and texts; `bar` names the column that is drawn; its largest value is a full bar."""
     bars: tuple[float, ...] = ()
     if bar is not None and rows:
         values = [float(row[bar]) if isinstance(row[bar], int | float) else 0.0 for row in rows]

@@ -50,7 +50,7 @@ NUMPY_SCALARS = "only 0-dimensional arrays can be converted to Python scalars"
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Which of a task's own files its grader scored; None with what it raised, or said of them, if it scored none."""
+    """Which of a task's own files its grader scored; None with its exception or message if it scored none."""
 
     scored: str | None
     failed: Exception | None = None
@@ -99,17 +99,17 @@ class TaskGrading:
     ) -> Outcome:
         """Grade the file at `path` (None: nothing was submitted), which the report calls `shown`.
 
-        The answers themselves, if somebody else handed them in, are invalid. Where the grader fails, the file is
-        looked at before the grader is blamed: the submission is invalid if the doctor finds a fault in the file, or if
-        the grader can score a file of the task's own.
+        The answers themselves are invalid as somebody else's submission. If the grader fails, the file is
+        checked before the grader is blamed: the submission is invalid if validation finds an error in the file, or if
+        the grader can score one of the task's own files.
 
         Args:
             path: the file.
             shown: what the report calls it; the path as given if None.
-            handed_in: whether somebody else chose the file.
-            agent: who handed it in; None: whom `shown` names.
+            handed_in: whether the file comes from somebody else.
+            agent: who submitted it; if None, taken from `shown`.
 
-        Never raises for what a file or a grader's code does.
+        Problems with the file or the grader's code never raise.
         """
         shown = shown if shown is not None else "" if path is None else str(path)
         agent = agent or agent_of(shown)
@@ -123,7 +123,7 @@ class TaskGrading:
             except MemoryError:
                 return NotGraded(self.task.id, shown, "out of memory while grading", agent=agent)
             except Exception as error:
-                # A grader is somebody else's code and raises what it likes; whatever it is becomes an outcome
+                # A grader is other people's code and may raise anything, which becomes an outcome
                 # with its reason, so that it costs this submission and no other.
                 if not is_invalid_submission(error):
                     error = self._blame(path, error)
@@ -147,7 +147,7 @@ class TaskGrading:
         return examine(self.task, self.scorer, path)
 
     def diagnose(self, path: Path, shown: str, agent: str | None, reason: str) -> Outcome:
-        """Return what a submission comes to whose grading ended its process: invalid if the doctor finds a fault."""
+        """Return the outcome of a submission whose grading ended its process: invalid if validation finds an error."""
         problems = self.examine(path)
         agent = agent or agent_of(shown)
         if not problems:
@@ -173,7 +173,7 @@ class TaskGrading:
                 continue
             try:
                 checked_score(self.scorer.score(file))
-            except Exception as error:  # a grader raises what it likes
+            except Exception as error:  # a grader may raise anything
                 if is_invalid_submission(error):
                     refused = refused or f"the grader refuses {name}: {clean_line(str(error), 300)}"
                 else:
@@ -183,14 +183,14 @@ class TaskGrading:
         return Proof(None, failed, refused)
 
     def _blame(self, path: Path, error: Exception) -> Exception:
-        """Return an InvalidSubmissionError if the file is at fault for what the grader raised, else what it raised."""
+        """Return an InvalidSubmissionError if the file caused the grader's exception, otherwise the exception."""
         told = explained(error, self.task.id)
         if isinstance(told, BioevalError):
             return told
         said = raised(error)
         try:
             problems = self.examine(path)
-        except Exception:  # pandas and HDF5 raise what they like on a damaged file
+        except Exception:  # pandas and HDF5 may raise anything on a damaged file
             problems = []
         if problems:
             return InvalidSubmissionError(
@@ -272,7 +272,7 @@ class TaskGrading:
             is_lower_better=ranking.is_lower_better,
             created_at=now(),
             submission_path=shown,
-            # NumPy's own type, as published: averages of it round by NumPy's rule.
+            # NumPy's own type, as published, because its averages are rounded by NumPy's rule.
             leaderboard_percentile=None if ranking.percentile is None else np.float64(ranking.percentile),
             leaderboard_size=ranking.size,
             beats_human=beats_human,
@@ -305,7 +305,7 @@ def checked_score(raw: Any) -> tuple[float | None, str | None]:
     """Return `(score, None)`, or `(None, why there is no valid score)` for None, NaN and infinities.
 
     Raises:
-        TypeError: the grader returned something that is no number.
+        TypeError: the grader returned something that is not a number.
     """
     if raw is None:
         return None, "the grader returned no score"

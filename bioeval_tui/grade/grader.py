@@ -22,11 +22,11 @@ class Grader:
     """Scores submissions and ranks scores.
 
     Args:
-        name: what to call it.
+        name: the name to show.
         grade_fn: a function `(submission, answers) -> score`, or `module:function`: imported at once, as published, but
             a task's own (with `folder`) when it is first used.
-        is_lower_better: the direction; None lets it be guessed from the leaderboard.
-        folder, root: the task's folder and its tasks root, where `module` is looked for; without them it is an installed one.
+        is_lower_better: the direction; None guesses it from the leaderboard.
+        folder, root: the task's folder and its tasks root, where `module` is looked up; without them it is an installed one.
         spec: set for a declarative grader.
 
     Raises:
@@ -75,14 +75,14 @@ class Grader:
         """Return the score with five decimals; None if the submission is invalid or gets no score.
 
         Raises:
-            TypeError: the function returned something that is no number.
-            Exception: whatever else the function raises.
+            TypeError: the function returned something that is not a number.
+            Exception: any other exception of the function.
         """
         try:
             score = self.grade_fn(submission, answers)
         except Exception as error:
             # Told by its name: a published grader raises BioML-bench's own InvalidSubmissionError, which cannot
-            # be imported here. All else goes on to the caller.
+            # be imported here. Everything else is passed to the caller.
             if is_invalid_submission(error):
                 return None
             raise

@@ -45,7 +45,7 @@ def load_humans(path: Path) -> NDArray[np.float64]:
     """Read the `score` column, shape (people,); empty if there is no such file or column.
 
     Raises:
-        ValueError, OSError: the file is there and cannot be used.
+        ValueError, OSError: the file exists but cannot be used.
     """
     if not path.is_file():
         return np.empty(0)

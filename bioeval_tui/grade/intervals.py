@@ -2,7 +2,7 @@
 
 Declared metrics are resampled by `resampling`. The published ProteinGym grader is the mean of Spearman's correlations
 for three ways to split into folds: rows are drawn for all three at once. Any other grader with code is called on
-resampled tables, if the user asks for it, with the ids of rows written anew so that a row drawn twice is two rows.
+resampled tables, if the user asks for it, with new row ids, so that a row drawn twice is two rows.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PROTEINGYM_SPLITS = 3
 def uncertainty_of(
     ready: TaskGrading, path: Path, *, call_code: bool = False, time_limit_s: float = CODE_LIMIT_S
 ) -> Uncertainty:
-    """Return how sure the score of a valid submission is; `why_not` says why that cannot be told.
+    """Return the uncertainty of a valid submission's score; `why_not` is the reason if there is none.
 
     Args:
         ready: the task, ready to grade.
@@ -61,7 +61,7 @@ def uncertainty_of(
         found = _draws(ready, path, call_code, time_limit_s)
     except (CannotResampleError, InvalidSubmissionError, OSError) as error:
         return Uncertainty(why_not=clean_line(str(error), 300))
-    except Exception as error:  # a grader with code raises what it likes
+    except Exception as error:  # a grader with code may raise anything
         return Uncertainty(
             why_not=f"resampling failed: {type(error).__name__}: {clean_line(str(error), 200)}"
         )
@@ -120,7 +120,7 @@ def _draws(ready: TaskGrading, path: Path, call_code: bool, time_limit_s: float)
 
 
 def _of_proteingym(scorer: CodeScorer, path: Path) -> Draws | None:
-    """Draw for Spearman's correlation, or its mean over three splits; None if that is not what the grader gives."""
+    """Draw for Spearman's correlation, or its mean over three splits; None if the grader computes something else."""
     submission, answers = scorer.frames(path)
     if "id" not in submission.columns or "id" not in answers.columns or len(answers.columns) != 2:
         return None

@@ -26,7 +26,7 @@ SMALL_BOARD = 50
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Where a score stands on a leaderboard; `score` None means that there is no valid score.
+    """The place of a score on a leaderboard; `score` None means that there is no valid score.
 
     Thresholds are scores. `position` counts from 1: one more than the entries strictly better.
     `percentile` is the share of entries strictly worse × 100, one decimal.

@@ -1,9 +1,9 @@
 """The ledger of graded submissions: one line each, with the hash of the previous line.
 
-Every score that is shown says something about the hidden answers; who tries often enough finds what scores well there and
-nowhere else. `grading-ledger.jsonl` stands in the folder of the tasks' data. Lines are only ever added, under a lock, so that
-graders in parallel lose none. `verify` finds a line that was changed, moved, added by hand or taken away, the last ones too:
-`grading-ledger.head` holds the number and the hash of the last line.
+Every score reveals something about the hidden answers: with enough attempts, one finds submissions that score well there and
+nowhere else. `grading-ledger.jsonl` is in the folder of the tasks' data. Lines are only appended, under a lock, so that
+concurrent graders lose none. `verify` finds lines that were changed, moved, added by hand or removed, including the last ones:
+`grading-ledger.head` contains the number and the hash of the last line.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from bioeval_tui.text import clean_line
 NAME = "grading-ledger.jsonl"
 HEAD = "grading-ledger.head"
 FIRST = "0" * 64
-"""What stands as the hash of the line before the first."""
+"""The previous hash in the first line."""
 
 GRADED, SHOWN = "graded", "answers shown"
 LADDER_STEP = 3.0
 """How many standard errors of the score an attempt must be better by to count as better.
 
-With one, the best of a few dozen random submissions would still climb: it lies about two above the first.
+With one, the best of a few dozen random submissions would still rise: it is about two above the first.
 """
 
 
@@ -53,7 +53,7 @@ class Looks:
 
 
 class Ledger:
-    """A ledger file; it is made when the first line is added. May be used by several processes at once."""
+    """A ledger file, created with its first line. Several processes may use it at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,13 +63,13 @@ class Ledger:
         self._of_agent: Counter[tuple[str, str | None]] = Counter()
 
     def look(self, task_id: str, submission: str, answers: str, agent: str | None, score: float) -> Looks:
-        """Add a look and return how many there were. The same file again is no further look.
+        """Add a look and return the number of looks. The same file again does not count.
 
         Args:
             task_id: the task.
             submission, answers: the SHA-256 of the files, as hexadecimal text.
-            agent: who handed the submission in, if known.
-            score: what the submission got.
+            agent: who submitted the file, if known.
+            score: the submission's score.
 
         Raises:
             OSError: the ledger cannot be written.
@@ -256,8 +256,8 @@ def ordinal(number: int) -> str:
 def ladder(scores: Sequence[float], step: float, *, lower_is_better: bool) -> list[float]:
     """Return the Ladder score after each attempt: the best one that was better than the best before by more than `step`.
 
-    A score that counts is rounded to a multiple of `step`; who sees only these learns next to nothing of the answers from
-    attempts that are not truly better. Source: Blum and Hardt, The Ladder: A Reliable Leaderboard for Machine Learning
+    A score that counts is rounded to a multiple of `step`; these scores alone reveal almost nothing of the answers through
+    attempts that are not really better. Source: Blum and Hardt, The Ladder: A Reliable Leaderboard for Machine Learning
     Competitions (2015), algorithm 1.
 
     Args:

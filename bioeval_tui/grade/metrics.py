@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric: its function, its direction and what it reads.
+    """A metric: its function, its direction and its inputs.
 
-    `kind` says what predictions are: `number`, `probability` (of the class 1; any score that orders
-    rows will do unless `in_unit`), `label`, or `survival` (predicted time; needs the event column).
-    `prepare` does once for a truth what `prepared_function` need not do again for each prediction.
+    `kind` is the type of predictions: `number`, `probability` (of the class 1; any score that orders
+    rows is accepted unless `in_unit`), `label`, or `survival` (predicted time; needs the event column).
+    `prepare` precomputes for a truth what `prepared_function` then reuses for each prediction.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Metric:
     prepared_function: Callable[..., Any] | None = None
 
     def ready(self, y_true: Any) -> tuple[Callable[..., Any], Any]:
-        """Return the function for many predictions of one truth, and what it takes as the truth."""
+        """Return the function for many predictions of one truth, and its prepared truth."""
         if self.prepare is None or self.prepared_function is None:
             return self.function, y_true
         return self.prepared_function, self.prepare(y_true)
@@ -213,7 +213,7 @@ _OF_COUNTS: dict[str, Callable[[Floats, Floats, Floats], float]] = {
 
 
 def counts_metric(name: str) -> Callable[[Floats, Floats, Floats], float] | None:
-    """Return a metric on labels as a function of counts for each class: right, true and predicted; None if it is none."""
+    """Return a metric on labels as a function of counts for each class: right, true and predicted; None for other metrics."""
     return _OF_COUNTS.get(name)
 
 
@@ -243,7 +243,7 @@ def matthews(y_true: Codes, y_pred: Codes) -> float:
 
 
 def cohen_kappa(y_true: Codes, y_pred: Codes) -> float:
-    """Cohen's kappa; NaN when both sides hold one and the same class."""
+    """Cohen's kappa; NaN if both sides contain only the same class."""
     return _cohen_kappa(*_counts(y_true, y_pred))
 
 
@@ -321,7 +321,7 @@ def find_metric(name: str) -> Metric:
     """Return the metric with this name, this program's or a plug-in's.
 
     Raises:
-        KeyError: there is none (the message names the closest), or the plug-in cannot be used.
+        KeyError: it does not exist (the message names the closest), or the plug-in cannot be used.
     """
     metric = METRICS.get(ALIASES.get(name, name))
     return metric if metric is not None else _added(name)

@@ -40,7 +40,7 @@ class NotGraded:
     elsewhere: bool = field(default=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what stands under `not_graded` in a grading report; `agent` only where it is known."""
+        """Return the entry under `not_graded` in a grading report, with `agent` if known."""
         return {
             "task_id": self.task_id,
             "submission_path": self.submission_path,
@@ -51,7 +51,7 @@ class NotGraded:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Build from what stands under `not_graded` in a grading report.
+        """Build from an entry under `not_graded` in a grading report.
 
         Raises:
             ValueError: it is not of that form.
@@ -73,7 +73,7 @@ Outcome = TaskReport | Invalid | NotGraded
 
 
 def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
-    """Return an outcome as a JSON-ready object, told apart by its one key."""
+    """Return an outcome as a JSON-ready object, whose single key is its kind."""
     match outcome:
         case Invalid():
             problems = [problem_to_dict(item) for item in outcome.problems]
@@ -90,8 +90,8 @@ def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
 def to_text(answer: dict[str, Any]) -> str:
     """Return `outcome_to_dict`'s result as JSON on one line.
 
-    A carriage return stands after each comma between values, and nowhere else (JSON escapes those in
-    text): whoever wants a line for each value has only to replace it.
+    A carriage return follows each comma between values, and occurs nowhere else (JSON escapes those in
+    text), so replacing it gives one line per value.
     """
     return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",\r", ": "))
 
@@ -112,7 +112,7 @@ def outcome_from_dict(data: dict[str, Any]) -> Outcome:
     """Return the outcome that `outcome_to_dict` wrote.
 
     Raises:
-        ValueError, KeyError, TypeError: `data` is nothing of the kind.
+        ValueError, KeyError, TypeError: `data` does not have that form.
     """
     if "report" in data:
         return TaskReport.from_dict(data["report"])

@@ -33,7 +33,7 @@ def why_not_a_file(path: Path, name: str | None = None) -> str | None:
     except (OSError, ValueError) as error:
         return f"submission file {shown} cannot be opened: {clean_line(str(error), 120)}"
     if path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve()):
-        # Whoever hands in a file could have it point at the answers, or at something that a report would quote.
+        # A submitted link could point at the answers, or at something that a report would quote.
         return f"submission file {shown} is a link out of its folder; such links are not followed"
     if stat.S_ISDIR(mode):
         return f"submission file {shown} is a folder"
@@ -43,7 +43,7 @@ def why_not_a_file(path: Path, name: str | None = None) -> str | None:
 
 
 def is_same_file(path: Path, other: Path) -> bool:
-    """Return whether both are one file, by whatever path or link; False where that cannot be told."""
+    """Return whether both are the same file, by any path or link; False if that is unknown."""
     try:
         return path.samefile(other)
     except OSError:

@@ -94,7 +94,7 @@ def aggregate_reports(task_reports: Iterable[TaskReport]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Everything that was written about graded submissions: reports, and those that could not be graded."""
+    """The results of graded submissions: reports, and submissions that could not be graded."""
 
     reports: tuple[TaskReport, ...]
     not_graded: tuple[NotGraded, ...] = ()

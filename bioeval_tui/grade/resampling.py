@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 RESAMPLES = 2_000
 FEWEST_ROWS = 10
-"""With fewer test rows there is no interval: they cannot stand for those that were not drawn."""
+"""With fewer test rows there is no interval, because they do not represent other rows."""
 
 LARGE = 2_000
-"""Up to so many rows every metric that is no mean is computed anew for each draw."""
+"""Up to this many rows, every metric other than a mean is computed again for each draw."""
 
 _MOST_PAIRS = 4_000
 _UNDEFINED = 0.02
-"""So many of the draws may leave a metric undefined."""
+"""Maximum share of draws for which a metric may be undefined."""
 
 _TILTS = 64
 _REACH = 4.5
@@ -49,7 +49,7 @@ class CannotResampleError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """Scores on resampled rows, shape (2000,), ascending; with how they were had, in words."""
+    """Scores on resampled rows, shape (2000,), ascending, and a description of the method."""
 
     scores: Floats
     method: str
@@ -66,11 +66,11 @@ def draws(
     """Return the distribution of a metric, averaged over targets, when the same rows are drawn for all of them.
 
     Args:
-        metric: what is computed.
+        metric: the metric.
         pairs: truth and prediction of each target, each of shape (rows,), aligned; codes of classes for labels. Ranks
-            will do as the truth of a rank correlation, a mask as that of ROC AUC.
-        event: for survival, 1 where the event was seen.
-        time_limit_s: how long drawing may take.
+            are accepted as the truth of a rank correlation, a mask as that of ROC AUC.
+        event: for survival, 1 if the event was observed.
+        time_limit_s: time limit for all draws.
 
     The same input gives the same result.
 
@@ -108,11 +108,11 @@ def resample(
     time_limit_s: float,
     fewest: int = RESAMPLES,
 ) -> Floats:
-    """Draw rows 2,000 times, within each of `strata` as many as it has; return the sorted scores.
+    """Draw rows 2,000 times, from each of `strata` as many as it has; return the sorted scores.
 
     Args:
         once: the score of the rows of these positions, shape (rows,); NaN where it is undefined.
-        fewest: so many draws must be done by `time_limit_s`; without any the limit counts for all 2,000.
+        fewest: the number of draws required within `time_limit_s`; if omitted, all 2,000.
 
     Raises:
         CannotResampleError: it took too long, or the score was undefined too often.
@@ -269,7 +269,7 @@ def spearman_influence(true: Floats, guess: Floats) -> list[Floats]:
     rho = np.mean((u - 0.5) * (v - 0.5)) / np.sqrt(spread_u * spread_v)
 
     def carried(ranks: Floats, weights: Floats) -> Floats:
-        # Mean weight of the rows above each row, ties half: what a row does to the ranks of all others.
+        # Mean weight of the rows above each row, ties half: a row's influence on the ranks of all others.
         order = np.argsort(ranks, kind="stable")
         ordered = ranks[order]
         sums = np.concatenate(([0.0], np.cumsum(weights[order])))
@@ -334,7 +334,7 @@ def _of_confusion(metric: Metric, true: Any, guess: Any, random: np.random.Gener
 
 
 def _of_comparable_pairs(true: Floats, guess: Floats, event: Floats, random: np.random.Generator) -> Draws:
-    """Draw rows for the concordance index, from a table of which pairs can be compared and how they compare."""
+    """Draw rows for the concordance index, from a table of comparable pairs and their order."""
     happened = event > 0
     comparable = happened[:, None] & (
         (true[:, None] < true) | ((true[:, None] == true) & ~happened)

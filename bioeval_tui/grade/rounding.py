@@ -14,7 +14,7 @@ def numpy_round(value: float, decimals: int) -> float:
 
 
 def to_score(value: Any, decimals: int = 5) -> float:
-    """Return what a grader handed back as a score with five decimals.
+    """Return a grader's result as a score with five decimals.
 
     A Python float rounds correctly (half-even on its exact value), a numpy number by numpy's rule, as
     `round()` does for each.

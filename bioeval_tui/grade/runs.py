@@ -31,7 +31,7 @@ _REPORTS = ("*_grading_report.json", "*_grading.jsonl")
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """What a folder of runs holds, and where its tasks and data are; `looked` says in lines where was looked."""
+    """The content of a folder of runs, and where its tasks and data are; `looked` lists the searched folders."""
 
     submissions: tuple[Submission, ...]
     tasks_dirs: tuple[Path, ...]
@@ -40,12 +40,12 @@ class Runs:
 
 
 def published_data_dir() -> Path:
-    """Return where BioML-bench keeps prepared data if it is told nothing else."""
+    """Return BioML-bench's default folder of prepared data."""
     return platformdirs.user_cache_path() / "bioml-bench" / "data"
 
 
 def is_runs(folder: Path) -> bool:
-    """Return whether a folder holds runs: a checkout, its `runs`, or one run group; not where grading reports lie."""
+    """Return whether a folder contains runs: a checkout, its `runs`, or one run group, but not a folder of grading reports."""
     return (
         folder.is_dir()
         and not any(any(folder.glob(pattern)) for pattern in _REPORTS)
@@ -62,10 +62,10 @@ def find_runs(
     """Return the runs at `folders`, see `is_runs`, with where their tasks and data are.
 
     Args:
-        folders: where to look.
-        tasks_dirs, data_dir: what the user named. The tasks of the checkout that a folder is in come after these; without
-            `data_dir` the folder is taken that has most of the data.
-        own_data: where this program prepares data; `default_data_dir()` if None.
+        folders: the folders to search.
+        tasks_dirs, data_dir: given by the user. The tasks of the checkout that contains a folder come after these; without
+            `data_dir`, the folder with most of the data is used.
+        own_data: this program's own prepared data; `default_data_dir()` if None.
 
     Raises:
         InputError: a list of submissions is wrong; file and line are named.
@@ -133,7 +133,7 @@ def _runs_of(group: Path) -> Iterable[tuple[str, Path]]:
 
 
 def _moved(path: str | None, group: Path) -> str | None:
-    """Return where a listed file is now: published lists hold absolute paths, also of the machine that ran the agent."""
+    """Return the local path of a listed file, because published lists may have absolute paths of another machine."""
     if path is None or Path(path).exists() or group.name not in Path(path).parts:
         return path
     parts = Path(path).parts

@@ -1,7 +1,7 @@
-"""Scorers: hold a task's answers, loaded once, and score one submission file after another.
+"""Scorers: load a task's answers once, and score one submission file after another.
 
-`Scorer.score` gives the grader's raw number or raises InvalidSubmissionError with everything that was
-found; `Scorer.examine` gives the findings alone.
+`Scorer.score` returns the grader's raw number, or raises InvalidSubmissionError with all problems
+of the file; `Scorer.examine` returns only the problems.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Scorer(Protocol):
         ...
 
     def examine(self, path: Path) -> list[Problem]:
-        """Return everything that is wrong with the file, as far as it can be told without code."""
+        """Return everything that is wrong with the file, as far as can be checked without the grader's code."""
         ...
 
 
@@ -63,10 +63,10 @@ class CodeScorer:
         return self._function(*self.frames(path))
 
     def frames(self, path: Path) -> tuple[pd.DataFrame, Any]:
-        """Return a CSV and the answers as the function gets them: its own to change.
+        """Return copies of a CSV and the answers for the function, which may change them.
 
         Raises:
-            InvalidSubmissionError: the file is no CSV.
+            InvalidSubmissionError: the file is not a CSV file.
             NotMeasuredError: the answers cannot be read.
         """
         submission = read_frame(path)
@@ -173,7 +173,7 @@ class CsvScorer:
         """Return the distribution of the score over resampled rows.
 
         Raises:
-            CannotResampleError: there is none.
+            CannotResampleError: there is no distribution.
             InvalidSubmissionError: as `predictions`.
         """
         event = self.event if self.spec.metric.kind == "survival" else None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def task_row(entry: TaskEntry) -> dict[str, Any]:
-    """Return what `tasks list --json` says of a task."""
+    """Return a task's entry in `tasks list --json`."""
     if entry.problem is not None:
         problem = entry.problem
         return {"task_id": entry.id, "broken": problem.message, "file": problem.file, "line": problem.line}

@@ -6,15 +6,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 LEVEL = 0.95
-"""How often the interval holds the score that the predictions would have on endless test rows."""
+"""The probability that the interval contains the score on infinitely many test rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """What the finite number of test rows leaves open; or `why_not`, where it cannot be told.
+    """The uncertainty from the finite number of test rows; or `why_not`, the reason if it is unknown.
 
     `low` and `high` are the 95 % interval of the score. `gold`, `silver` and `bronze` are the shares of resampled scores
-    whose medal it is. `place_best` and `place_worst` are the places of the interval's ends, counting from 1.
+    with that medal. `place_best` and `place_worst` are the places of the interval's ends, counting from 1.
     """
 
     low: float | None = None
@@ -37,19 +37,19 @@ class Uncertainty:
 
     @property
     def medal_words(self) -> str:
-        """Such as `gold 70 %, silver 27 %, bronze 2 %`; empty where there is no interval."""
+        """Such as `gold 70 %, silver 27 %, bronze 2 %`; empty without an interval."""
         return ", ".join(f"{name} {percent(share)}" for name, share in self.medals[:-1])
 
     @property
     def medals(self) -> tuple[tuple[str, float], ...]:
-        """The share of resampled scores for each medal, and for none; empty where there is no interval."""
+        """The share of resampled scores for each medal, and for none; empty without an interval."""
         shares = {"gold": self.gold, "silver": self.silver, "bronze": self.bronze}
         known = [(name, share) for name, share in shares.items() if share is not None]
         return (*known, ("no medal", max(0.0, 1 - sum(share for _, share in known)))) if known else ()
 
     @property
     def place_words(self) -> str:
-        """Such as `1 to 4`, or `3`; empty where there is no interval."""
+        """Such as `1 to 4`, or `3`; empty without an interval."""
         if self.place_best is None or self.place_worst is None:
             return ""
         best, worst = f"{self.place_best:,}", f"{self.place_worst:,}"

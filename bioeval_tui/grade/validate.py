@@ -1,7 +1,7 @@
 """Validation: everything that is wrong with a submission, not just the first problem.
 
-A declared metric knows what it needs. For a grader with code the file is compared with the task's
-sample submission, which shows what a good file looks like; the grader itself has the last word.
+A declared metric knows what it needs. For a grader with code, the file is compared with the task's
+sample submission, which shows the expected form; the grader itself decides.
 """
 
 from __future__ import annotations

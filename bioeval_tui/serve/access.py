@@ -19,7 +19,7 @@ from time import monotonic
 from typing import Literal
 
 Verdict = Literal["right", "wrong", "wait"]
-"""What becomes of a token or ticket that somebody brought."""
+"""The result of checking a token or ticket."""
 
 TRIES = 10
 """Wrong tokens that an address may give before it has to wait."""
@@ -92,7 +92,7 @@ def same_origin(origin: str, host: str) -> bool:
 
 
 class Attempts:
-    """Bounds wrong tries by address: `TRIES` at once, then one every `REFILL_S` seconds."""
+    """Limits wrong tries by address: `TRIES` immediately, then one every `REFILL_S` seconds."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock

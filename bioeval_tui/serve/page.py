@@ -41,7 +41,7 @@ HEADERS = {
 
 
 def policy(host: str = "", nonce: str = "") -> str:
-    """Return the Content-Security-Policy: nothing at all, or for the page what it is made of and its WebSocket."""
+    """Return the Content-Security-Policy: `none`, or for the page its own resources and WebSocket."""
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
     if nonce:
         rules += [

@@ -28,7 +28,7 @@ HEARTBEAT_S = 15.0
 IDLE_S = 15.0
 END_OF_HEAD = b"\r\n\r\n"
 SENTENCES = 30
-"""Most sentences a minute on stderr."""
+"""Maximum number of messages a minute on stderr."""
 WRONG_LINK = "Invalid link. Open the one that `bioeval-tui serve` printed."
 FULL = "Too many sessions are open. Close a tab and reload this page."
 
@@ -93,10 +93,10 @@ class Server:
             response.headers[name] = value
         response.headers.setdefault("Content-Security-Policy", page.policy())
         if not isinstance(response, web.WebSocketResponse):
-            response.force_close()  # nobody keeps a connection but a tab
+            response.force_close()  # only a tab keeps its connection
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
-        # Nothing else in the link: the terminal's script would act on some of it.
+        # The link has no other parameters, because the terminal's script would act on some of them.
         if list(request.query) != ["token"]:
             return _refusal(403, WRONG_LINK)
         if refused := self._refused(request, self.access.try_token, request.query["token"]):
@@ -121,7 +121,7 @@ class Server:
     def _refused(
         self, request: web.Request, try_secret: Callable[[str, str], Verdict], secret: str
     ) -> web.Response | None:
-        """Try what the request brings, by `try_secret(secret, address)`; None lets it in."""
+        """Check the request's token or ticket with `try_secret(secret, address)`; None admits it."""
         address = request.remote or ""
         found = try_secret(secret, address)
         if found == "wait":
@@ -196,7 +196,7 @@ async def _draw(session: Session, tab: web.WebSocketResponse) -> None:
 
 
 async def _obey(tab: web.WebSocketResponse, session: Session) -> None:
-    """Hand over what the tab sends, until it is closed. What is not understood is left out."""
+    """Pass on the tab's messages until it is closed. Unknown ones are ignored."""
     async for message in tab:
         if message.type is not WSMsgType.TEXT:
             continue
@@ -217,7 +217,7 @@ async def _obey(tab: web.WebSocketResponse, session: Session) -> None:
 
 
 def _seldom(complain: Callable[[str], None]) -> Callable[[str], None]:
-    """Return `complain` for at most so many sentences a minute: a log must not fill the disk."""
+    """Return `complain` limited to that many messages a minute, so that a log cannot fill the disk."""
     said: deque[float] = deque(maxlen=SENTENCES)
 
     def say(sentence: str) -> None:
@@ -293,7 +293,7 @@ def _listen(options: ServeOptions) -> socket.socket:
 
 
 def link_host(host: str) -> str:
-    """Return how a browser on this network names what the server is bound to."""
+    """Return the host name under which a browser on this network reaches the server."""
     if host in ("0.0.0.0", "::"):  # noqa: S104 (compared, not bound)  # nosec B104
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host

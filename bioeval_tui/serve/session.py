@@ -30,7 +30,7 @@ SMALLEST, LARGEST = (20, 8), (500, 200)
 
 
 def bounded(width: Any, height: Any) -> tuple[int, int] | None:
-    """Return a size within bounds; None for what is no size."""
+    """Return a size within limits; None if it is not a size."""
     if not all(isinstance(n, int) and not isinstance(n, bool) for n in (width, height)):
         return None
     columns, rows = (
@@ -52,7 +52,7 @@ class Session:
         """Start the process and wait until it draws.
 
         Raises:
-            UnavailableError: it ended, or did not begin in time; with what it said.
+            UnavailableError: it ended, or did not start in time; with its error output.
         """
         environment = {
             **os.environ,
@@ -76,7 +76,7 @@ class Session:
 
     async def _until_ready(self) -> None:
         assert self._process.stdout is not None
-        with contextlib.suppress(ValueError):  # a line that is too long is no beginning either
+        with contextlib.suppress(ValueError):  # a line that is too long counts as no start, too
             while line := await self._process.stdout.readline():
                 if line == READY:
                     return
@@ -87,7 +87,7 @@ class Session:
         )
 
     async def _listen(self) -> None:
-        """Keep the end of what it complains about: all of it would be a log with texts of conversations."""
+        """Keep only the end of its error output, which may contain texts of conversations."""
         assert self._process.stderr is not None
         while data := await self._process.stderr.read(4096):
             self._said = (self._said + data)[-2000:]
@@ -128,12 +128,12 @@ class Session:
     def failure(self) -> str:
         """Why the program ended by itself with an error, in its own last line; empty when it did not."""
         lines = self._said.decode("utf-8", "replace").strip().splitlines()
-        if (self._process.returncode or 0) <= 0:  # it runs, it was left, or it was told to end by a signal
+        if (self._process.returncode or 0) <= 0:  # it is running, ended normally, or was stopped by a signal
             return ""
         return clean_line(lines[-1], 600) if lines else f"exit code {self._process.returncode}"
 
     async def aclose(self) -> None:
-        """End the process and whatever else is in its group: asked first, then told, then killed."""
+        """End the process and its group: ask first, then terminate, then kill."""
         with contextlib.suppress(TimeoutError):
             await self.tell("quit")
         if self._process.stdin is not None:
@@ -148,9 +148,9 @@ class Session:
                         await self._process.wait()
                     break
         finally:
-            self._signal(KILL)  # what the process left behind in its group
+            self._signal(KILL)  # remaining processes of its group
             drain.cancel()
-            await asyncio.wait({self._listening}, timeout=QUIT_S)  # its last words
+            await asyncio.wait({self._listening}, timeout=QUIT_S)  # its remaining output
             self._listening.cancel()
             await asyncio.gather(drain, self._listening, return_exceptions=True)
 

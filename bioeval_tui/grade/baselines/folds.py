@@ -1,4 +1,4 @@
-"""Baselines of cross-validated tasks: data.csv holds every row with its target and fold columns, as ProteinGym's do.
+"""Baselines of cross-validated tasks: data.csv contains every row with its target and fold columns, as in ProteinGym.
 
 A row is predicted from the rows of the other folds. A column of the sample submission is named after the
 target, or after target and fold column: `fitness_score`, `fitness_score_fold_random_5`.
@@ -54,7 +54,7 @@ def predict_folds(
 
 
 def _meant(name: str, folds: list[str], columns: list[str]) -> tuple[str, str]:
-    """Return the fold column and the target that a column of the sample submission stands for."""
+    """Return the fold column and the target of a column of the sample submission."""
     for fold in folds:
         if name.endswith(f"_{fold}") and name.removesuffix(f"_{fold}") in columns:
             return fold, name.removesuffix(f"_{fold}")

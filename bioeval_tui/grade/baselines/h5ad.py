@@ -20,7 +20,7 @@ def predict_h5ad(task: Task, kind: str, generator: np.random.Generator) -> Any:
     """Return the baseline `kind` as an AnnData with the cells and genes of the sample submission.
 
     Raises:
-        InputError: there is no training data, or the task asks for neither a column of obs nor X.
+        InputError: there is no training data, or the grader reads neither a column of obs nor X.
     """
     spec = task.grader.spec
     element = spec.h5ad if spec is not None else None

@@ -45,7 +45,7 @@ def run_baselines(
 ) -> tuple[list[BaselineFile], Path]:
     """Write a submission of each kind and a JSONL list of them; return the files and the list's path.
 
-    Each file stands in a folder `<time>_run-group_baseline-<kind>`, so that reports show the kind as the agent.
+    Each file is in a folder `<time>_run-group_baseline-<kind>`, so that reports show the kind as the agent.
 
     Raises:
         InputError: the task is not prepared, has no training data to learn from, or a kind is unknown.

@@ -71,8 +71,8 @@ class ClusterBackend:
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and outcome text exactly once, as they finish.
 
-        A chunk that the cluster gave up on is sent again, one submission at a time; what is given up on
-        then is not graded.
+        A chunk that the cluster gave up on is sent again, one submission at a time; a submission that fails
+        again is not graded.
         """
         chunks = _chunks(items)
         pending: dict[Any, list[BatchItem]] = {}

@@ -1,8 +1,8 @@
 """Containment of a grader's processes, and protection of the program's own memory (Linux).
 
-A worker runs below a supervisor, `supervise`: whatever a grader starts, and however it detaches itself, stays below the
-supervisor, because the system hands orphans to it. When the worker ends, or the program that started it, the supervisor
-kills what is left and ends the way the worker did.
+A worker runs below a supervisor, `supervise`: every process that a grader starts, even a detached one, stays below the
+supervisor, because the system reparents orphans to it. When the worker or the program that started it ends, the supervisor
+kills the remaining processes and exits as the worker did.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def hide_process() -> None:
 
 
 def enter_domain() -> bool:
-    """Let this process and those that it starts read and signal only one another; returns whether that is possible.
+    """Restrict this process and its children to reading and signalling each other; return whether that is possible.
 
-    Landlock, Linux 5.19 or newer: environment and memory of all other processes are closed; root can still read
-    environments. From Linux 6.12 on others cannot be killed either. Files and network stay as they are.
+    Uses Landlock (Linux 5.19 or newer): environment and memory of all other processes are inaccessible; root can still read
+    environments. From Linux 6.12 on, others cannot be killed either. Files and network are not restricted.
     """
     if not LINUX:
         return False
@@ -135,7 +135,7 @@ def below(pid: int) -> set[int]:
     for entry in os.listdir("/proc"):  # noqa: PTH208 (twice as fast)
         if entry.isdigit():
             with contextlib.suppress(OSError, IndexError, ValueError):
-                # "PID (name) state parent …", and a name may hold anything.
+                # "PID (name) state parent …"; a name may contain anything.
                 state, parent = Path(f"/proc/{entry}/stat").read_bytes().rpartition(b")")[2].split()[:2]
                 if state not in (b"Z", b"X"):
                     children.setdefault(int(parent), []).append(int(entry))
@@ -167,9 +167,9 @@ def end_below(pid: int) -> None:
 
 
 def megabytes_below(pid: int) -> float:
-    """Return the memory of all processes below one, what they share counted once.
+    """Return the memory of all processes below one, counting shared memory once.
 
-    A process that hides itself is counted with all that is resident.
+    For a process that hides its details, all resident memory counts.
     """
     total = 0
     for process in below(pid):

@@ -28,7 +28,7 @@ def explanations(
 ) -> Iterator[tuple[int, tuple[Section, ...]]]:
     """Yield the position of each valid report with its error views, in any order; see `explain.explain`.
 
-    Where there are none, one section says why.
+    Without views, one section says why.
     """
     kind = "explain:" + json.dumps({"by": by, "show_answers": show_answers})
     items = [

@@ -41,7 +41,7 @@ class BatchItem:
     agent: str | None = None
 
     def wire(self) -> Wire:
-        """Return what a worker is sent."""
+        """Return the JSON form sent to a worker."""
         absolute = os.path.abspath(self.path) if self.path else None  # noqa: PTH100 (the hot path)
         return (self.number, self.task_id, self.shown or self.path, absolute, self.kind, self.agent)
 
@@ -75,7 +75,7 @@ class GradingBatch:
     cancelled: threading.Event = field(default_factory=threading.Event)
     failed: list[tuple[BatchItem, str]] = field(default_factory=list)
     moved: list[BatchItem] | None = None
-    """What needs another Python; None if there is none."""
+    """The items that need another Python; None without one."""
 
     def take(self, workers: int) -> list[BatchItem]:
         """Return the next submissions of one task, as many as should take `_CHUNK_TARGET_S`."""
@@ -104,7 +104,7 @@ class GradingBatch:
 
 
 class SubmissionFeed:
-    """Keeps one worker busy with two chunks at a time and takes in what it answers."""
+    """Keeps one worker busy with two chunks at a time, and reads its answers."""
 
     def __init__(self, worker: WorkerProcess, batch: GradingBatch, count: int, limits: GradingLimits) -> None:
         self._worker, self._batch, self._count, self._limits = worker, batch, count, limits
@@ -151,7 +151,7 @@ class SubmissionFeed:
                 failed = item.kind == "grade" and is_not_graded(text)
                 if failed and text.endswith(_NEEDS_OTHER_PYTHON):
                     if self._batch.moved is None:
-                        results.append((item.number, text))  # the same again would be no different
+                        results.append((item.number, text))  # trying again would give the same result
                     else:
                         self._batch.moved.append(item)
                 elif failed and not text.endswith(_FINAL):

@@ -50,7 +50,7 @@ def uncertainties(
 
 
 def with_ladder(report: TaskReport, registry: Registry, ledger: Ledger) -> TaskReport:
-    """Return a report with its Ladder score: of its agent's looks at these answers up to this one.
+    """Return a report with its Ladder score, over its agent's looks at these answers up to this one.
 
     The step is `LADDER_STEP` standard errors, taken from the score's interval; without one there is no Ladder score.
     """
@@ -67,12 +67,12 @@ def with_ladder(report: TaskReport, registry: Registry, ledger: Ledger) -> TaskR
 def rewrite(
     result: BatchResult, change: Callable[[list[TaskReport]], Iterator[tuple[int, TaskReport]]]
 ) -> None:
-    """Write the reports of a finished batch again, with what `change` gives in their places.
+    """Rewrite the reports of a finished batch with the results of `change`.
 
-    An interruption while `change` goes on leaves the reports as they were.
+    An interruption during `change` leaves the reports unchanged.
 
     Raises:
-        StorageError: the disk is full; each file is whole, as it was or as it is to be.
+        StorageError: the disk is full; each file is complete, either old or new.
     """
     whole: dict[str, Any] = json.loads(result.report_path.read_bytes())
     values = whole["task_reports"]

@@ -146,7 +146,7 @@ class ItemGrader:
         try:
             if absolute is not None:
                 return self._task(task_id).diagnose(Path(absolute), path or "", agent, reason)
-        except Exception as error:  # what reads files of others raises what it likes
+        except Exception as error:  # readers of untrusted files may raise anything
             reason = str(error)
         return NotGraded(task_id, path or "", reason, agent=agent)
 

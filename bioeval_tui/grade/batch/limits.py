@@ -20,9 +20,9 @@ def own_process() -> None:
 
 @contextlib.contextmanager
 def at_most(megabytes: float) -> Iterator[bool]:
-    """Let a worker take at most so much more address space in here; gives whether that is bounded (Linux workers only).
+    """Limit how much more address space a worker may use in this context; yields whether a limit applies (Linux workers only).
 
-    What fails for want of it says so as its library does: MemoryError, or an error of HDF5.
+    If it is exceeded, the library raises MemoryError or an error of HDF5.
     """
     if not _own_process:
         yield False
@@ -43,7 +43,7 @@ def at_most(megabytes: float) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def not_counted() -> Iterator[None]:
-    """Let what is done in here, such as an import, take nothing of what `at_most` allows around it."""
+    """Exclude memory used in this context, such as by an import, from the surrounding `at_most`."""
     if not _own_process:
         yield
         return

@@ -131,7 +131,7 @@ class BatchOutput:
         return kind
 
     def _keep(self, number: int, place: int, report: dict[str, Any]) -> None:
-        """Remember where a report is in the journal, and what the totals need of it."""
+        """Store a report's position in the journal, and its values for the totals."""
         self._places[number] = place
         self._totals.count(report)
         percentile = report["leaderboard_percentile"]
@@ -154,7 +154,7 @@ class BatchOutput:
             StorageError: the disk is full; the journal keeps every report for `resume`.
         """
         ranked = [value for value in self._percentiles if not math.isnan(value)]
-        # NumPy's numbers: as published, the averages of what was just graded round by its rule.
+        # NumPy numbers, because the published averages of new reports are rounded by NumPy's rule.
         summary = self._totals.to_dict(list(np.array(ranked, np.float64)))
         failed = tuple(self._failed[number] for number in sorted(self._failed))
         everything = self._totals.runs + len(failed)
@@ -245,7 +245,7 @@ class BatchOutput:
         if isinstance(number, int) and 0 <= number < len(self._places) and self._places[number] < 0:
             text = report_text(_outcome_text(line))
             self._keep(number, place, json.loads(text))
-            # Written again where a crash or a full disk left it out, or left a part of it.
+            # Rewritten if a crash or a full disk left it missing or incomplete.
             self._write_single(number, text, unless_whole=True)
 
 

@@ -199,7 +199,7 @@ class GraderPool:
         """Grade items and yield each one's number and outcome text exactly once, as they finish.
 
         At most `workers` of the pool's processes are used. Submissions that were not graded are tried again, one by
-        one, after all others; then those whose graders need another Python, where there is one.
+        one, after all others; then those whose graders need another Python, if one is configured.
 
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.

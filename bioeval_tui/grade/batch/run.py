@@ -114,7 +114,7 @@ def grade_jsonl(
 ) -> tuple[Path, Path]:
     """Grade a submissions JSONL in this process; return the grading report and the folder of single reports.
 
-    A submission that cannot be graded never ends the batch: it stands under `not_graded`.
+    A submission that cannot be graded never ends the batch: it is listed under `not_graded`.
 
     Raises:
         InputError: the list is wrong or the folder cannot be written.

@@ -1,9 +1,9 @@
 """The protocol between the program and its grading workers.
 
-The first line that a worker is sent says how to set up; every other line is a chunk of items,
+The first line sent to a worker is its setup; every other line is a chunk of items,
 `[[number, task id, path as shown or null, absolute path or null, kind, agent or null], …]`
 (see `feeding.Item` for the kinds). Answers are lines `number<TAB>outcome`. Before each submission its number and the
-time go into a shared page, so that the program knows what a worker was doing when it died or hung.
+time are written to a shared page, so that the program knows what a worker was doing when it died or hung.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def serve(source: int, target: int) -> None:
     lines = os.fdopen(source, "rb")
     setup = json.loads(lines.readline())
     progress = _open_progress(setup["progress"])
-    # Before memory is limited: what the libraries take does not count.
+    # Before memory is limited, because the libraries' own memory does not count.
     from bioeval_tui.grade.batch.item_grader import ItemGrader
 
     grader = ItemGrader(setup)

@@ -43,7 +43,7 @@ class WorkerProcess:
     """A running worker.
 
     Args:
-        setup: what the worker is told first: `tasks_dirs`, `data_dir`, `memory_limit_mb`.
+        setup: the worker's first line: `tasks_dirs`, `data_dir`, `memory_limit_mb`.
         python: the Python that runs it; None for this program's own.
 
     Raises:
@@ -98,7 +98,7 @@ class WorkerProcess:
 
     @property
     def megabytes(self) -> float:
-        """The memory that the worker and all it started take, beyond what the worker took when it was ready."""
+        """The memory of the worker and its children, minus the worker's memory when it was ready."""
         return megabytes_of_group(self.pid) - self._megabytes_at_start
 
     def _await_ready(self) -> None:
@@ -171,7 +171,7 @@ class WorkerProcess:
         return self._last_number if self._progress.closed else int(PROGRESS.unpack_from(self._progress, 0)[0])
 
     def how_it_ended(self) -> str:
-        """Return how the process ended, as words: a signal's name or an exit code."""
+        """Return how the process ended: a signal's name or an exit code."""
         code = self._exit_code(5.0)
         if code is None:
             return "stopped answering"

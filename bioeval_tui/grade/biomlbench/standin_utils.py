@@ -90,7 +90,7 @@ def is_compressed(fpath: Path) -> bool:
 
 
 def is_empty(dir: Path) -> bool:
-    """Whether a folder holds nothing."""
+    """Whether a folder is empty."""
     return not any(Path(dir).iterdir())
 
 

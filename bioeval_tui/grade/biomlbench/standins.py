@@ -53,7 +53,7 @@ def install(tasks_dirs: Iterable[Path] = ()) -> ModuleType:
 
 
 def _installed() -> ModuleSpec | None:
-    # A folder `biomlbench` that happens to be on the path, such as a checkout beside a user's script, is no installation:
+    # A folder `biomlbench` that happens to be on the path, such as a checkout beside a user's script, does not count as installed:
     # its own packages are missing.
     try:
         distribution("bioml-bench")

@@ -1,8 +1,8 @@
-"""What error views may say of answers that a task keeps private: what statistics offices say of people.
+"""What error views may disclose of private answers, by the rules of statistical disclosure control.
 
-One look must not tell the answer of a row, whatever predictions were made up to find it out: rows are not named, no figure is
-of fewer than `FEWEST` rows, counts are in steps of `STEP`, other figures have three digits, and none is the value of
-a single row (a quantile, a median, an extreme). Many looks tell more, as the score itself does: the ledger counts them.
+One look must not reveal the answer of a row, even for predictions made up for that purpose: rows are not named, no figure is
+about fewer than `FEWEST` rows, counts are in steps of `STEP`, other figures have three digits, and none is the value of
+a single row (a quantile, a median, an extreme). Many looks reveal more, as the score itself does: the ledger counts them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class Disclosure:
     open: bool
 
     def enough(self, rows: Any) -> bool:
-        """Whether a figure of so many rows may be shown; of each of several numbers of rows."""
+        """Return whether a figure about that many rows may be shown; elementwise for an array."""
         return self.open or bool(np.min(rows) >= FEWEST)
 
     def groups(self, rows: int, most: int) -> int:
-        """Return into how many groups of nearly equal size to put so many rows, for each to be large enough."""
+        """Return the number of nearly equal groups of that many rows for which each group is large enough."""
         return most if self.open else max(1, min(most, rows // (FEWEST + 2)))
 
     def count(self, rows: Any) -> int:
-        """Return a number of rows that tells of answers."""
+        """Return a count of rows that depends on answers, rounded."""
         return int(rows) if self.open else STEP * round(int(rows) / STEP)
 
     def figure(self, value: Any) -> float:
@@ -42,11 +42,11 @@ class Disclosure:
         return float(value) if self.open else float(f"{value:.3g}")
 
     def share(self, part: Any, whole: Any, *, known: bool = False) -> float:
-        """Return `part` of `whole` rows, both counted from either end; NaN for none.
+        """Return the share `part` of `whole` rows, rounded for disclosure; NaN for none.
 
         Args:
-            part: tells of answers.
-            whole: does as well, unless it is `known`, such as how many rows are predicted to be of a class.
+            part: a count that depends on answers.
+            whole: another one, unless it is `known`, such as the number of rows predicted as a class.
         """
         if not whole:
             return float("nan")
@@ -55,7 +55,7 @@ class Disclosure:
         return 1.0
 
     def score(self, value: Any, rows: int, *, of_classes: bool) -> float:
-        """Return the score of so many rows: in steps of `STEP` rows where whole classes are right or wrong."""
+        """Return the score of that many rows, in steps of `STEP` rows for metrics on classes."""
         if self.open or not of_classes or not np.isfinite(value):
             return self.figure(value)
         return float(np.clip(STEP / rows * round(value * rows / STEP), -1, 1))

@@ -31,8 +31,8 @@ def explain(
     Args:
         ready: the task, ready to grade.
         path: the submission.
-        by: a column of a public table of the task, or of answers that are open: each of its groups has a score.
-        show_answers: show everything, answers that the task keeps private too.
+        by: a column of a public table of the task, or of open answers; each of its groups gets a score.
+        show_answers: show everything, including private answers.
 
     Raises:
         InputError: there is no column `by`.

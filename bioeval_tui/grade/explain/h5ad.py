@@ -57,7 +57,7 @@ def of_h5ad(scorer: Any, path: Path, by: str | None, told: Disclosure) -> list[S
 
 
 def _columns(frame: Any, told: Disclosure) -> list[Any]:
-    """Return the columns that may be asked for: of private answers those of few values, which stand for many rows."""
+    """Return the available columns; of private answers only those with few values, each of which covers many rows."""
     return [name for name in frame.columns if told.open or _has_groups(frame[name])]
 
 
@@ -73,7 +73,7 @@ def _gene_losses(scorer: Any, values: Any) -> Any:
     difference = scorer.true.values - values
     if scorer.spec.metric.name == "mean_absolute_error":
         return np.asarray(abs(difference).mean(axis=0)).reshape(-1)
-    # A dense matrix less a sparse one is an np.matrix, whose ** is no square of elements.
+    # A dense matrix minus a sparse one is an np.matrix, whose ** is not elementwise.
     squares = difference.multiply(difference) if hasattr(difference, "multiply") else np.square(difference)
     return np.asarray(squares.mean(axis=0)).reshape(-1)
 

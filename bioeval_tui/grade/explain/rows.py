@@ -1,4 +1,4 @@
-"""The rows that error views are about: truth beside prediction, from a declared metric or a grader's two tables."""
+"""The rows of error views: truth and prediction, from a declared metric or a grader's two tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ExplainedRows:
 
     @property
     def repeats(self) -> bool:
-        """Whether truths are few and come again and again: a group of rows may have one and the same."""
+        """Whether there are few distinct true values, so that a group of rows may share one."""
         return self.kind in ("label", "probability") or len(np.unique(self.true)) < len(self.true) / 2
 
 

@@ -133,7 +133,7 @@ def _of_labels(rows: ExplainedRows, told: Disclosure) -> list[Section]:
             precision = told.share(right, called, known=True)
             f1 = min(1.0, 2 * told.count(right) / (told.count(is_true.sum()) + called))
         elif called:
-            recall = _NONE  # of a few predicted rows it would tell which class they are of
+            recall = _NONE  # for few predicted rows it would reveal their class
         shown = shorten(clean_line(str(name)), 40)
         listed.append((shown, told.count(is_true.sum()), recall, float(precision), float(f1)))
     hidden = len(counts) - len(order)

@@ -1,6 +1,6 @@
 """h5ad files scored by a declared metric: cells and genes aligned by name, sparse stays sparse.
 
-Only what the metric needs is read: the names and one element of `obs`, `obsm`, `layers` or `X`.
+Only the data that the metric needs is read: the names and one element of `obs`, `obsm`, `layers` or `X`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class H5adScorer:
         """Return the distribution of the score over resampled cells.
 
         Raises:
-            CannotResampleError: there is none.
+            CannotResampleError: there is no distribution.
             InvalidSubmissionError: the file is not valid.
         """
         metric = self.spec.metric

@@ -22,11 +22,11 @@ _SPARE = 64_000_000
 _EACH = 32
 """One element of a submission may unpack to `_SPARE` bytes and `_EACH` more for each value of the answers."""
 _MOST_OBJECTS = 5_000
-"""Most groups and datasets in a submission."""
+"""Maximum number of groups and datasets in a submission."""
 _READING_MB = 250
 _READING_EACH = 256
-"""What reading a submission may take in a worker: so many MB, the file's size, and bytes for each value of the answers.
-A damaged length in a file of a few kB has HDF5 reserve, and fill, gigabytes."""
+"""Memory limit for reading a submission in a worker: a number of MB, plus the file's size, plus bytes per value of the answers.
+A damaged length in a file of a few kB makes HDF5 allocate gigabytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,10 +43,10 @@ def read_element(
 ) -> tuple[Element | None, list[Problem]]:
     """Read the names and one element of an h5ad file; None and a problem if the element is not there.
 
-    A few kB can unpack to gigabytes: what would be larger than `most_bytes` is refused before it is read.
+    A few kB can unpack to gigabytes, so anything larger than `most_bytes` is rejected before it is read.
 
     Raises:
-        InvalidSubmissionError: the file is no h5ad file, is damaged, links to other files or is too large.
+        InvalidSubmissionError: the file is not an h5ad file, is damaged, links to other files or is too large.
     """
     try:
         with h5py.File(path, "r") as file:
@@ -54,16 +54,16 @@ def read_element(
             return _element(file, kind, key, most_bytes)
     except (InvalidSubmissionError, MemoryError):
         raise
-    except Exception as error:  # anndata and HDF5 raise what they like on a damaged file
+    except Exception as error:  # anndata and HDF5 may raise anything on a damaged file
         reason = clean_line(str(error) or type(error).__name__, 160)
         raise InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}") from None
 
 
 def read_submission(path: Path, kind: str, key: str, *, values: int) -> tuple[Element | None, list[Problem]]:
-    """Read what was handed in for answers of so many values, in what memory that can honestly take.
+    """Read a submission for answers of that many values, with a plausible memory limit.
 
     Raises:
-        InvalidSubmissionError: as `read_element`, or reading it takes more memory (bounded in a worker).
+        InvalidSubmissionError: as `read_element`, or reading it needs more memory (limited in a worker).
     """
     with _bounded(path, values):
         return read_element(path, kind, key, most_bytes=_SPARE + _EACH * values)
@@ -96,15 +96,15 @@ def refuse_links_in(path: Path) -> None:
             refuse_links(file)
     except (InvalidSubmissionError, MemoryError):
         raise
-    except Exception:  # HDF5 raises what it likes on a damaged file
+    except Exception:  # HDF5 may raise anything on a damaged file
         return
 
 
 def refuse_unreadable(path: Path) -> None:
-    """Refuse a file that is no h5ad file: empty, damaged, not HDF5, without cells or genes.
+    """Reject a file that is not an h5ad file: empty, damaged, not HDF5, or without cells or genes.
 
     Raises:
-        InvalidSubmissionError: it is none; the sentence says what it is instead.
+        InvalidSubmissionError: it is not one; the message says why.
     """
     if not path.stat().st_size:
         raise InvalidSubmissionError("the file is empty")
@@ -113,7 +113,7 @@ def refuse_unreadable(path: Path) -> None:
             missing = [axis for axis in ("obs", "var") if axis not in file]
     except (InvalidSubmissionError, MemoryError):
         raise
-    except Exception as error:  # HDF5 raises what it likes on a damaged file
+    except Exception as error:  # HDF5 may raise anything on a damaged file
         reason = clean_line(str(error) or type(error).__name__, 160)
         raise InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}") from None
     if missing:
@@ -199,7 +199,7 @@ def _read(item: Any, most_bytes: int | None) -> Any:
 def _unpacked(item: Any) -> int:
     """Return the bytes that a dataset, or all below a group, takes when it is read."""
     waiting, seen = [item], set()
-    # A sparse matrix declares its shape beside its values.
+    # A sparse matrix declares its shape separately from its values.
     total = math.prod(int(side) for side in np.atleast_1d(item.attrs.get("shape", 0)))
     while waiting:
         part = waiting.pop()
@@ -214,7 +214,7 @@ def _unpacked(item: Any) -> int:
 
 
 def _mapped(dataset: Any) -> Any:
-    """Return a matrix that lies in the file in one piece as a view of the file, others as an array."""
+    """Return a contiguous matrix as a memory-mapped view of the file, others as an array."""
     offset = dataset.id.get_offset()
     path = Path(dataset.file.filename)
     if offset is None or dataset.chunks is not None or not dataset.size:

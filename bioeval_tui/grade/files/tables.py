@@ -30,13 +30,13 @@ _MISSING = (
     "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
 MAX_COLUMNS = 30_000
-"""Most columns of a CSV file."""
+"""Maximum number of columns of a CSV file."""
 
 MAX_SURPLUS = 100
-"""Most fields by which the first row may be longer than the header; pandas takes them for row names."""
+"""Maximum number of fields by which the first row may be longer than the header; pandas reads them as row names."""
 
 HUGE_EXPONENT = r"[eE][+-]?[0-9]{6,}"
-"""No float has an exponent of six digits; one of eleven crashes pandas' own parser, and other numbers come of some."""
+"""No float has an exponent of six digits; one of eleven crashes pandas' own parser, and some are read wrongly."""
 
 _EXACT_INTEGER = 2**53
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
@@ -67,7 +67,7 @@ def read_frame(path: Path) -> pd.DataFrame:
     """Read a submission or answers CSV with correctly rounded numbers; an empty file gives an empty frame.
 
     Raises:
-        InvalidSubmissionError: the file is no CSV (ragged, binary, not UTF-8); the sentence says where.
+        InvalidSubmissionError: the file is not a CSV file (ragged, binary, not UTF-8); the message says where.
         OSError: it cannot be read.
     """
     data = path.read_bytes()
@@ -105,10 +105,10 @@ def read_exactly(source: Any, **options: Any) -> pd.DataFrame:
 
 
 def read_as_published(path: Path) -> pd.DataFrame:
-    """Read a task's table with the default parser of pandas 2, whose last digit the published thresholds rest on.
+    """Read a task's table with the default parser of pandas 2, because the published thresholds depend on its last digit.
 
     Raises:
-        ValueError: it is no CSV, as pandas says (`EmptyDataError`, `ParserError`, `UnicodeDecodeError`).
+        ValueError: it is not a CSV file, as pandas reports (`EmptyDataError`, `ParserError`, `UnicodeDecodeError`).
         OSError: it cannot be read.
     """
     data = path.read_bytes()
@@ -193,9 +193,9 @@ def unix_lines(data: bytes) -> bytes:
 
 
 def is_plain(data: bytes) -> bool:
-    """Whether a CSV's text leaves no doubt where its cells are: no quote, no blank beside a comma, no empty line.
+    """Whether the cells of a CSV are unambiguous: no quotes, no spaces beside a comma, no empty lines.
 
-    Lines end in a newline alone.
+    Lines must end in a bare newline.
     """
     return (
         data[:1] not in (b" ", b"\n", b"+")
@@ -207,9 +207,9 @@ def is_plain(data: bytes) -> bool:
 
 
 def _by_text(data: bytes) -> pd.DataFrame | None:
-    """Return a small plain CSV of whole numbers, other numbers and names as a frame; None if it holds anything else.
+    """Return a small plain CSV of whole numbers, other numbers and names as a frame; None if it contains anything else.
 
-    What is taken for a number is a part of what pandas takes for one, and rounded as correctly.
+    It accepts a subset of the numbers that pandas accepts, and rounds them as correctly.
     """
     if not data.isascii() or not is_plain(data):
         return None

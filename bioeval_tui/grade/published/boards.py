@@ -1,6 +1,6 @@
 """The published leaderboards: ProteinGym's supervised results and those of Open Problems, one board for each task.
 
-The files beside this one were made by `scripts/collect-leaderboards`; `sources.json` says from which commits.
+The files next to this one were created by `scripts/collect-leaderboards`; `sources.json` names the commits.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ class PublishedBoard:
 
 
 def published_board(task_id: str, data_source: Mapping[str, Any]) -> PublishedBoard | None:
-    """Return the board of a task that ships; None if there is none.
+    """Return the included leaderboard of a task; None without one.
 
     Args:
-        task_id: its last part names the tasks of Open Problems.
-        data_source: the task's, whose `benchmark_id` names ProteinGym's assays.
+        task_id: its last part identifies tasks of Open Problems.
+        data_source: the task's; `benchmark_id` identifies ProteinGym's assays.
     """
     if data_source.get("type") == "proteingym-dms":
         return _proteingym().get(str(data_source.get("benchmark_id")))

@@ -28,7 +28,7 @@ def read_checksums(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        # All scalars stay text: a checksum of digits alone is no number.
+        # All scalars stay text, because a checksum may consist of digits only.
         data = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506 (builds no objects)  # nosec B506
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid YAML: {error}") from None

@@ -27,6 +27,6 @@ def default_tasks_dirs() -> tuple[Path, ...]:
 
 
 def tasks_root(folder: Path) -> Path:
-    """Return the root of tasks that a folder stands for: a checkout of BioML-bench keeps them inside."""
+    """Return the tasks root of a folder; in a checkout of BioML-bench, that is a subfolder."""
     inside = folder / "biomlbench" / "tasks"
     return (inside if inside.is_dir() else folder).resolve()

@@ -1,8 +1,8 @@
 """Prepare a task: its raw data, split, leaderboard and checksums.
 
-Idempotent: a task that is ready is left alone. The split is written to a temporary folder and moved into
-place when it is complete and its checksums hold. A preparation that is cut short removes the folder itself;
-`remove_drafts` removes it for a process that could not.
+Idempotent: a task that is prepared is skipped. The split is written to a temporary folder and moved into
+place once it is complete and its checksums match. An interrupted preparation removes the folder itself;
+`remove_drafts` removes it for a process that was killed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bioeval_tui.installation import GRADING, need
 from bioeval_tui.text import clean_line
 
 STAMP = ".verified"
-"""A file in `prepared`, written when the checksums held; it holds the MD5 of checksums.yaml at that time."""
+"""A file in `prepared`, written once the checksums matched; it contains the MD5 of checksums.yaml at that time."""
 
 
 UNFINISHED = ".unfinished"
@@ -54,16 +54,16 @@ def prepare_task(
     source: DataSource | None = None,
     tell: Callable[[str], None] = lambda sentence: None,
 ) -> Prepared:
-    """Make a task ready and return what was done.
+    """Prepare a task and return what was done.
 
     Args:
         task: the task, from a registry; its data goes below the registry's data folder.
-        force: prepare again, from the raw files that are there.
-        source: where data comes from; by default what the task's `data_source.type` says.
-        tell: is given a sentence at each step that takes time.
+        force: prepare again, from the existing raw files.
+        source: the source of the data; by default, the task's `data_source.type`.
+        tell: called with a message at each slow step.
 
     Raises:
-        SourceError: the data could not be had (no network, package or credentials missing).
+        SourceError: the data is not available (no network, missing package or credentials).
         PrepareError: the preparer failed, or its files differ from the checksums.
         InputError: config.yaml or checksums.yaml is wrong.
         NotMeasuredError: packages that grading needs are not installed.
@@ -93,7 +93,7 @@ def prepare_task(
 
 
 def remove_drafts(task: Task, pid: int) -> None:
-    """Remove what a process that has ended left half done: a signal may reach it before it could tidy up."""
+    """Remove the unfinished files of a process that has ended, because a signal may prevent its cleanup."""
     for draft in task.public_dir.parent.parent.glob(f"{_draft_prefix(pid)}*"):
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -125,7 +125,7 @@ def _stamp(task: Task) -> str:
 
 
 def _swap(draft: Path, prepared: Path, old: Path) -> None:
-    # Another process may prepare the same task: whoever is last wins, with the same files.
+    # Another process may prepare the same task; the last one wins, with the same files.
     for _ in range(3):
         with contextlib.suppress(FileNotFoundError):
             prepared.rename(old)

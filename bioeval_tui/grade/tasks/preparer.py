@@ -1,7 +1,7 @@
 """Run a task's preparer: in this process for included tasks, otherwise in a separate one.
 
-Code of other tasks may print, change folders, leave with `sys.exit` and import `biomlbench`, whose
-stand-ins must not show up in a user's program; so it gets a child process, whose output goes to stderr;
+Code of other tasks may print, change folders, call `sys.exit` and import `biomlbench`, whose
+stand-ins must not appear in a user's program, so it runs in a child process, whose output goes to stderr;
 its arguments are REQUEST.json and OUTCOME.json.
 """
 
@@ -67,7 +67,7 @@ def run_here(task_id: str, function: Callable[..., object], raw: Path, draft: Pa
         raise PrepareError(
             f"the preparer of {task_id} needs the package {name}, which is not installed"
         ) from error
-    except Exception as error:  # a preparer is somebody else's code; the sentence names what it raised
+    except Exception as error:  # a preparer is other people's code and may raise anything
         kind = type(error).__name__
         raise PrepareError(f"the preparer of {task_id} failed: {kind}: {clean_line(str(error))}") from error
 
@@ -85,13 +85,13 @@ def run_in_child(task: Task, draft: Path) -> None:
     write_whole(request, json.dumps({"task_id": task.id, "reference": reference(task), **values}), sync=False)
     hide_process()
     command = module_command("bioeval_tui.grade.tasks.preparer", str(request), str(outcome))
-    # stdout is for data: what a preparer prints goes to stderr.
+    # stdout is for data, so a preparer's output goes to stderr.
     with subprocess.Popen(  # noqa: S603 (our own interpreter)
         command, stdin=subprocess.DEVNULL, stdout=2, env=plain_environment(), start_new_session=True
     ) as child:
         try:
             code = child.wait()
-        except BaseException:  # Ctrl+C is for this program, which tells the child
+        except BaseException:  # this program handles Ctrl-C and stops the child
             child.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(END_WITHIN_S)
@@ -119,10 +119,10 @@ def reference(task: Task) -> str:
 
 
 def _offer_polaris(raw: Path) -> None:
-    """Let preparers ask `polaris.load_benchmark(…).target_cols` where polaris itself is not installed.
+    """Let preparers read `polaris.load_benchmark(…).target_cols` if polaris is not installed.
 
-    Answered from what the download noted; for data put there by hand, the columns after the first, which
-    are right for benchmarks of one input (the checksums tell).
+    The answer is stored with the download; for data added by hand, it is the columns after the first, which
+    is correct for benchmarks with one input (checked by the checksums).
     """
     data, noted = raw / "polaris_train_data.csv", raw / "polaris_benchmark.json"
     if find_installed("polaris") is not None:
@@ -145,7 +145,7 @@ def main() -> None:
     from bioeval_tui.grade.tasks.task_code import load_function
 
     if LINUX:
-        supervise(os.getppid())  # what the preparer starts ends with it
+        supervise(os.getppid())  # the preparer's children end with it
     enter_domain()
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     root = Path(request["root"])

@@ -1,4 +1,4 @@
-"""The tasks that can be graded: folders on disk in BioML-bench's layout, found under any number of roots.
+"""The tasks that can be graded: folders in BioML-bench's layout, below any number of roots.
 
 Layout of one tasks folder (a root); a task's id is `folder/task`, whatever its `config.yaml` says:
 
@@ -136,11 +136,11 @@ class Registry:
     def entry(self, task_id: str) -> TaskEntry:
         """Return the entry of `task_id`: `folder/task`, or a bare name that is unique.
 
-        A bare name is a task's folder name, or its last words (`caco2-wang` for `tdcommons-caco2-wang`). Blanks around
-        an id do not count.
+        A bare name is a task's folder name, or the end of it (`caco2-wang` for `tdcommons-caco2-wang`). Spaces around
+        an id are ignored.
 
         Raises:
-            UnknownTaskError: none has that id, or several do; the sentence lists them.
+            UnknownTaskError: no task has that id, or several do, which the message lists.
         """
         task_id = task_id.strip()
         if task_id in self._entries:
@@ -221,7 +221,7 @@ class Registry:
     def _matching(self, name: str) -> list[str]:
         found = [item for item in self._entries if item.rpartition("/")[2] == name]
         found = found or [item for item in self._entries if item.endswith(("-" + name, "_" + name))]
-        # A folder whose config still names another of the candidates is a copy of that one.
+        # A folder whose config names another candidate is a copy of that one.
         copies = {item for item in found if self._entries[item].config_id in set(found) - {item}}
         return [item for item in found if item not in copies]
 

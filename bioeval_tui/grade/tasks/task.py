@@ -67,7 +67,7 @@ class Task:
 
     @cached_property
     def description(self) -> str:
-        """The text of `description.md`, cleaned; empty if there is none."""
+        """The text of `description.md`, cleaned; empty without one."""
         path = self.folder / "description.md"
         if not path.is_file():
             return ""
@@ -129,12 +129,12 @@ class Task:
         return published_board(self.id, self.data_source or {})
 
     def board_in_use(self) -> PublishedBoard | Path:
-        """Return the leaderboard that ranks: the task's own file if it has entries, else the published one.
+        """Return the leaderboard in use: the task's own file if it has entries, otherwise the published one.
 
         `board_choice`, `own` or `published`, forces one of the two.
 
         Raises:
-            InputError: there is none, or the published one does not fit the task.
+            InputError: there is no leaderboard, or the published one does not match the task.
         """
         published = None if self.board_choice == "own" else self.published_board
         if self.board_choice != "published" and (published is None or _has_entries(self.leaderboard)):
@@ -153,14 +153,14 @@ class Task:
         """Return the entries of the leaderboard in use: as in the task's file, or the published ones, best first.
 
         Raises:
-            InputError: there is none, or it cannot be read.
+            InputError: there is no leaderboard, or it cannot be read.
         """
         board = self.board_in_use()
         return _read_entries(board) if isinstance(board, Path) else list(board.entries)
 
     @property
     def reference(self) -> BoardEntry | None:
-        """The plain model that scores are compared with, from `reference.csv`; it is no entry of the leaderboard."""
+        """The reference model from `reference.csv`, which is not an entry of the leaderboard."""
         path = self.folder / "reference.csv"
         rows = _read_entries(path) if path.is_file() else []
         return rows[0] if rows else None
@@ -181,7 +181,7 @@ class Task:
 
 @dataclass(eq=False)
 class TaskEntry:
-    """A task folder that was found. Its config is read, once, when something of it is asked for."""
+    """A task folder. Its config is read once, when first needed."""
 
     id: str
     config_path: Path

@@ -1,8 +1,8 @@
 """Grader and preparer code: functions loaded from a task's own folder, whatever its name.
 
-Published configs say `biomlbench.tasks.<folder>.<task>.grade:grade`. Folder and task may hold hyphens
-and dots, and the config may have been copied from another task, so the module is looked for beside
-the config first and imported under a package made for the purpose; relative imports work.
+Published configs use `biomlbench.tasks.<folder>.<task>.grade:grade`. Folder and task may contain hyphens
+and dots, and the config may have been copied from another task, so the module is looked up beside
+the config first, and imported under a generated package; relative imports work.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class MissingPackageError(CodeError):
 def load_function(reference: str, folder: Path | None, root: Path | None = None) -> Callable[..., Any]:
     """Return the function that `reference` (`module:function`) names.
 
-    The module is looked for in the task's `folder` below `root` first, then among those that are installed.
+    The module is looked up in the task's `folder` below `root` first, then among installed ones.
 
     Raises:
         InputError: `reference` is not of that form.
-        CodeError: the module cannot be imported or has no such function; the sentence says what to install.
+        CodeError: the module cannot be imported or has no such function; the message says what to install.
     """
     module_name, separator, function_name = reference.partition(":")
     if not separator or not module_name or not function_name.isidentifier():
@@ -70,7 +70,7 @@ def load_function(reference: str, folder: Path | None, root: Path | None = None)
                 module = importlib.import_module(module_name)
     except ImportError as error:
         raise import_problem(error, where) from error
-    except Exception as error:  # importing runs somebody else's code; the sentence names what it raised
+    except Exception as error:  # importing runs other people's code, which may raise anything
         kind = type(error).__name__
         raise CodeError(f"{where} cannot be loaded: {kind}: {clean_line(str(error))}") from error
     function = getattr(module, function_name, None)
@@ -83,7 +83,7 @@ def import_problem(error: ImportError, where: Path | str) -> CodeError:
     """Return the error for a grader's or preparer's failed import, with what to install.
 
     Args:
-        where: what was imported: its file, or what the task's config calls it.
+        where: the imported file, or its name in the task's config.
     """
     if isinstance(error, CodeError):
         return error
@@ -104,7 +104,7 @@ def import_problem(error: ImportError, where: Path | str) -> CodeError:
 
 
 def _offer_tasks(root: Path) -> None:
-    """Let code below `root` import `biomlbench.tasks…` from there, where that is a stand-in of ours."""
+    """Let code below `root` import `biomlbench.tasks…` from there, if our stand-in is in use."""
     tasks = sys.modules.get("biomlbench.tasks")
     if tasks is not None and getattr(tasks, "__bioeval__", False) and str(root) not in tasks.__path__:
         tasks.__path__ = [*tasks.__path__, str(root)]

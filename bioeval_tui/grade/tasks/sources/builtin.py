@@ -21,5 +21,5 @@ class BuiltinSource:
         return []
 
     def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:
-        """Return nothing: human baselines, where there are any, ship with the task."""
+        """Return nothing, because human baselines are included with the task."""
         return []

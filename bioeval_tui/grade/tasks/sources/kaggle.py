@@ -48,7 +48,7 @@ class KaggleSource:
             return [row for path in sorted(Path(folder).iterdir()) for row in _board(path)]
 
     def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:
-        """Return nothing: Kaggle tells people's scores by no mark."""
+        """Return nothing, because Kaggle does not mark people's scores."""
         return []
 
 
@@ -56,7 +56,7 @@ def competition(config: Mapping[str, Any]) -> str:
     """Return the competition's slug.
 
     Raises:
-        InputError: neither `competition_id` nor `benchmark_id` is given, or it is no slug.
+        InputError: neither `competition_id` nor `benchmark_id` is given, or it is not a slug.
     """
     key = "competition_id" if "competition_id" in config else "benchmark_id"
     slug = required(config, key, "kaggle").rpartition("/")[2]

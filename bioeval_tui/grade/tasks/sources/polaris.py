@@ -25,7 +25,7 @@ HUB = "https://polarishub.io"
 POLARIS_PYTHON = "BIOEVAL_POLARIS_PYTHON"
 TIMEOUT_S = 1800
 SCRIPT = Path(__file__).parent / "scripts" / "polaris_download.py"
-# It has a folder to itself: Python looks for modules beside a script first, and would take this one for theirs.
+# It has its own folder, because Python first looks for modules beside a script, and would import ours instead of theirs.
 TRAIN, TEST = "polaris_train_data.csv", "polaris_test_data.csv"
 
 

@@ -1,7 +1,7 @@
 """ProteinGym's deep mutational scanning assays (https://proteingym.org), supervised splits.
 
-A few archives hold all assays; a task needs one file of one of them. They are downloaded once, into the
-folder that the tasks' folders stand in, where the published preparers also look for the table of assays.
+A few archives contain all assays; a task needs one file of one of them. They are downloaded once, into the
+parent of the tasks' folders, where the published preparers also look for the table of assays.
 """
 
 from __future__ import annotations
