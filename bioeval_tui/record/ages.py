@@ -18,7 +18,7 @@ def moment(text: str, now: datetime) -> datetime:
     A date without a zone is local time.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: it has none of these forms.
     """
     age = _AGE.fullmatch(text.strip())
     try:

@@ -10,7 +10,7 @@ from bioeval_tui.record.events import MET_ABOVE, Case, RunStarted
 
 
 def in_turn(cases: int, trials: int) -> list[int]:
-    """Return of which case each trial is, counting from 0: one after another, and again from the first."""
+    """Return the case of each trial, counting from 0: all cases in order, then again from the first."""
     return [trial % cases for trial in range(trials)] if cases else []
 
 
@@ -20,7 +20,7 @@ def of_trials(started: RunStarted, places: Iterable[int], before: Sequence[Case]
     found = []
     for place in places:
         if place >= len(started.cases):
-            continue  # a file that somebody changed
+            continue  # the file was changed by hand
         case = started.cases[place]
         job = {**started.job, **case.parts}
         tasks = tuple(
@@ -50,10 +50,10 @@ def with_tasks_of(job: dict[str, Any], case: Case) -> dict[str, Any]:
 
 
 def judged(job: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a judge scores by a job's snapshot: the items of its rubric, else its tasks.
+    """Return what a judge scores in a job's snapshot: the items of its rubric, otherwise its tasks.
 
-    An item has `task` and `passAbove` as a task has, and besides `points` and `tags`. A rubric that each case brings
-    itself is empty in the job as such.
+    An item has `task` and `passAbove` like a task, and also `points` and `tags`. A rubric that comes from the cases
+    is empty in the job itself.
     """
     if rubric := job.get("rubric"):
         items = [item for item in rubric if isinstance(item, dict)]

@@ -1,8 +1,8 @@
 """The list of runs: a SQLite file that can be deleted and rebuilt from the recordings.
 
-Listing reads only what can have changed. A folder whose time of change is the one seen last has no file
-more or less, and a run that has ended is never written again without one (a resumed run gets its `.live`
-file first), so then only runs without an end are looked at.
+Listing reads only what may have changed. If a folder's modification time is unchanged, no file was added
+or removed, and a finished run is never written again without a new file (a resumed run gets its `.live`
+file first), so then only unfinished runs are checked.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ json_object(
 
 
 def _is_damaged(error: sqlite3.DatabaseError) -> bool:
-    """Return whether a catalogue has to be made again; a lock, a full disk or a missing permission is no damage."""
+    """Return whether a catalogue must be rebuilt; a lock, a full disk or a missing permission is not damage."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         return not isinstance(error, sqlite3.OperationalError)
@@ -110,11 +110,11 @@ class CataloguedRun(NamedTuple):
     judged_again: bool = False
     """Whether later verdicts are in the scores."""
     imported: bool = False
-    """Whether it came from elsewhere with `runs import`."""
+    """Whether it was imported with `runs import`."""
 
     @property
     def measured(self) -> bool:
-        """Whether it has the score it was held for: the mean of both conditions, or that of its only one."""
+        """Whether it has its main score: the mean of both conditions, or the score of its only one."""
         return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
     @property
@@ -186,7 +186,7 @@ class Catalogue:
     """Lists the recordings of a folder, reading only files that are new or have changed."""
 
     def __init__(self, runs_dir: Path, *, writes: bool = True) -> None:
-        """With `writes` unset nothing is kept in the folder: what the list is made of stays in memory."""
+        """Without `writes`, nothing is written to the folder, and the list is built in memory."""
         self.runs_dir = runs_dir
         self._lock = threading.Lock()
         self._memory: sqlite3.Connection | None = None if writes else self._in_memory()
@@ -197,7 +197,7 @@ class Catalogue:
         return current().value(found) if masking() else found
 
     def find(self, text: str, *, least: int = 1) -> Path:
-        """Return the recording whose id is `text`, or begins or ends with it, in at least so many characters.
+        """Return the recording whose id is `text`, or starts or ends with it; `text` needs at least `least` characters.
 
         Raises:
             UsageError: none or several match, or `text` is too short.
@@ -268,7 +268,7 @@ class Catalogue:
                         self._file.unlink(missing_ok=True)
                     with contextlib.suppress(sqlite3.DatabaseError):
                         return self._fetch(query, values)
-        # The folder is full or may not be written, or another process holds the file for long: do without it.
+        # The folder is full or read-only, or another process has locked the file for long: use memory instead.
         with self._lock:
             self._memory = self._memory or self._in_memory()
             self._refresh(self._memory)
@@ -281,7 +281,7 @@ class Catalogue:
             return database.execute(query, values).fetchall()
 
     def _in_memory(self) -> sqlite3.Connection:
-        """Return a catalogue that is in no file, with what the file has, where that can be read."""
+        """Return an in-memory catalogue, with the content of the file if that can be read."""
         memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         weakref.finalize(self, memory.close)
         with contextlib.suppress(sqlite3.Error):
@@ -446,7 +446,7 @@ class Catalogue:
 
 
 def _overlaid(path: Path) -> tuple[str | None, str | None]:
-    """Return a run's reviewed scores and the scores by later judges as JSON; None where there are none."""
+    """Return a run's reviewed scores and the scores by later judges as JSON; None without any."""
     from bioeval_tui.record.outline import fold_file
     from bioeval_tui.record.overlay import in_force, judgings, read_overlay
     from bioeval_tui.record.reviews import fold_reviews, reviewed_scores
@@ -483,7 +483,7 @@ def _faults(state: RunState) -> str:
 
 
 def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
-    """Return what the list shows of a run."""
+    """Return a run's entry in the list."""
     started = found.started
     if found.ended is not None:
         status: Status = found.ended.status

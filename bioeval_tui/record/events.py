@@ -19,7 +19,7 @@ SCHEMA_VERSION = 2
 
 ConditionName = Literal["withheld", "supplied"]
 CONDITIONS: tuple[ConditionName, ...] = ("withheld", "supplied")
-"""Both, in the order in which they are held and shown."""
+"""Both, in the order in which they run and are shown."""
 PeerName = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
 RoleName = Literal["user", "assistant"]
 EndReason = Literal[
@@ -39,7 +39,7 @@ MET_ABOVE = 0.5
 """An item of a rubric is met where its score, the median of the verdicts, is above this."""
 LARGEST = 1e15
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
-"""A number of a run. What is larger or not finite came from elsewhere: sums of it could not stand in a report."""
+"""A number of a run. Larger or infinite numbers, which only foreign files have, are rejected, because reports sum them."""
 
 
 MOST_TRIALS = 100_000
@@ -71,9 +71,9 @@ Texts = Annotated[list[str] | tuple[str, ...], Field(max_length=1000)]
 
 
 class AskedFor(BaseModel):
-    """What `RunStarted.options` may hold: how the run was asked for, as far as resuming it needs to know.
+    """The keys of `RunStarted.options`: the options of the run that resuming it needs.
 
-    What a newer program adds is kept, unseen.
+    Unknown keys of newer versions are kept.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
@@ -97,7 +97,7 @@ class AskedFor(BaseModel):
     submissions: Texts | None = None
     unrestricted_setups: bool | None = None
     agent_function: str | None = None
-    """The agent, where a program in Python gave it: nobody else can call it."""
+    """The agent, if it is a Python object of the calling program: nothing else can call it."""
 
 
 def _asked_for(options: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _asked_for(options: dict[str, Any]) -> dict[str, Any]:
 
 
 class ImportedFrom(BaseModel):
-    """The foreign file that a run was made of. `record` is what it says of the whole and no other field holds."""
+    """The imported file of a run. `record` has its data about the whole that no other field has."""
 
     model_config = ConfigDict(frozen=True)
     format: str
@@ -124,10 +124,10 @@ class ImportedFrom(BaseModel):
 
 
 class Case(BaseModel):
-    """Which case of a set a conversation is of, and what the user wants and knows in it.
+    """The case of a conversation, and what the user wants and knows in it.
 
     `trial` counts the trials of the case (and its persona) from 1. `tasks` have `task` and `acceptanceCriteria`, in the order of
-    the job's, whose place they take; empty where the job's hold for all.
+    the job's, which they replace; empty if the job's apply to all cases.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -140,17 +140,17 @@ class Case(BaseModel):
 
     @property
     def words(self) -> str:
-        """The name, with the persona's where there is one: `case_840 · in a hurry`."""
+        """The name, with the persona's if there is one: `case_840 · in a hurry`."""
         return " · ".join(filter(None, (self.name, self.persona)))
 
     @property
     def title(self) -> str:
-        """How a trial of it is called: `case case_840`, and from the second on `case case_840, trial 2`."""
+        """The name of one of its trials: `case case_840`, and from the second on `case case_840, trial 2`."""
         return f"case {self.words}" + (f", trial {self.trial}" if self.trial > 1 else "")
 
 
 class JobCase(BaseModel):
-    """A case of a run: its name, its persona's, and what it has in the place of the job's own parts, filled in."""
+    """A case of a run: its name, its persona's, and the filled-in parts that replace the job's own."""
 
     model_config = ConfigDict(frozen=True)
     name: str
@@ -179,7 +179,7 @@ class RunStarted(EventBase):
     seed: int
     trials: Trial = 1
     conditions: Conditions = CONDITIONS
-    """What each trial holds, in this order: both, or only one."""
+    """The conditions of each trial, in this order: both, or only one."""
     concurrency: Trial = 1
     batch_id: str | None = None
     git_revision: str | None = None
@@ -239,13 +239,13 @@ class ConversationStarted(EventBase):
     max_messages: Place
     case: Case | None = None
     record: dict[str, Any] | None = None
-    """What a foreign file says of the conversation and no other field holds."""
+    """Data of an imported file about the conversation that no other field has."""
 
 
 class MessageStarted(EventBase):
-    """Somebody begins to answer: the evaluator thinks, or the agent was sent a message.
+    """One side starts to answer: the evaluator is working, or the agent was sent a message.
 
-    `traceparent` is what the agent was given to join its spans with (W3C Trace Context), None where none are received.
+    `traceparent` (W3C Trace Context) was sent to the agent, to join its spans; None if no spans are received.
     """
 
     kind: Literal["message_started"] = "message_started"
@@ -287,7 +287,7 @@ class MessageCompleted(EventBase):
     operator: bool = False
     signs_off: bool = False
     record: dict[str, Any] | None = None
-    """The message as a foreign file has it, where the other fields do not hold all of that."""
+    """The message in the imported file, if the other fields lack parts of it."""
 
 
 class SpansReceived(EventBase):
@@ -304,9 +304,9 @@ class SpansReceived(EventBase):
 
 
 class CallsTraced(EventBase):
-    """Tool calls of an answer that only its spans tell, as `MessageCompleted.generation` has those of the protocol.
+    """Tool calls of an answer that only spans report, in the form of `MessageCompleted.generation`.
 
-    Written once all spans are there, or were waited for: these calls are what assertions and the judge see.
+    Written once all spans have arrived or the wait has ended: assertions and the judge see these calls.
     """
 
     kind: Literal["calls_traced"] = "calls_traced"
@@ -315,9 +315,9 @@ class CallsTraced(EventBase):
 
 
 class RequestFailed(EventBase):
-    """One attempt failed. `counted` says whether it counts as the agent's failure; `wait_ms` follows it.
+    """One attempt failed. `counted`: it counts as the agent's failure. `wait_ms`: the wait after it.
 
-    `received` is the beginning of what came instead of an answer; `unreachable` says that no connection came about.
+    `received` is the beginning of what arrived instead of an answer; `unreachable`: there was no connection.
     """
 
     kind: Literal["request_failed"] = "request_failed"
@@ -335,7 +335,7 @@ class RequestFailed(EventBase):
 class StateObserved(EventBase):
     """The agent's observable state after a turn; `graph` counts nodes by label and relationships by type.
 
-    `digests` tell two states apart, part by part of what was seen, also where the object context is too large to
+    `digests` distinguish two states by part, even if the object context is too large to
     be kept. Older recordings have one `digest` of all parts together.
     """
 
@@ -364,11 +364,11 @@ class AssertionChecked(EventBase):
     error: str | None = None
     warning: str | None = None
     why: str | None = None
-    """What was observed where it does not hold: what the condition compared, or what the query gave."""
+    """What was observed if it failed: the values that the condition compared, or the query's result."""
 
     @property
     def reason(self) -> str:
-        """Why it does not hold or was not measured, in a sentence; empty where it holds."""
+        """Why it failed or was not measured, as a sentence; empty if it passed."""
         return self.error or self.why or ""
 
 
@@ -399,7 +399,7 @@ class EvaluatorViolated(EventBase):
 
     @property
     def outcome(self) -> str:
-        """What became of the message, in words."""
+        """What happened to the message, as text."""
         if self.effect == "mark":
             return "marked"
         return "said again without it" if self.mended else "not sent"
@@ -433,12 +433,12 @@ class ConversationEnded(EventBase):
 
     @property
     def how(self) -> EndReason | Literal["not_held"]:
-        """The reason; `not_held` where nobody cancelled it: a setup, a seed, the graph or this machine did not work."""
+        """The reason; `not_held` if nobody cancelled it, but a setup, a seed, the graph or this machine failed."""
         return "not_held" if self.reason == "cancelled" and self.fault == "infrastructure" else self.reason
 
 
 class EvidenceQuoted(BaseModel):
-    """A quotation from the transcript; `message` is None when it stands nowhere in it."""
+    """A quotation from the transcript; `message` is None if the transcript does not contain it."""
 
     model_config = ConfigDict(frozen=True)
     quote: str
@@ -480,7 +480,7 @@ class TaskScored(BaseModel):
 
     @property
     def unproved(self) -> bool:
-        """Whether the judge rests its score on words that are not in the transcript."""
+        """Whether the judge quoted words that are not in the transcript."""
         return any(item.message is None for item in self.evidence)
 
 
@@ -537,11 +537,11 @@ class ConversationScored(EventBase):
     fault: Fault = "none"
     cancelled: bool = False
     given: dict[str, Any] | None = None
-    """The scores that a foreign file gives the conversation, by name and as they stand there."""
+    """The conversation's scores in an imported file, by name and unchanged."""
 
 
 class RunEnded(EventBase):
-    """The last event. `mean` is the published formula's, of both conditions: None if either is, or was not held."""
+    """The last event. `mean` is the published formula's, over both conditions; None if either score is missing."""
 
     kind: Literal["run_ended"] = "run_ended"
     status: RunStatus
@@ -564,9 +564,9 @@ class RunEnded(EventBase):
 class Reviewed(EventBase):
     """A person's review of a judged task, a conversation's fault or a graded submission; in overlays only.
 
-    `author` is the reviewer. `review` is this entry's id; an `undo` names the entry that it takes back. What the
-    review found (`before`, `fault_before`, `mark_before`) and what it left (`after`, `fault`, `mark`) stand side
-    by side. `task` counts from 1; `submission` is a graded submission's key; `judge` whose score was `before`.
+    `author` is the reviewer. `review` is this entry's id; an `undo` names the entry that it undoes. The values
+    before the review are `before`, `fault_before` and `mark_before`, and those after it `after`, `fault` and
+    `mark`. `task` counts from 1; `submission` is a graded submission's key; `judge` gave the score `before`.
     """
 
     kind: Literal["reviewed"] = "reviewed"
@@ -599,9 +599,9 @@ class Drawn(BaseModel):
 
 
 class ReviewsDrawn(EventBase):
-    """Judged tasks were drawn at random for review; in overlays only. Each run of a draw has those of its own.
+    """Judged tasks were sampled at random for review; in overlays only. Each run has its own part of the sample.
 
-    `population` is how many judged tasks the run had. `strata` says what the draw is stratified by.
+    `population` is the number of judged tasks of the run. `strata` says how the sample is stratified.
     """
 
     kind: Literal["reviews_drawn"] = "reviews_drawn"
@@ -621,7 +621,7 @@ def job_number(job: dict[str, Any], key: str, default: float) -> float:
 
 
 class UnknownEvent(EventBase):
-    """An event of a kind that this version does not know, kept as it was."""
+    """An event of an unknown kind, kept unchanged."""
 
     kind: str
     data: dict[str, Any] = Field(default_factory=dict)
@@ -680,7 +680,7 @@ def read_event(line: bytes | str) -> RunEvent:
             raise
     else:
         # Pydantic notes which fields were given, in a set as large as the event itself. Nobody asks for it, and
-        # a long recording is held in memory.
+        # a long recording is kept in memory.
         object.__setattr__(event, "__pydantic_fields_set__", _NOT_NOTED)
         return event
     data = _ANY_JSON.validate_json(line)

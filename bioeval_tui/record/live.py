@@ -29,7 +29,7 @@ class LiveInfo:
     def alive(self) -> bool:
         """Return whether that very process still runs (a reused process id does not count)."""
         if sys.platform == "win32" or not self.started:
-            return _listens(self.port)  # the process id alone may be somebody else's by now
+            return _listens(self.port)  # the process id may have been reused
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
@@ -46,14 +46,14 @@ def write_live(recording: Path, info: LiveInfo) -> None:
         RecordingError: it cannot be written.
     """
     try:
-        # It says nothing any more once the power is back: there is no use in waiting for the disk.
+        # It is meaningless after a power failure, so there is no need to sync it.
         write_whole(live_path(recording), json.dumps(asdict(info)), mode=0o600, sync=False)
     except StorageError as error:
         raise RecordingError(str(error)) from None
 
 
 def read_live(recording: Path) -> LiveInfo | None:
-    """Return who owns the run, or None when nobody says so."""
+    """Return the owner of the run; None without one."""
     try:
         data = json.loads(live_path(recording).read_text("utf-8"))
         return LiveInfo(int(data["pid"]), str(data["started"]), int(data["port"]), str(data["token"]))
@@ -85,7 +85,7 @@ def only_here(recording: Path) -> Iterator[None]:
     try:
         descriptor = os.open(recording, os.O_RDONLY | BINARY)
     except FileNotFoundError:
-        yield  # a link whose target is gone, or deleted already: nobody can write it
+        yield  # a link without target, or already deleted: nobody can write it
         return
     except OSError as error:
         raise RecordingError(f"{recording}: cannot be read: {error.strerror}") from None
@@ -108,7 +108,7 @@ def only_here(recording: Path) -> Iterator[None]:
 
 
 def process_start(pid: int) -> str:
-    """Return when a process started, in the kernel's own clock; empty where the system does not tell."""
+    """Return when a process started, in the kernel's own clock; empty if the system does not report it."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
         state, *rest = stat.rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""Moves a recording in progress to another folder; a link stays in its place."""
+"""Moves a recording in progress to another folder, and leaves a link in its place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
     """Copy the open recording `path` into `folder`; return the copy, synced, locked, open for appending.
 
     Raises:
-        RecordingError: the folder is missing, is where the recording is, holds such a file, or is full, too.
+        RecordingError: the folder is missing, full or the current one, or already contains such a file.
     """
     target = folder / path.name
     if not folder.is_dir():

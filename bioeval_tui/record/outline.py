@@ -27,7 +27,7 @@ class OutlinedTalk:
 
 @dataclass(slots=True)
 class Outline:
-    """A run. What `RunState` says of the same fields, this says."""
+    """A run, with the same values as `RunState` for the same fields."""
 
     started: events.RunStarted | None = None
     ended: events.RunEnded | None = None
@@ -99,7 +99,7 @@ def outline(path: Path) -> Outline:
 
 
 def fold_file(path: Path, *, light: bool) -> RunState:
-    """Fold a recording piece by piece; with `light` each scored conversation loses its words at once. Empty without a file."""
+    """Fold a recording in pieces; with `light`, texts of scored conversations are dropped immediately. Empty without a file."""
     state = RunState()
     for event in _events(path):
         change = apply(state, event)

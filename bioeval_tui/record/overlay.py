@@ -1,7 +1,7 @@
 """The overlay beside a recording: later scores and reviews, as events with an author that are applied last.
 
-The recording itself never changes. An overlay is opened for each append and locked meanwhile, so that two
-writers never cut into each other's lines.
+The recording itself never changes. An overlay is opened and locked for each append, so that two
+writers never mix their lines.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def append_reviews(recording: Path, new: Sequence[events.Reviewed]) -> int:
 
 
 def _append(recording: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> None:
-    """Append what `make` returns, given what is there once nobody else can write it."""
+    """Append the events that `make` returns for the current content, under the lock."""
     path = overlay_path(recording)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
@@ -130,9 +130,9 @@ def _require_there(recording: Path, path: Path) -> None:
 
 
 def read_overlay(recording: Path, *, as_written: bool = False, in_force_only: bool = False) -> Overlay:
-    """Return the overlay of a recording, masked if this process masks; `as_written` is for what goes on from it.
+    """Return the overlay of a recording, masked if this process masks; `as_written` is for code that appends to it.
 
-    With `in_force_only` it has only the last judging of each conversation, in as much memory as those take. Empty when there is none. Damaged lines are reported and left out.
+    With `in_force_only`, it has only the last verdict of each conversation, to save memory. Empty without a file. Damaged lines are reported and left out.
 
     Raises:
         RecordingError: the file cannot be read.
@@ -179,7 +179,7 @@ def _in_force(read: Iterable[RunEvent]) -> list[RunEvent]:
 
 
 def last_seq(overlay: Overlay) -> int:
-    """Return the number of the last event, 0 when there is none."""
+    """Return the number of the last event, or 0."""
     return max((event.seq for event in overlay.events), default=0)
 
 

@@ -55,7 +55,7 @@ def is_imported(recording: Path) -> bool:
 
 
 def is_own(recording: Path, runs_dir: Path) -> bool:
-    """Say whether the paths in a recording are the user's: it is among the runs, and did not come from elsewhere."""
+    """Return whether the paths in a recording are trusted: it is in the runs folder, and was not imported."""
     return recording.parent.resolve() == runs_dir.resolve() and not is_imported(recording)
 
 

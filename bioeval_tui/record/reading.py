@@ -51,7 +51,7 @@ class LineReader:
         return length
 
     def finish(self) -> None:
-        """Report what is left: a line without its end was torn when the writer died."""
+        """Report the rest: a line without its end was cut off when the writer died."""
         if self._rest.strip():
             self.problems.append(Problem("the last line is torn; it is left out", self.name, self.line + 1))
             self._rest = b""
@@ -71,7 +71,7 @@ class LineReader:
             return None
 
 
-# What `text.clean` changes, in UTF-8. The engine writes none of it, nor an escape for it: its own lines pass unread.
+# What `text.clean` changes, in UTF-8. The engine never writes it, nor its escapes, so its own lines are not checked.
 _SUSPICIOUS = re.compile(
     rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe1\xa0\x8e|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"
     rb"|\xef\xbf[\xb9-\xbf]|\xf3\xa0|(?:[\xcc\xcd][\x80-\xbf]){9}"
@@ -81,7 +81,7 @@ _ESCAPES = (b"\\u", b"\\b", b"\\f", b"\\r")
 
 
 def _made_safe(line: bytes) -> bytes:
-    """Return a line with its texts cleaned, if somebody else wrote what a terminal could act on into it."""
+    """Return a line with its texts cleaned if it contains control characters, which only foreign files have."""
     escaped = b"\x7f" in line or (b"\\" in line and any(token in line for token in _ESCAPES))
     if not escaped and (line.isascii() or not _SUSPICIOUS.search(line)):
         return line
@@ -101,10 +101,10 @@ class Recording:
 
 
 def read_recording(path: Path, *, as_written: bool = False) -> Recording:
-    """Read a recording from start to end, masked if this process masks; `as_written` is for what goes on from it.
+    """Read a recording from start to end, masked if this process masks; `as_written` is for code that continues it.
 
     Raises:
-        RecordingError: the file cannot be read or holds not one event.
+        RecordingError: the file cannot be read or contains no event.
     """
     reader = LineReader(path.name)
     events: list[RunEvent] = []
@@ -120,9 +120,9 @@ def read_recording(path: Path, *, as_written: bool = False) -> Recording:
 
 @contextmanager
 def _no_collecting(events: list[RunEvent]) -> Iterator[None]:
-    """Hold the garbage collector off: events hold no cycles, and looking for them takes longer than reading.
+    """Pause the garbage collector: events have no reference cycles, and searching for them takes longer than reading.
 
-    Of a large recording it never needs to look again: what is there afterwards is frozen.
+    The objects of a large recording are frozen afterwards, so they are never searched.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -152,11 +152,11 @@ def follow(
     still_written: Callable[[], bool] = lambda: True,
     frame_s: float = FRAME_S,
 ) -> AsyncGenerator[Sequence[RunEvent], None]:
-    """Yield batches of events, one look a frame, until the run has ended; masked if this process masks.
+    """Yield batches of events, polling once per frame, until the run has ended; masked if this process masks.
 
-    Ends as well when nobody writes the file any more (`still_written` is asked when nothing new came).
+    Also ends if the file has no writer any more (`still_written` is called if there is nothing new).
     Events up to `from_seq` are left out. The file may not exist yet. `ends` is how often the run ended
-    before: those ends, which a resumed run has behind it, are passed over.
+    before: a resumed run has such ends, which are skipped.
     """
     batches = _follow(path, from_seq, ends, still_written, frame_s)
     return current().follow(batches) if masking() else batches
@@ -170,7 +170,7 @@ async def _follow(
     quiet = 0
     ended = False
     while True:
-        # Who resumes a run cuts off a torn last line, and writes others in its place.
+        # Resuming a run truncates an incomplete last line and writes others in its place.
         again = reader.forget_unfinished()
         data = _read_from(path, offset - again, CHUNK + again)
         new = len(data) - again

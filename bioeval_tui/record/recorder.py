@@ -1,10 +1,10 @@
 """The writer of a recording: a thread that appends, flushes and syncs, so that no caller waits for the disk.
 
-Every batch is flushed within 10 ms; `written()` returns when everything so far has been flushed, and is
-awaited before a message goes to the agent; fsync is grouped, at most once a second, and done at the end.
-When the disk refuses (full, read-only), the thread keeps what it has and tries again: the run pauses at
-its next `written()`, and nothing is lost. `move_to` lets it go on in another folder. A run that is to end
-does not wait for the disk: `give_up_after` says how long it may still refuse.
+Every batch is flushed within 10 ms; `written()` returns once everything so far has been flushed, and is
+awaited before a message is sent to the agent; fsync is grouped, at most once a second, and done at the end.
+If writing fails (disk full, read-only), the thread keeps its events and tries again: the run pauses at
+its next `written()`, and nothing is lost. `move_to` continues in another folder. A run that should stop
+does not wait for the disk: `give_up_after` limits how long writing may still fail.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Recorder:
             woken = self._wake.is_set()
             self._wake.clear()
             if woken and not self._closing:
-                # A short wait joins what arrives together, unless somebody waits; flushing stays within FLUSH_S.
+                # A short wait joins events that arrive together, unless a caller waits; flushing stays within FLUSH_S.
                 self._hurry.wait(FLUSH_S / 4)
             self._hurry.clear()
             self._move()
@@ -218,7 +218,7 @@ class Recorder:
         self._say(None)
 
     def _move(self) -> None:
-        """Go where somebody asked to; who asked is told what came of it."""
+        """Move to the requested folder, and report the result to the caller."""
         while self._moves:
             folder, done = self._moves.pop(0)
             try:
@@ -271,7 +271,7 @@ def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]
         if waiting:
             loop.call_soon(some)
 
-    # The loop may have closed while the disk was busy; then nobody waits any more.
+    # The loop may have closed while the disk was busy; then no caller waits any more.
     if not loop.is_closed():
         loop.call_soon_threadsafe(some)
 
@@ -305,7 +305,7 @@ def _open_private(path: Path, resume: bool) -> io.FileIO:
 
 
 def _cut_torn_line(descriptor: int) -> None:
-    """Cut what stands after the last newline: the writer died in the middle of it."""
+    """Truncate after the last newline: the writer died in the middle of a line."""
     size = end = os.fstat(descriptor).st_size
     while end:
         start = max(0, end - CHUNK)

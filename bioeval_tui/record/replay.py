@@ -28,16 +28,16 @@ FRAME_S = 1 / 30
 LONGEST_WAIT_S = 5.0
 """A longer silence (a pause, an interruption before a resume) is cut to this many recorded seconds."""
 LONGEST_PREPARATION_S = 0.5
-"""While a conversation is set up, nothing is seen: no step of it takes longer in a replay."""
+"""Maximum duration of each step of a conversation's setup in a replay, because nothing is visible then."""
 Timing = Callable[[Sequence[RunEvent]], list[float]]
 """Says when each event is due, in s from the beginning."""
 
 
 class TurnEnd(NamedTuple):
-    """Where a turn of a conversation is complete, checks included: after `given` events, `at_s` into the replay.
+    """The point where a turn is complete, including checks: after `given` events, `at_s` seconds into the replay.
 
-    Turn 0 stands for the beginning; the last one, without a condition, for the end of the recording. `failed` says
-    that an assertion turned out failed since the place before.
+    Turn 0 is the beginning; the last one, without a condition, is the end of the recording. `failed` is true if
+    an assertion failed since the previous point.
     """
 
     condition: ConditionName | None
@@ -49,11 +49,11 @@ class TurnEnd(NamedTuple):
 
 
 class Player:
-    """Gives away recorded events when they are due.
+    """Yields recorded events when they are due.
 
-    `at` is how many were given. `speed` 2 is twice as fast, None gives everything at once. `begin` is how many
-    events come at once before the clock starts. The clock is monotonic, in seconds. `timing` says when events are due;
-    unless the recording is `whole`, more of it come by `extend`.
+    `at` is the number of yielded events. `speed` 2 is twice as fast, None yields everything immediately. `begin` is how many
+    events are yielded before the clock starts. The clock is monotonic, in seconds. `timing` says when events are due;
+    unless the recording is `whole`, `extend` adds more.
     """
 
     def __init__(
@@ -118,14 +118,14 @@ class Player:
         return self._times[-1] if self._times else 0.0
 
     def extend(self, events: Sequence[RunEvent], *, whole: bool) -> None:
-        """Play on into these events, of which those known so far are the beginning."""
+        """Continue with these events, which start with the known ones."""
         self._anchor()
         self._place = min(self._place, self.length_s)  # what was not there yet takes no time
         self._events, self._times, self._whole = events, self._timing(events), whole
         self._woken.set()
 
     def go_to(self, count: int) -> None:
-        """Give everything up to the `count`-th event at once, then pause there."""
+        """Yield everything up to the `count`-th event immediately, then pause."""
         self._target = max(self._target, min(count, len(self._events)))
         self._anchor()
         self._paused = True
@@ -165,7 +165,7 @@ class Player:
         self._woken.set()
 
     async def _wait(self) -> None:
-        """Wait until the next event is due, or somebody changed something."""
+        """Wait until the next event is due, or the state changed."""
         self._woken.clear()
         waits = self._paused or self.at >= len(self._events)
         wait = None if waits else max(0.0, self._times[self.at] - self._now()) / (self._speed or 1.0)
@@ -190,7 +190,7 @@ def _longest(event: RunEvent) -> float:
 
 
 WORDS_PER_S = 6.0
-"""How fast words are skimmed; what was read before takes a fifth of the time."""
+"""Reading speed in words; repeated text takes a fifth of the time."""
 _LONGEST_READ_S = 3.6
 _STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
 """The number of seconds over which an agent's answer appears; less for a short one."""
@@ -199,10 +199,10 @@ _INTRODUCTION_S, _CAPTION_S, _SCORE_S, _FACT_S = 4.0, 3.5, 2.5, 1.0
 
 
 def reading_times(events: Sequence[RunEvent]) -> list[float]:
-    """Return when each event is due so that a person can read along: by its words, not by how long it took.
+    """Return when each event is due at reading pace: by its length, not by its recorded time.
 
-    A conversation begins after a pause for its caption; a user's message comes whole, an agent's is streamed, and then it
-    is read. What was said before in the same words is passed quickly.
+    A conversation starts after a pause for its caption; a user's message appears at once, an agent's is streamed, and then it
+    is read. Repeated texts are skipped quickly.
     """
     said: set[tuple[str, str]] = set()
     words = {
@@ -223,7 +223,7 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
                 due += _STREAMING_S * len(event.text) / max(len(text), _STREAMED_AT_LEAST) / quick
             case MessageCompleted():
                 seconds = min(0.5 + len(event.content.split()) / WORDS_PER_S, _LONGEST_READ_S)
-                if event.role == "assistant":  # much of it was read while it came in
+                if event.role == "assistant":  # much of it was read while it was streamed
                     seconds = max(0.6, seconds - _STREAMING_S)
                 due += seconds / 5 if (event.role, event.content) in said else seconds
                 said.add((event.role, event.content))
@@ -279,9 +279,9 @@ def before_last_message(events: Sequence[RunEvent], at: int) -> int:
 
 
 def after_next_failure(events: Sequence[RunEvent], at: int) -> int | None:
-    """Return how many events there are up to the next assertion that turns out failed after the first `at`.
+    """Return the number of events up to the next assertion that fails after the first `at`.
 
-    What did not hold yet has not failed: only one that held at the check before (of the same conversation), or at the end.
+    An assertion fails if it passed at the previous check of the conversation, or at the end.
     """
     return next((n + 1 for n, fails in enumerate(_new_failures(events)) if fails and n >= at), None)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PASS_ABOVE = 0.6
 SPOILING: frozenset[Fault] = frozenset({"evaluator", "judge", "infrastructure"})
-"""Faults with which a conversation is no result of the agent's."""
+"""Faults with which a conversation does not count as a result of the agent."""
 
 Opinions = dict[str, "Reviewed"]
 """The latest review of each reviewer, by name."""
@@ -39,7 +39,7 @@ class TaskKey(NamedTuple):
 
 @dataclass(slots=True)
 class Reviews:
-    """What stands after every undo: by task, by conversation (fault), by graded submission; notes in order."""
+    """The entries in force after undo: by task, by conversation (fault), by graded submission; notes in order."""
 
     tasks: dict[TaskKey, Opinions] = field(default_factory=dict)
     faults: dict[ConversationKey, Opinions] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Reviews:
 
     @property
     def reviewers(self) -> tuple[str, ...]:
-        """Who gave a score, a fault or a mark that stands, in the order of the names."""
+        """The reviewers of scores, faults or marks in force, ordered by name."""
         every = (*self.tasks.values(), *self.faults.values(), *self.submissions.values())
         return tuple(sorted({name for opinions in every for name in opinions}))
 
@@ -58,7 +58,7 @@ class Reviews:
 def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Reviews:
     """Fold an overlay's reviews; with `state`, those of abandoned attempts are left out.
 
-    Only one's own entry can be undone. Texts are cleaned: an overlay may come from somebody else.
+    Reviewers can undo only their own entries. Texts are cleaned, because an overlay may come from somebody else.
     """
     entries = [_cleaned(event) for event in many if isinstance(event, Reviewed)]
     # By time: reviews of another machine may have been taken in after newer ones.
@@ -78,7 +78,7 @@ def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Rev
 
 
 def last_of(reviews: Reviews, author: str) -> Reviewed | None:
-    """Return the newest entry of a reviewer that stands: what `undo` takes back."""
+    """Return a reviewer's newest entry in force, which `undo` undoes."""
     own = [entry for entry in reviews.standing.values() if entry.author == author]
     return own[-1] if own else None
 
@@ -90,7 +90,7 @@ def score_of(opinions: Mapping[str, Reviewed]) -> float | None:
 
 
 def fault_of(opinions: Mapping[str, Reviewed]) -> Fault | None:
-    """Return the fault on which all reviewers agree; None when they differ or nobody gave one."""
+    """Return the fault on which all reviewers agree; None if they differ or nobody gave one."""
     given = {entry.fault for entry in opinions.values() if entry.fault is not None}
     return given.pop() if len(given) == 1 else None
 
@@ -102,7 +102,7 @@ def mark_of(opinions: Mapping[str, Reviewed]) -> Mark | None:
 
 
 def mark_words(opinions: Mapping[str, Reviewed]) -> str:
-    """Return `suspicious (ada: leaked labels)`; empty when nobody gave a mark."""
+    """Return `suspicious (ada: leaked labels)`; empty if nobody gave a mark."""
     mark = mark_of(opinions)
     if mark is None:
         return ""
@@ -142,7 +142,7 @@ def words(before: float | None, after: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReviewedScores:
-    """A run's scores after its reviews. `tasks` are those that a person scored, of `of_tasks`."""
+    """A run's scores after its reviews. `tasks` is the number of tasks scored by people, of `of_tasks`."""
 
     scores: dict[str, float | None]
     mean: float | None
@@ -228,7 +228,7 @@ def _reviewed_talk(state: RunState, talk: ConversationState, reviews: Reviews) -
 
 
 def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float]) -> list[TaskScored]:
-    """Return the tasks in the job's order, reviewed where somebody scored them; without the unscored ones."""
+    """Return the scored tasks in the job's order, with people's scores if there are any."""
     known = {task.task: task for task in talk.verdict.tasks} if talk.verdict else {}
     found = []
     for number, item in enumerate(judged(state.job_of(talk.key.trial)), start=1):
@@ -262,7 +262,7 @@ def _score(
         changes = {"score": None, "reason": f"reviewed: fault of the {fault}", "fault": fault}
         return talk.score.model_copy(update=changes)
     if talk.score.score is None and talk.ended is not None and talk.ended.fault in SPOILING and fault is None:
-        return talk.score  # people scored its tasks, but nobody says that it counts as a result
+        return talk.score  # people scored its tasks, but nobody set a fault with which it counts as a result
     part = composite.judged_part(tasks if len(tasks) == count else None, count, "not every task is scored")
     parts = talk.score.parts or _parts(state, talk)
     whole = composite.compose([part if old.name == "task" else old for old in parts], talk.score.failures)

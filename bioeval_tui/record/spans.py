@@ -1,7 +1,7 @@
-"""A span that an agent told of by OpenTelemetry, as a recording keeps it, and what it means.
+"""A span that an agent sent by OpenTelemetry, as stored in a recording, and its meaning.
 
-Meanings are those of the GenAI semantic conventions of OpenTelemetry (`gen_ai.*`) and of OpenInference. What neither
-names is kept as it came, and means nothing here.
+Meanings follow the GenAI semantic conventions of OpenTelemetry (`gen_ai.*`) and OpenInference. Other attributes
+are kept unchanged, and have no meaning here.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class AgentSpan(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a span says in the words of the conventions. None and empty: it does not say.
+    """A span's values according to the conventions. None or empty if missing.
 
-    `arguments` and `result` of a tool call are the values that their JSON text stands for.
+    `arguments` and `result` of a tool call are parsed from their JSON text.
     """
 
     kind: SpanKind
@@ -101,11 +101,11 @@ _CONTENT_FREE = frozenset(
      "openinference.span.kind", "error.type", "server.address", "server.port", "gen_ai.tool.call.arguments",
      *_TOOL, *_CALL_ID, *_MODEL, *_TOKENS_IN, *_TOKENS_OUT}
 )  # fmt: skip
-"""Attributes that no prompt and no output stands in, and the arguments of tool calls."""
+"""Attributes without prompts and outputs, and the arguments of tool calls."""
 
 
 def meaning_of(span: AgentSpan) -> Meaning:
-    """Return what a span says."""
+    """Return a span's meaning."""
     said = span.attributes
     kind = _kind(said)
     tool = ""
@@ -137,7 +137,7 @@ def without_content(span: AgentSpan) -> AgentSpan:
 def ordered(spans: Iterable[AgentSpan], root_id: str) -> list[tuple[AgentSpan, int]]:
     """Return spans in the order in which they began, each below its parent, with its depth from 0.
 
-    A span whose parent is not there stands on its own, as those do whose parent is `root_id`.
+    A span without its parent is at the top level, like spans whose parent is `root_id`.
     """
     known = {span.span_id: span for span in spans}
     below: dict[str, list[AgentSpan]] = {}
@@ -181,7 +181,7 @@ def _count(said: Mapping[str, Any], *names: str) -> int | None:
 
 
 def _value(said: Mapping[str, Any], *names: str) -> Any:
-    """Return a value; a text that is JSON as what it stands for, since attributes hold no objects."""
+    """Return a value, parsed if it is JSON text, because attributes cannot contain objects."""
     value = next((said[name] for name in names if name in said), None)
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
         try:

@@ -1,6 +1,6 @@
 """RunState and `apply`, the reducer that every view of a run shares. Deterministic, no I/O.
 
-The state is mutable and owned by whoever folds; `apply` updates it in place and returns what changed.
+The state is mutable and owned by the caller of `apply`, which updates it in place and returns the changes.
 Views only read. Events of an abandoned attempt are ignored.
 """
 
@@ -188,14 +188,14 @@ class RunState:
         return self.started.job if self.started else {}
 
     def case(self, trial: int) -> events.Case | None:
-        """Return the case that a trial is of, begun or not; None where there are no cases."""
+        """Return the case of a trial, started or not; None without cases."""
         if 0 < trial <= len(self.cases):
             return self.cases[trial - 1]
         talks = (self.conversation(condition, trial) for condition in events.CONDITIONS)
         return next((talk.case for talk in talks if talk is not None and talk.case is not None), None)
 
     def job_of(self, trial: int) -> dict[str, Any]:
-        """Return the job's snapshot as a trial holds it: with what its case fills in."""
+        """Return the job's snapshot for a trial, filled in from its case."""
         case = self.case(trial)
         if case is None:
             return self.job
@@ -209,13 +209,13 @@ class RunState:
 
     @property
     def only_condition(self) -> events.ConditionName | None:
-        """The one condition that the run holds; None where it holds both: then there are a mean and an uplift."""
+        """The run's only condition; None if it has both, and with them a mean and an uplift."""
         held = self.started.conditions if self.started else ()
         return held[0] if len(held) == 1 else None
 
     @property
     def why_not_clean(self) -> str:
-        """What follows from a run that is not clean, in a few words; empty when it is clean."""
+        """Why the run is not clean, as a short text; empty if it is clean."""
         if self.clean:
             return ""
         if self.only_condition:
@@ -227,14 +227,14 @@ class RunState:
 
     @property
     def clean_unknown(self) -> bool:
-        """Whether nobody can tell if the conditions started from the same state."""
+        """Whether it is unknown if the conditions started from the same state."""
         return (
             not self.clean and not self._about_clean("not_clean") and bool(self._about_clean("clean_unknown"))
         )
 
     @property
     def cleanness(self) -> str:
-        """Whether the run is clean, in words: `clean`, `not clean` or `cleanliness unknown`."""
+        """Whether the run is clean, as text: `clean`, `not clean` or `cleanliness unknown`."""
         if self.clean:
             return "clean"
         return "cleanliness unknown" if self.clean_unknown else "not clean"
@@ -261,7 +261,7 @@ class RunState:
         return found
 
     def running_score(self, conversation: ConversationState) -> float | None:
-        """Return the final score if there is one, else the score over what is known so far."""
+        """Return the final score if there is one, otherwise the score over the parts known so far."""
         if conversation.score is not None:
             return conversation.score.score
         parts = [
@@ -313,9 +313,9 @@ def apply_all(state: RunState, many: Iterable[RunEvent]) -> RunState:
 
 
 def lighten(talk: ConversationState) -> None:
-    """Drop what only a reader of the transcript needs: words, states, checks by turn, evidence.
+    """Drop what only a reader of the transcript needs: texts, states, checks by turn, evidence.
 
-    What remains is what scores, gates and statistics ask for, and the quotations that are not in the transcript.
+    The rest is enough for scores, gates and statistics, including quotations that are not in the transcript.
     """
     for message in talk.messages:
         message.replace("")
@@ -455,7 +455,7 @@ def _start_message(talk: ConversationState, event: events.MessageStarted) -> Non
     message = talk.message(event.message)
     if message is None:
         talk.begin(event)
-    else:  # tried again: what the failed attempt had streamed is void
+    else:  # retried: discard what the failed attempt had streamed
         message.replace("")
         message.generation.clear()
         message.started_at = event.at

@@ -42,18 +42,18 @@ class Imported:
 
 
 def import_file(file: Path, runs_dir: Path, *, kind: str | None = None, told: Told | None = None) -> Imported:
-    """Take a file among the runs: a recording of this program, or conversations of another (`importing.formats`).
+    """Import a file: a recording of this program, or conversations of another (`importing.formats`).
 
-    The file is read piece by piece: its size does not matter. Of the same file, told the same of, there is one run.
+    The file is read in pieces, so its size does not matter. Importing the same file with the same options gives the existing run.
 
     Args:
-        file: what somebody sent.
+        file: the file to import.
         runs_dir: where the runs are.
-        kind: the name of its format; without it the file's content tells.
-        told: what the user says of a foreign file.
+        kind: the name of its format; by default, it is detected from the content.
+        told: the user's options for a foreign file.
 
     Raises:
-        RecordingError: the file cannot be read, is in no known format, or cannot be written among the runs.
+        RecordingError: the file cannot be read, has an unknown format, or cannot be written to the runs folder.
     """
     found = format_of(file, kind)
     if found is None:
@@ -89,12 +89,12 @@ def _import_foreign(file: Path, runs_dir: Path, kind: ImportFormat, told: Told) 
 
 
 def import_recording(file: Path, runs_dir: Path) -> Imported:
-    """Copy a recording (and its overlay, if one lies beside it) among the runs, every text in it cleaned.
+    """Copy a recording, and its overlay if it is beside it, to the runs folder, cleaning every text.
 
-    The file is read piece by piece: its size does not matter.
+    The file is read in pieces, so its size does not matter.
 
     Raises:
-        RecordingError: the file is no recording, another run has its id, or the copy cannot be written.
+        RecordingError: the file is not a recording, another run has its id, or the copy cannot be written.
     """
     runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _cleaned(file, runs_dir) as (copy, events, problems):
@@ -121,7 +121,7 @@ def import_recording(file: Path, runs_dir: Path) -> Imported:
 
 
 def _import_overlay(beside: Path, target: Path, runs_dir: Path) -> list[str]:
-    """Take in the later scores and reviews that lie beside a foreign recording; return what to say of it."""
+    """Import the later scores and reviews beside a foreign recording; return messages about it."""
     there = overlay_path(target)
     if not beside.is_file() or (there.exists() and beside.samefile(there)):
         return []
@@ -136,10 +136,10 @@ def _import_overlay(beside: Path, target: Path, runs_dir: Path) -> list[str]:
 
 
 def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
-    """Delete recordings with all that belongs to them; return how many bytes they had.
+    """Delete recordings with all their files; return the freed bytes.
 
     Raises:
-        RecordingError: a run goes on, or a file cannot be deleted. What came before it is gone.
+        RecordingError: a run is in progress, or a file cannot be deleted. Earlier ones have been deleted.
     """
     freed = 0
     for path in paths:
@@ -158,14 +158,14 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
 
 
 def erase(file: Path) -> int:
-    """Delete a file, and the recording elsewhere that a link stands for; return how many bytes that freed.
+    """Delete a file and, for a link, its target; return the freed bytes.
 
-    A file that is gone already frees none. Raises `RecordingError` when it cannot be deleted.
+    A missing file frees none. Raises `RecordingError` if it cannot be deleted.
     """
     try:
         size = file.stat().st_size if file.exists() else 0
         if file.is_symlink() and file.resolve().name == file.name:
-            file.resolve().unlink(missing_ok=True)  # the recording went on in another folder
+            file.resolve().unlink(missing_ok=True)  # the recording was moved to another folder
         file.unlink()
     except FileNotFoundError:
         return 0
@@ -178,13 +178,13 @@ def erase(file: Path) -> int:
 def _cleaned(
     file: Path, folder: Path
 ) -> Iterator[tuple[Path, list[RunStarted | Reviewed], tuple[Problem, ...]]]:
-    """Copy a foreign file into `folder`, every text in it cleaned; damaged lines stay, to be reported.
+    """Copy a foreign file into `folder`, cleaning every text; damaged lines are kept and reported later.
 
-    Gives the copy, which is removed at the end unless it was put elsewhere, how the run began and what people said
-    of it, and what is wrong with the file.
+    Yields the copy, which is removed at the end unless it was moved, its first event and reviews,
+    and the problems of the file.
 
     Raises:
-        RecordingError: the file cannot be read, holds not one event, or the copy cannot be written.
+        RecordingError: the file cannot be read, contains no event, or the copy cannot be written.
     """
     reader = LineReader(file.name)
     kept: list[RunStarted | Reviewed] = []
@@ -243,7 +243,7 @@ def _lines(file: Path) -> Iterator[bytes]:
 
 
 def _clean_line(line: bytes) -> bytes:
-    """Return a foreign line with every text in it cleaned; one that is no JSON as it is, one that is too long empty."""
+    """Return a foreign line with every text cleaned; invalid JSON is unchanged, and a line that is too long becomes empty."""
     if len(line) > MAX_LINE:
         return b""
     try:

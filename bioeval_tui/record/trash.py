@@ -44,10 +44,10 @@ def thrown_away(data_dir: Path, before: datetime | None = None) -> list[Thrown]:
 
 
 def empty(thrown: Iterable[Thrown], logs_dir: Path) -> int:
-    """Delete what was thrown away for good, with the logs of its runs; return how many bytes it had.
+    """Permanently delete the trash, with the logs of its runs; return the freed bytes.
 
     Raises:
-        RecordingError: a file cannot be deleted. What came before it is gone.
+        RecordingError: a file cannot be deleted. Earlier ones have been deleted.
     """
     freed = 0
     for deletion in thrown:

@@ -26,12 +26,12 @@ from bioeval_tui.record.importing.json_reading import lines, members
 from bioeval_tui.record.importing.looking import FileLook
 
 OURS = "bioeval-tui"
-"""Where in `extra` this program's exports keep what the format has no field for."""
+"""The key in `extra` for data without a field in the format."""
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "agent": "assistant"}
 
 
 def fits(look: FileLook) -> bool:
-    """Return whether a file holds ATIF trajectories."""
+    """Return whether a file contains ATIF trajectories."""
     return str(look.first.get("schema_version", "")).startswith("ATIF-")
 
 
@@ -102,7 +102,7 @@ def _conversation(data: Any, header: Header) -> ToldConversation:
 
 
 def _rewards(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a trajectory says of its reward: the format has no field for it, harnesses put it beside."""
+    """Return a trajectory's reward: the format has no field for it, so harnesses put it in other places."""
     metrics = data.get("final_metrics")
     places = [data.get("extra"), metrics, metrics.get("extra") if isinstance(metrics, dict) else None]
     return {

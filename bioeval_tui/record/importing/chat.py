@@ -46,7 +46,7 @@ def chat_pieces(messages: Any) -> Iterable[ToldPiece]:
 
 def _piece(role: Role, message: Mapping[str, Any]) -> ToldPiece:
     if role == "tool":
-        # Which call a result is of stands in the newer format only.
+        # Only the newer format says which call a result belongs to.
         outputs = [Output(text_of(message.get("content")), str(message.get("tool_call_id") or ""))]
         return ToldPiece(role, "", message, outputs=outputs)
     calls = [_call(each) for each in objects(message.get("tool_calls"))]
@@ -65,7 +65,7 @@ def _call(call: Mapping[str, Any]) -> ToldCall:
 
 
 def _arguments(given: Any) -> Any:
-    """Return arguments as the object that their text stands for; any other text stays a text."""
+    """Return arguments as the object in their JSON text; any other text stays text."""
     if not isinstance(given, str):
         return given if given is not None else {}
     try:
@@ -76,7 +76,7 @@ def _arguments(given: Any) -> Any:
 
 
 def chat_messages(message: ToldMessage, number: int = 0) -> list[dict[str, Any]]:
-    """Return a message in the chat format: each call with its result, and the words at the end.
+    """Return a message in the chat format: each call with its result, and the text last.
 
     `number` makes ids for calls that have none.
     """
@@ -132,7 +132,7 @@ def chat(messages: Any) -> list[ToldMessage]:
     """Return the messages of user and agent of a list in the chat format.
 
     Raises:
-        InputError: it is no list of messages.
+        InputError: it is not a list of messages.
     """
     found = messages_of(chat_pieces(messages))
     for number, message in enumerate(found, start=1):

@@ -1,4 +1,4 @@
-"""Conversations one a line: OpenAI's chat format, and transcripts with what the user was told (`bioeval-tui guards` reads both)."""
+"""One conversation per line: OpenAI's chat format, and transcripts with the user's facts (`bioeval-tui guards` reads both)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _MODELLED = ("messages",)
 
 
 def fits_transcripts(look: FileLook) -> bool:
-    """Return whether a file holds transcripts with what the user was told."""
+    """Return whether a file contains transcripts with the user's facts."""
     return fits(look) and any(key in look.first for key in _TOLD)
 
 
 def fits(look: FileLook) -> bool:
-    """Return whether a file holds conversations in the chat format."""
+    """Return whether a file contains conversations in the chat format."""
     return isinstance(look.first.get("messages"), list) and "info" not in look.first
 
 
@@ -101,5 +101,5 @@ def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a vignette: what the user was told."""
+    """Return the sentences of a vignette, which are the user's facts."""
     return tuple(part.strip() for part in re.split(r"(?<=[.!?])\s+(?=[A-Z0-9\"“])", text) if part.strip())

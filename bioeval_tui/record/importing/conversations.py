@@ -1,8 +1,8 @@
 """The common form of imported conversations, which every importer returns.
 
-A source has messages of systems and tools of their own; a recording has those of the user and the agent. What a
-speaker does before it speaks (calls of tools and their results) is folded into what it says next, and what no field
-holds is kept as it was.
+A source has separate messages of systems and tools; a recording has only those of the user and the agent. What a
+speaker does first (tool calls and their results) becomes part of its next message, and data without a field
+is kept unchanged.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Output:
 
 @dataclass(slots=True)
 class ToldPiece:
-    """One message as the source has it; `raw` is all of it."""
+    """One message of the source; `raw` is the whole object."""
 
     role: Role
     text: str
@@ -65,7 +65,7 @@ class ToldPiece:
 
 @dataclass(slots=True)
 class ToldMessage:
-    """A message of the user or the agent, with all that led to it."""
+    """A message of the user or the agent, with the steps before it."""
 
     role: RoleName
     text: str = ""
@@ -86,7 +86,7 @@ class ToldMessage:
 
 @dataclass(slots=True)
 class GivenScore:
-    """A score that the source gives. `value` is None where it does not lie in [0, 1]; `told` is what stands there."""
+    """A score of the source. `value` is None if it is not in [0, 1]; `told` is the original value."""
 
     name: str
     value: float | None
@@ -104,7 +104,7 @@ class ToldConversation:
     condition: ConditionName | None = None
     scores: list[GivenScore] = field(default_factory=list)
     tasks: tuple[tuple[str, str], ...] = ()
-    """What the user wants in this case, each with how to tell that it was done; in the order of the scores."""
+    """What the user wants in this case, each with its acceptance criteria, in the order of the scores."""
     facts: tuple[str, ...] = ()
     started_at: datetime | None = None
     ended_at: datetime | None = None
@@ -119,7 +119,7 @@ class ToldConversation:
 
 @dataclass(slots=True)
 class Header:
-    """What the source says of all its conversations together; empty where it does not."""
+    """The source's data about all its conversations; empty without any."""
 
     name: str = ""
     agent: str = ""
@@ -134,10 +134,10 @@ class Header:
 
 
 def messages_of(pieces: Iterable[ToldPiece]) -> list[ToldMessage]:
-    """Return the messages of user and agent, each with what came before it.
+    """Return the messages of user and agent, each with the steps before it.
 
-    Calls without a word are folded into the speaker's next message; results follow their call. Where another speaker
-    comes first, the calls stand in a message without text.
+    Calls without text become part of the speaker's next message; results follow their call. If another speaker
+    comes first, the calls get a message without text.
     """
     found: list[ToldMessage] = []
     waiting: ToldMessage | None = None
@@ -186,7 +186,7 @@ def _take(message: ToldMessage, piece: ToldPiece, *, first: bool) -> None:
     message.generation += [call.event() for call in piece.calls]
     for output in piece.outputs:
         _place(message.generation, output)
-    # Of an answer in several steps the time is not known: the tools took some of it.
+    # The latency of an answer in several steps is unknown, because the tools took some of the time.
     known = first or piece.of_whole_answer
     message.latency_ms = piece.latency_ms if known else None
     message.first_token_ms = piece.first_token_ms if known else None
@@ -229,7 +229,7 @@ def moment(value: Any) -> datetime | None:
 
 
 def text_of(content: Any) -> str:
-    """Return a message's content as text: parts that are no text are named in brackets."""
+    """Return a message's content as text; other parts are named in brackets."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -260,7 +260,7 @@ def milliseconds(value: Any, scale: float = 1.0) -> float | None:
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list; nothing where it is no list."""
+    """Return the objects of a list; nothing if it is not a list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 

@@ -1,7 +1,7 @@
-"""The table of import formats. To add one, add a file beside this one and a line here.
+"""The table of import formats. To add one, add a file in this folder and a line here.
 
-A format's module has `fits(look)`, which tells it by content, and `read(file)`, which yields a `Header` (once or more,
-the last one counts) and the `ToldConversation`s. The first format that fits is taken.
+A format's module has `fits(look)`, which recognises it by content, and `read(file)`, which yields a `Header` (once or more,
+the last one counts) and the `ToldConversation`s. The first format that fits is used.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class ImportFormat:
         return cast(bool, _function(self.fits)(look))
 
     def read(self, file: Path) -> Iterator[Header | ToldConversation]:
-        """Yield what a file holds.
+        """Yield the content of a file.
 
         Raises:
-            InputError: the file is not as the format has it.
+            InputError: the file does not follow the format.
         """
         return cast("Iterator[Header | ToldConversation]", _function(self.reads)(file))
 

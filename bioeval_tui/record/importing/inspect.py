@@ -61,7 +61,7 @@ def read(file: Path) -> Iterator[Header | ToldConversation]:
 
 
 def _members(file: Path) -> Iterator[tuple[str, Any]]:
-    """Yield what stands in a log: its header's members, then one sample after another."""
+    """Yield the content of a log: its header's members, then its samples."""
     if not is_zipfile(file):
         with file.open("rb") as opened:
             yield from members(opened, ("samples",))
@@ -146,7 +146,7 @@ def _conversation(sample: Mapping[str, Any], ours: bool) -> ToldConversation:
 
 
 def _tasks(sample: Mapping[str, Any], scores: list[GivenScore]) -> tuple[tuple[str, str], ...]:
-    """Return what was asked, once for each score: all are about the same."""
+    """Return the sample's request, once for each score, because all scores are about it."""
     given = sample.get("input")
     if isinstance(given, list):
         users = [m for m in given if isinstance(m, dict) and m.get("role") == "user"]

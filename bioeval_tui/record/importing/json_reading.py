@@ -11,7 +11,7 @@ from bioeval_tui.errors import InputError
 
 CHUNK = 1 << 20
 LARGEST = 1 << 27
-"""Most characters of one piece."""
+"""Maximum number of characters of one piece."""
 
 _DECODER = json.JSONDecoder()
 _WHITE = " \t\n\r"
@@ -67,7 +67,7 @@ def lines(file: BinaryIO) -> Iterator[tuple[int, Any]]:
 
 
 class _Reader:
-    """A document as far as it has been read. Memory holds the piece that is being read."""
+    """The part of a document that has been read. Only the current piece is in memory."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -138,7 +138,7 @@ class _Reader:
             if len(self._text) - self._at > LARGEST:
                 self.fail(f"no piece may have more than {LARGEST:,} characters")
             self._more(size)
-            size *= 2  # reading a large piece again and again stays linear
+            size *= 2  # so that reading a large piece repeatedly stays linear
 
     def _next(self, end: str) -> bool:
         """Take the comma before another member, or the end; say whether it was the end."""

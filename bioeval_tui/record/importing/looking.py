@@ -15,7 +15,7 @@ Shape = Literal["zip", "lines", "list", "object", "other"]
 STREAMED = ("samples", "simulations", "tasks", "steps", "traj", "messages")
 """Long lists of the formats: of each the first item is looked at."""
 LONGEST_LINE = 1 << 24
-"""Most bytes of the first line: a document that has none so long is read piece by piece."""
+"""Maximum number of bytes of the first line; a document with a longer one is read in pieces."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class FileLook:
 
 
 def _first_line(opened: BinaryIO) -> dict[str, Any] | None:
-    """Return the object on the first of several lines; None where a line holds a part of one, or all there is."""
+    """Return the object on the first of several lines; None if the line has only a part of it, or is the only one."""
     line = opened.readline(LONGEST_LINE)
     if not line.endswith(b"\n") or not opened.read(CHUNK).strip():
         return None

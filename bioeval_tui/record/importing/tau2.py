@@ -39,7 +39,7 @@ _ENDS: dict[str, tuple[EndReason, Fault]] = {
 
 
 def fits(look: FileLook) -> bool:
-    """Return whether a file holds τ²-bench's results."""
+    """Return whether a file contains τ²-bench's results."""
     return look.shape == "object" and ("simulations" in look.first or {"info", "tasks"} <= look.first.keys())
 
 

@@ -19,7 +19,7 @@ STOP = "###STOP###"
 
 
 def fits(look: FileLook) -> bool:
-    """Return whether a file holds τ-bench's results."""
+    """Return whether a file contains τ-bench's results."""
     return look.shape in ("list", "lines") and {"task_id", "reward", "traj"} <= look.first.keys()
 
 
@@ -51,7 +51,7 @@ def _conversation(result: Any) -> ToldConversation:
     return ToldConversation(
         name=str(result["task_id"]),
         messages=messages,
-        condition="supplied",  # the simulated user is always told the whole instruction
+        condition="supplied",  # the simulated user always gets the whole instruction
         scores=[GivenScore("reward", in_unit(result.get("reward")), result.get("reward"))],
         tasks=(_task(info.get("task")),),
         reason="signed_off" if stopped else "unknown",
@@ -61,7 +61,7 @@ def _conversation(result: Any) -> ToldConversation:
 
 
 def _task(task: Any) -> tuple[str, str]:
-    """Return what the user wants, and what must have been done."""
+    """Return what the user wants, and the expected actions."""
     task = task if isinstance(task, Mapping) else {}
     expected = [
         f"{action.get('name')}({compact_json(action.get('kwargs') or action.get('arguments') or {})})"

@@ -23,14 +23,14 @@ from bioeval_tui.text import clean, clean_line, clean_value, compact_json, plura
 
 UNKNOWN = "unknown"
 MAX_RECORD = MAX_LINE // 4
-"""Most characters of what is kept besides of a message or conversation."""
+"""Maximum number of characters of extra data kept for a message or conversation."""
 _HEAVY = ("events", "attachments", "store", "raw_data", "ticks", "output")
-"""What is left out first where there is too much to keep."""
+"""The data to drop first if there is too much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the user says of a file. `job` is a job's snapshot whose tasks, facts and judge are to hold for it."""
+    """The options of an import. `job` is a job's snapshot whose tasks, facts and judge replace the file's."""
 
     licence: str = ""
     origin: str = ""
@@ -39,12 +39,12 @@ class Told:
 
 @dataclass(slots=True)
 class Survey:
-    """What a file holds, before it is taken in."""
+    """The content of a file, before the import."""
 
     header: Header = field(default_factory=Header)
     held: Counter[ConditionName] = field(default_factory=Counter)
     named: dict[str, bool] = field(default_factory=dict)
-    """The scores by name, and whether all that are given lie in [0, 1]: only such can be a task's."""
+    """The scores by name, and whether all of their values are in [0, 1], as a task's must be."""
     tasks: tuple[tuple[str, str], ...] | None = None
     """The tasks, where they are the same in every conversation."""
     most_tasks: int = 0
@@ -77,10 +77,10 @@ class Survey:
 
 
 def survey(file: Path, kind: ImportFormat) -> Survey:
-    """Read a file once, for what a recording says at its beginning.
+    """Read a file once, for the first events of the recording.
 
     Raises:
-        RecordingError: the file is not as its format has it, or holds no conversation.
+        RecordingError: the file does not follow its format, or contains no conversation.
     """
     found = Survey()
     for each in _read(file, kind):
@@ -150,7 +150,7 @@ class _Writer:
         return made  # type: ignore[return-value]
 
     def _tasks(self) -> list[dict[str, Any]]:
-        """Return the job's tasks: one for each score of the file, or those that it names without a score."""
+        """Return the job's tasks: one for each score of the file, or those without a score."""
         if self._told.job is not None:
             return list(self._told.job.get("tasks") or [])
         found = self._found
@@ -167,7 +167,7 @@ class _Writer:
         ]
 
     def begin(self, file: Path, kind: ImportFormat, sha256: str) -> Iterator[RunEvent]:
-        """Yield how the run began, and what a reader must know of it."""
+        """Yield the first event of the run, and its warnings."""
         found, header, told = self._found, self._found.header, self._told
         job = {**told.job} if told.job is not None else {"tasks": self.tasks, "facts": []}
         name = clean_line(header.name or file.stem, 200)
@@ -247,7 +247,7 @@ class _Writer:
             return None
         name = name or f"conversation {self._trials[condition]}"
         self._cases[condition, name] += 1
-        # A score is about the whole case: its one description stands for each of the job's tasks.
+        # A score is about the whole case, so the case's description is used for each of the job's tasks.
         tasks = tuple({"task": clean(task), "acceptanceCriteria": clean(criteria)} for task, criteria in own)
         return events.Case(
             name=name, trial=self._cases[condition, name], tasks=tasks, facts=tuple(map(clean, talk.facts))

@@ -1,6 +1,6 @@
 """The mask of this process, set by `--redact`. Everything that shows or writes a recording uses it.
 
-Without rules nothing of masking is loaded until somebody wants a text cleaned: the first screen does not wait for it.
+Without rules, masking is loaded only when a text is cleaned, so that the first screen does not wait for it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def masking() -> bool:
 
 
 def current() -> Mask:
-    """Return the mask that holds now; one that only cleans, if there are no rules."""
+    """Return the current mask; without rules, it only cleans."""
     if _chosen.mask is None:
         from bioeval_tui.record.masking.mask import Mask  # who masks nothing waits for no mask
 
@@ -40,6 +40,6 @@ def rules_path() -> Path | None:
 
 
 def use(mask: Mask, path: Path | None = None) -> None:
-    """Let a mask hold from here on; `path` is its rules file."""
+    """Set the current mask; `path` is its rules file."""
     global _chosen
     _chosen = _Chosen(mask, path)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Folded(NamedTuple):
-    """The letters and digits of a text, lower case and without accents, and where in the text each one stands."""
+    """The letters and digits of a text, lower case and without accents, and the position of each in the text."""
 
     letters: str
     at: list[int]

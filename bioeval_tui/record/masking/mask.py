@@ -26,16 +26,16 @@ KEPT = frozenset(
      "started_at", "status", "fault", "folder", "review", "undoes", "submission", "traceparent", "trace_id", "span_id",
      "parent_id", "doubled"}
 )  # fmt: skip
-"""Fields that identify, tell kinds apart or say when; no person's words stand in them."""
+"""Fields with ids, kinds or times, which contain no free text."""
 
 FREE = frozenset(
     {"object_context", "generation", "observed", "expected", "verdicts", "data", "record", "attributes"}
 )
-"""Fields whose content has the shape of whoever wrote it: keys and numbers in them can identify people, too."""
+"""Fields with arbitrary content, whose keys and numbers may identify people, too."""
 
 
 class Mask:
-    """Cleans every text of an event or value and replaces what the rules find. Without rules it only cleans."""
+    """Cleans every text of an event or value and replaces the rules' matches. Without rules it only cleans."""
 
     def __init__(self, rules: Rules | None = None) -> None:
         self.rules = rules
@@ -91,7 +91,7 @@ class Mask:
     async def follow(
         self, batches: AsyncGenerator[Sequence[RunEvent], None]
     ) -> AsyncGenerator[Sequence[RunEvent], None]:
-        """Yield batches with their texts masked, as they come; at the end what was held back of open messages."""
+        """Yield batches with masked texts as they arrive, and at the end the delayed text of open messages."""
         pieces = Pieces(self.rules) if self.rules else None
         async with aclosing(batches):
             async for batch in batches:
@@ -137,7 +137,7 @@ class Mask:
 
 @cache
 def _text_fields(kind: Any) -> tuple[str, ...]:
-    """Return the fields of a dataclass in which free text may stand."""
+    """Return the fields of a dataclass that may contain free text."""
     try:
         hints = get_type_hints(kind)
     except (NameError, TypeError):  # a type that is only imported for type checking
@@ -152,7 +152,7 @@ def _text_fields(kind: Any) -> tuple[str, ...]:
 
 
 def _holds_text(annotation: Any) -> bool:
-    """Return whether a field can hold free text: `Literal` values and numbers cannot."""
+    """Return whether a field can contain free text: `Literal` values and numbers cannot."""
     if annotation in (str, Any, object):
         return True
     if isinstance(annotation, type) and (issubclass(annotation, BaseModel) or is_dataclass(annotation)):

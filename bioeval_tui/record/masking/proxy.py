@@ -66,7 +66,7 @@ class MaskedServices:
                 await close()
 
     def _original(self, value: Any) -> Any:
-        """Return what a screen hands back as it was before it was masked."""
+        """Return the original of a masked value that a screen passes back."""
         if isinstance(value, list | tuple):
             items = map(self._original, value)
             return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)

@@ -20,7 +20,7 @@ from bioeval_tui.record.masking.folding import Folded, fold
 ELLIPSIS = "…"
 
 HIDDEN = "[MASKED]"
-"""Stands for a whole text that could not be searched in time: nothing of it may be shown."""
+"""Replaces a whole text that could not be searched in time, because none of it may be shown."""
 
 MOST_BETWEEN = 4
 """The maximum number of characters other than letters and digits between the words of a name."""
@@ -32,14 +32,14 @@ PATTERN_REACH = 100
 """The number of characters at the end of a streamed text that are delayed, because patterns may still match more."""
 
 SHORTEST_PART = 4
-"""So many letters of a name that was cut off ("Zede…") are enough to mask them."""
+"""Minimum number of letters of a shortened name ("Zede…") that are masked."""
 
 MOST_SLOW = 5
 """After this many timeouts, every text is hidden immediately."""
 
 
 class MaskedSpan(NamedTuple):
-    """A stretch of a text, `end` exclusive, and what stands there instead."""
+    """A span of a text, `end` exclusive, and its replacement."""
 
     start: int
     end: int
@@ -48,9 +48,9 @@ class MaskedSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LiteralRule:
-    """A name or identifier by its letters; `joints` are where one of its words ends and the next begins.
+    """A name or identifier by its letters; `joints` are the boundaries between its words.
 
-    `comma_at` is the joint where a comma must stand, for a name written with its last word first.
+    `comma_at` is the boundary where a comma is required, for a name with its last word first.
     """
 
     letters: str
@@ -94,10 +94,10 @@ class PatternRule:
 
 
 class Rules:
-    """Names and identifiers by their letters, and patterns. `key` makes the tags of what patterns find.
+    """Names and identifiers by their letters, and patterns. The tags of patterns are derived with `key`.
 
-    A tag depends on the text and the key alone, so one identifier reads the same in every run, report and tab. It
-    tells nothing to who has not the key.
+    A tag depends only on the text and the key, so an identifier has the same tag in every run, report and tab. It
+    reveals nothing without the key.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Rules:
         return text if not spans else replaced(text, spans)
 
     def spans(self, text: str) -> list[MaskedSpan]:
-        """Return what the rules find: in order, apart from each other."""
+        """Return the rules' matches, in order and without overlaps."""
         if self._slow >= MOST_SLOW:
             return [MaskedSpan(0, len(text), HIDDEN)] if text else []
         found = self._find_literals(fold(text), text) + self._find_cut(text)
@@ -187,7 +187,7 @@ class Rules:
         return found
 
     def _find_cut(self, text: str) -> list[MaskedSpan]:
-        """Find what is left of a name where a text was cut, on either side of an ellipsis."""
+        """Find the rest of a name in a shortened text, on either side of an ellipsis."""
         found = []
         at = text.find(ELLIPSIS) if self._cut else -1
         while at >= 0:
@@ -225,7 +225,7 @@ class Rules:
 
 
 def _stands_alone(literal: LiteralRule, places: list[int], text: str) -> bool:
-    """Return whether letters that were found are the name or identifier, and not part of other words."""
+    """Return whether matching letters are the name or identifier, and not part of other words."""
     for number, (a, b) in enumerate(pairwise(places), start=1):
         between = [c for c in text[a + 1 : b] if not unicodedata.combining(c)]
         if len(between) > MOST_BETWEEN or (between and literal.is_name and number not in literal.joints):

@@ -63,7 +63,7 @@ def _key(data_dir: Path) -> bytes:
 
 
 class _Reader:
-    """Goes through the file and notes problems where they stand."""
+    """Validates the file and records problems with their positions."""
 
     def __init__(self, document: YamlDocument, file: str) -> None:
         self.problems: list[Problem] = [
@@ -77,7 +77,7 @@ class _Reader:
         self._counts: Counter[str] = Counter()
 
     def read(self) -> tuple[list[LiteralRule], list[PatternRule]]:
-        """Return what the file asks for."""
+        """Return the file's rules."""
         value = self._document.value
         if value is None:
             return [], []

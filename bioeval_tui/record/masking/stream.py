@@ -8,7 +8,7 @@ from bioeval_tui.record.masking.rules import HIDDEN, Rules, replaced
 from bioeval_tui.text import clean
 
 CONTEXT = 1000
-"""So many characters before what was given are looked at again, for patterns that look back."""
+"""Number of already emitted characters that are searched again, for patterns with look-behind."""
 
 Key = tuple[str | None, int | None, int | None, int]
 
@@ -22,7 +22,7 @@ class Pieces:
         self._count = -1
 
     def take(self, event: RunEvent) -> str | None:
-        """Return the text that stands in a piece instead of its own; None for every other event."""
+        """Return the masked text of a piece; None for every other event."""
         self._count += 1
         match event:
             case events.MessageDelta():
@@ -34,12 +34,12 @@ class Pieces:
         return None
 
     def rests(self) -> dict[int, str]:
-        """Return what is held back of messages that never ended, by the number of their last piece."""
+        """Return the delayed text of messages that never ended, by the number of their last piece."""
         rests = {growing.number: growing.rest(self._rules) for growing in self._open.values()}
         return {number: rest for number, rest in rests.items() if rest}
 
     def last_pieces(self) -> list[RunEvent]:
-        """Return the same as events of their own, without numbers: nobody wrote them."""
+        """Return the same as events without sequence numbers, because they are not in the recording."""
         return [
             growing.last.model_copy(update={"seq": 0, "text": rest, "generation": ()})
             for growing in self._open.values()
@@ -77,7 +77,7 @@ class _Growing:
         if any(span.instead == HIDDEN for span in spans):
             self._hidden = True
             return HIDDEN
-        # A pattern that reaches back over what was given already: at least what is left of it is not shown.
+        # A match that starts in text already emitted: at least the rest of it is not shown.
         spans = [s._replace(start=max(s.start, self._given)) for s in spans if s.end > self._given]
         given = replaced(self._text, spans, self._given, end)
         passed = max(0, end - CONTEXT)
