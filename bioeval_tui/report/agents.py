@@ -1,8 +1,8 @@
 """Comparison of agents over tasks: medals and ranks, with intervals.
 
-An agent's first submission for each task is its first pass over the tasks, its second the second, and so on: what
-MLE-bench calls seeds. What is invalid or was not graded counts as no medal and percentile 0; beside that stands the figure
-over graded submissions alone, because an agent that hands in only what it is sure of would gain by it.
+An agent's first submissions for each task are its first pass over the tasks, its second ones the second, and so on, like
+the seeds of MLE-bench. Invalid and not graded submissions count as no medal and percentile 0. A second figure is
+over graded submissions only; it is not used for ranking, because an agent could gain by submitting only safe results.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class AgentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An agent over its tasks; shares and percentiles count what was not graded as 0, those `_graded` leave it out.
+    """An agent over its tasks; shares and percentiles count what was not graded as 0, those named `_graded` exclude it.
 
     `medal_share` is the mean over passes of the share of tasks with any medal, `medal_error` its standard error (None with
     one pass). `rank` is among the agents on the tasks that all of them have. `behind` is the paired difference in
-    percentile of the agent that stands one place higher from this one, on the tasks that both have.
+    percentile between the next better agent and this one, on the tasks that both have.
     """
 
     agent: str
@@ -123,7 +123,7 @@ class Standings:
 
 
 def agent_of(report: TaskReport) -> str:
-    """Return who handed in a submission; `unknown` if nothing says so."""
+    """Return the agent of a submission; `unknown` if it is not given."""
     named = report.extra.agent if report.extra else None
     return named or extract_agent_from_submission_path(report.submission_path)
 
@@ -149,7 +149,7 @@ def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGradedEntr
 
 
 def standings(entries: Sequence[AgentEntry]) -> Standings:
-    """Return how the agents stand; the same submissions give the same figures."""
+    """Return the comparison of agents; the same submissions give the same figures."""
     by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
     for entry in entries:
         by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)

@@ -29,7 +29,7 @@ NO_PROMPT = "no prompt"
 
 
 class JudgeId(NamedTuple):
-    """A judge as agreement tells them apart: who, and the prompt by name and the beginning of its hash."""
+    """A judge, identified by its name, and its prompt's name and start of the hash."""
 
     judge: str
     prompt: str
@@ -155,10 +155,10 @@ class AgreementReport:
 def rated_tasks(
     paths: Iterable[Path], *, blind: bool = False, every: bool = False
 ) -> tuple[list[RatedTask], list[str]]:
-    """Return the tasks of these runs that people scored, and which lines of the files were damaged.
+    """Return the tasks of these runs that people scored, and the damaged lines of the files.
 
-    With `blind`, only scores count that were given before the judge's was seen. With `every`, tasks come, too, that
-    nobody scored.
+    With `blind`, only scores given before the judge's was seen count. With `every`, tasks without people's scores
+    are included.
 
     Raises:
         RecordingError: a recording or overlay cannot be read.
@@ -206,7 +206,7 @@ def agreement_report(
 
 
 def _among(items: Sequence[RatedTask]) -> AmongJudges | None:
-    """Compare the judges of the same tasks with each other; members of a panel, not the panel besides them."""
+    """Compare the judges of the same tasks with each other; the members of a panel, but not the panel itself."""
     scored = []
     for item in items:
         members = {name: score for name, score in item.judges.items() if name.judge not in item.panels}

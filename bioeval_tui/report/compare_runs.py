@@ -75,9 +75,9 @@ def _compared(name: str, a: float | None, b: float | None, found: Difference | N
 
 
 def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = None) -> Path:
-    """Write one HTML report of these recordings for its owner alone, under a name that is free.
+    """Write one HTML report of these recordings, readable only by its owner, to an unused file name.
 
-    Without `prices` those that are shipped hold.
+    Without `prices`, the included prices are used.
 
     Raises:
         RecordingError: a recording cannot be read.
@@ -98,7 +98,7 @@ def concluded(paths: Sequence[Path]) -> str:
 
 
 def preview(path: Path) -> RunPreview:
-    """Return what a recording found, what its lowest conversation lacks, and how that one ended.
+    """Return a recording's conclusion, the possible gains of its lowest conversation, and how that one ended.
 
     Raises:
         RecordingError: it cannot be read.

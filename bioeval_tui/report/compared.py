@@ -15,7 +15,7 @@ Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One row of the history of runs. `score` is the mean of both conditions; `scores` has those that are held."""
+    """One row of the history of runs. `score` is the mean of both conditions; `scores` has each condition that was run."""
 
     run_id: str
     job: str
@@ -29,15 +29,15 @@ class RunSummary:
     model: str | None = None
     rehearsal: bool = False
     reviewed: float | None = None
-    """The mean after people's reviews; it counts only where there are `reviewers`."""
+    """The mean after people's reviews; valid only if there are `reviewers`."""
     reviewers: tuple[str, ...] = ()
     batch_id: str | None = None
     """The command that it was started with, where that started several."""
 
     clean: bool = True
-    """Whether both conditions began from the same state: otherwise there is no uplift."""
+    """Whether both conditions started from the same state; otherwise there is no uplift."""
     imported: bool = False
-    """Whether it came from elsewhere with `runs import`."""
+    """Whether it was imported with `runs import`."""
 
     @property
     def uplift(self) -> float | None:
@@ -47,22 +47,22 @@ class RunSummary:
 
     @property
     def only_condition(self) -> str | None:
-        """The one condition that it holds; None where it holds both, or never began."""
+        """Its only condition; None if it has both, or never started."""
         return next(iter(self.scores)) if len(self.scores) == 1 else None
 
     @property
     def measured(self) -> bool:
-        """Whether it has the score it was held for: the mean of both conditions, or that of its only one."""
+        """Whether it has its main score: the mean of both conditions, or the score of its only one."""
         return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
 @dataclass(frozen=True, slots=True)
 class RunPreview:
-    """What an ended run found, for a look at it beside a list."""
+    """The result of an ended run, for a preview beside a list."""
 
     sentence: str
     condition: str = ""
-    """The condition whose conversation scored lowest: `gains` and `last` are of that one."""
+    """The condition whose conversation scored lowest; `gains` and `last` belong to it."""
     gains: tuple[tuple[str, str], ...] = ()
     """What would raise its score most, and by how much."""
     last: tuple[tuple[str, str], ...] = ()
@@ -79,7 +79,7 @@ class Compared:
     words: str = ""
     verdict: Verdict = "not measured"
     interval: tuple[float, float] | None = None
-    """The 95 % interval of the difference; None where there are too few pairs for one."""
+    """The 95 % interval of the difference; None for too few pairs."""
 
     @property
     def change(self) -> float | None:
@@ -89,7 +89,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class ComparedCheck:
-    """An assertion: the share of trials in which it held at the end, in A and in B."""
+    """An assertion: the share of trials in which it passed at the end, in A and in B."""
 
     title: str
     weight: float

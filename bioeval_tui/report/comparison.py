@@ -37,7 +37,7 @@ class TaskComparison:
 
 @dataclass(frozen=True, slots=True)
 class AssertionComparison:
-    """One assertion in both runs: how often it held at the end."""
+    """One assertion in both runs: how often it passed at the end."""
 
     title: str
     weight: float
@@ -376,7 +376,7 @@ def _regressions(found: ConditionComparison) -> list[str]:
     if _worse(found.score):
         lines.append(f"facts {found.condition}: the score fell, {found.score.words}")
     for task in found.tasks:
-        # Of many tasks one falls by chance: what an interval says of one must hold for all that are looked at.
+        # One of many tasks may fall by chance, so the test is corrected for the number of tasks.
         if task.difference is not None and _worse(task.difference) and (task.p is None or task.p <= FOUND_AT):
             lines.append(f"facts {found.condition}: task “{task.title}” fell, {task.difference.words}")
     lines += [

@@ -1,7 +1,7 @@
 """The conclusion of a run in one sentence, made by rules, never by a model.
 
-It leads the score card, the presentation, what a run without a screen prints, reports and failed tests. What could not be
-measured is said before any score; what the facts changed is said only where both conditions began alike.
+It is the first line of the score card, the presentation, headless output, reports and failed tests. What could not be
+measured comes before any score; the effect of the facts is stated only if both conditions started from the same state.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Conclusion:
 
 
 def conclude(state: RunState) -> Conclusion:
-    """Return what a run found, or why it found nothing."""
+    """Return a run's conclusion, or why there is none."""
     run = from_state(state)
     if run is None:
         return Conclusion("not_started", "The run never started, so nothing was measured.")
@@ -144,7 +144,7 @@ def _talks(run: LoadedRun) -> list[ConversationState]:
 
 
 def _trouble(run: LoadedRun) -> Conclusion | None:
-    """Return why there is no score where one is missing; None where each condition has at least one."""
+    """Return why a score is missing; None if each condition has at least one."""
     talks = _talks(run)
     without = [talk for talk in talks if talk.score is None or talk.score.score is None]
     scored = {talk.key.condition for talk in talks if talk not in without}
@@ -294,9 +294,9 @@ def _one_condition(run: LoadedRun) -> Conclusion:
 
 
 def _cause(run: LoadedRun, helps: bool, given: int) -> str:
-    """Return what fails in the lower condition and holds in the other, the weightiest of it; empty where nothing does."""
+    """Return the check with the highest weight that fails in the lower condition and passes in the other; empty without one."""
     if run.started.cases:
-        return ""  # what decides one case says nothing of the others
+        return ""  # the cause in one case does not explain the others
     low, high = CONDITIONS if helps else CONDITIONS[::-1]
     them = "them" if given > 1 else "it"
     there = f"without {them}" if helps else f"with {them}"
@@ -317,7 +317,7 @@ def _cause(run: LoadedRun, helps: bool, given: int) -> str:
 
 
 def _penalty(run: LoadedRun) -> str:
-    """Return how much of the difference is no more than failed requests; empty where both conditions had as many."""
+    """Return how much of the difference comes from failed requests; empty if both conditions had the same number."""
     both = [sum(talk.failures for talk in _talks(run) if talk.key.condition == name) for name in CONDITIONS]
     if both[0] == both[1]:
         return ""
@@ -334,7 +334,7 @@ def _fails(run: LoadedRun) -> str:
 
 def _most_to_gain(run: LoadedRun, condition: str) -> str:
     if run.started.cases:
-        return ""  # what one case lacks says nothing of the others
+        return ""  # the gains of one case do not apply to the others
     for talk in _talks(run):
         found = gains(run.state, talk) if talk.key.condition == condition else []
         if found:
@@ -452,6 +452,6 @@ def _upper(text: str) -> str:
 
 
 def _lower(text: str) -> str:
-    """Return a sentence as it goes on after a colon; the name of an agent or model stays as it is."""
+    """Return a sentence in the form used after a colon; names of agents and models are unchanged."""
     first = text.partition(" ")[0]
     return text[:1].lower() + text[1:] if first.isalpha() and first.capitalize() == first else text

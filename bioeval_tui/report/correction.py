@@ -1,8 +1,8 @@
 """Estimates what people would say about all verdicts, from a random sample of reviews.
 
-A draw is kept in the overlay of each of its runs (`ReviewsDrawn`), so that anybody sees which reviews were drawn and which
-somebody chose. Only blind scores of drawn tasks count, from the first in the drawn order up to the first that is missing:
-who leaves out what is hard has chosen.
+A sample is stored in the overlay of each of its runs (`ReviewsDrawn`), so that it is clear which reviews were sampled and which
+were chosen. Only blind scores of sampled tasks count, in sample order, up to the first missing one,
+because skipping hard tasks is a choice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STRATA: tuple[Strata, ...] = ("verdict", "condition", "job")
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """One judge's mean, and what people would say; `refused` says why they cannot be told.
+    """One judge's mean, and the estimate of what people would say; `refused` is the reason if there is none.
 
     `what` is the mean `score` of the tasks, or the share that `passes`.
     """
@@ -120,10 +120,10 @@ def last_draw(path: Path) -> ReviewsDrawn | None:
 def corrections(
     paths: Sequence[Path], items: Sequence[RatedTask], *, drawn: bool = False
 ) -> list[Correction]:
-    """Return for each judge what people would say of all of its verdicts in these runs.
+    """Return for each judge an estimate of what people would say about all of its verdicts in these runs.
 
-    `items` are all judged tasks of the runs (`rated_tasks(every=True)`). `drawn` says that whoever gave labels drew
-    at random what to label.
+    `items` are all judged tasks of the runs (`rated_tasks(every=True)`). `drawn`: the labelled items are a
+    random sample.
 
     Raises:
         RecordingError: an overlay cannot be read.
@@ -141,7 +141,7 @@ def corrections(
 
 
 def progress(paths: Sequence[Path]) -> str:
-    """Return how far the reviews of a draw are, and what the next ten are worth, in a few words."""
+    """Return the progress of a sample's reviews, and the effect of the next ten, as a short text."""
     items = rated_tasks(paths, every=True)[0]
     drawn = [each for path in paths if (last := last_draw(path)) for each in last.items]
     found = [each for each in corrections(paths, items) if each.what == "score"]
@@ -153,7 +153,7 @@ def progress(paths: Sequence[Path]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Draw:
-    """The drawn tasks by name, in the order to review them, and what they are stratified by."""
+    """The sampled tasks by name, in the order of review, and their stratification."""
 
     order: tuple[str, ...]
     strata: Strata | None
@@ -225,7 +225,7 @@ def _counted(items: Iterable[RatedTask], drawn: _Draw | None) -> set[str]:
 
 
 def _stratum(item: RatedTask, strata: Strata | None) -> str:
-    """Return an item's stratum; its name says what it is by, so that no two kinds share one."""
+    """Return an item's stratum; its name contains the kind of stratification, so that different kinds never share one."""
     match strata:
         case "verdict":
             score = next(iter(item.judges.values()))

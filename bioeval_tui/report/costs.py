@@ -31,7 +31,7 @@ class PeerCost:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """All peers of some conversations. `held` is how many conversations those are."""
+    """All peers of some conversations. `held` is the number of conversations."""
 
     peers: tuple[PeerCost, ...]
     held: int
@@ -57,7 +57,7 @@ class Spent:
 
 
 def spent(held: Iterable[tuple[LoadedRun, ConversationState]]) -> Spent:
-    """Add up what the conversations took: the run's own verdicts, not those of a later judging."""
+    """Add up the tokens and cost of the conversations, with the recorded verdicts but not later ones."""
     pairs = list(held)
     runs: dict[str, tuple[LoadedRun, list[ConversationState]]] = {}
     for run, talk in pairs:
@@ -80,7 +80,7 @@ def _sum(peer: PeerName, each: Sequence[dict[PeerName, PeerCost]]) -> PeerCost:
 
 def _of_run(run: LoadedRun, talks: Sequence[ConversationState]) -> dict[PeerName, PeerCost]:
     answers = [m for talk in talks for m in talk.messages if m.role == "assistant" and m.done]
-    # The greeting is drawn and an operator's words are typed: no model is asked for either.
+    # The greeting is drawn from the job and an operator's messages are typed, so no model is called for them.
     lines = [
         m for talk in talks for m in talk.messages
         if m.role == "user" and m.done and not m.operator and (m.message > 1 or m.tokens_in is not None)

@@ -14,25 +14,25 @@ from bioeval_tui.report.statistics.sequential import ConfidenceSequence
 from bioeval_tui.text import plural
 
 DIFFERENCE = "difference"
-"""What a batch of two models is held for: which of them is better."""
+"""The decision for a batch of two models: which of them is better."""
 
 
 def decider_of(spec: EngineSpec) -> Decider | None:
-    """Return who decides for a batch; None where all trials are to be held."""
+    """Return the stop rule of a batch; None if all trials should run."""
     return Decider(spec.until, spec.runs, spec.conditions) if spec.until else None
 
 
 class Decider:
-    """Takes the scores of a batch as they come. A round is one trial of every run; a job is a case.
+    """Receives the scores of a batch as they arrive. A round is one trial of every run; a job is a case.
 
-    `until` is `difference`, of two models on the same jobs, or a bar such as `supplied:0.8`.
+    `until` is `difference`, of two models on the same jobs, or a threshold such as `supplied:0.8`.
     """
 
     def __init__(self, until: str, runs: Sequence[RunSpec], conditions: Sequence[ConditionName]) -> None:
         """Start without a round.
 
         Raises:
-            UsageError: the bar is 0 or 1, its condition is not held, or there are not two models.
+            UsageError: the threshold is 0 or 1, its condition is not run, or there are not two models.
         """
         self._runs = tuple(runs)
         self._models = list(dict.fromkeys(run.model for run in runs))
@@ -60,7 +60,7 @@ class Decider:
         self._what = what or "mean"
 
     def take(self, event: RunEvent) -> None:
-        """Note a conversation's score; a round that is complete is looked at."""
+        """Add a conversation's score; a complete round is evaluated."""
         if isinstance(event, ConversationScored) and event.condition is not None and event.trial is not None:
             self._scores.setdefault((event.run_id, event.trial), {})[event.condition] = event.score
             while self._complete(self._next):

@@ -49,7 +49,7 @@ def parse_weights(text: str) -> dict[str, float]:
     """Read `timing=1,tasks=2,assertions=4`; a part that is not named keeps its weight.
 
     Raises:
-        UsageError: a part is not known or a weight is no number from 0.
+        UsageError: a part is unknown or a weight is not a number from 0.
     """
     weights = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
@@ -69,7 +69,7 @@ def parse_weights(text: str) -> dict[str, float]:
 
 
 def explain(run: LoadedRun, target: float, weights: Mapping[str, float]) -> list[Explanation]:
-    """Explain every scored conversation of a run. No model is called: all of it is in the recording."""
+    """Explain every scored conversation of a run, from its recording, without calling a model."""
     found = []
     for key in sorted(run.state.conversations, key=lambda key: (key.trial, key.condition == "supplied")):
         talk = run.state.conversations[key]
@@ -118,7 +118,7 @@ def explanation_dict(run: LoadedRun, found: Sequence[Explanation], target: float
 
 
 def print_explanation(found: Sequence[Explanation], target: float, console: Console) -> None:
-    """Print each conversation's bar, parts, what would reach the target, and the score under other weights."""
+    """Print each conversation's bar, parts, what would reach the target, and the score with other weights."""
     for each in found:
         title = f"facts {each.key.condition}, {each.trial_words}   {number(each.score)}"
         console.print(Text(title, style="bold"))
@@ -141,7 +141,7 @@ def print_explanation(found: Sequence[Explanation], target: float, console: Cons
 
 
 def part_words(part: ScorePart) -> str:
-    """Return a part with its sign, value, weight and what it adds at most."""
+    """Return a part with its sign, value, weight and maximum contribution."""
     sign = _SIGNS[part.name] * 2
     if part.left_out:
         return f"{sign} {PARTS[part.name]} left out: {part.reason}"
@@ -151,7 +151,7 @@ def part_words(part: ScorePart) -> str:
 
 
 def needed_words(item: Needed, target: float) -> str:
-    """Return what a part would have to be, everything else as it was."""
+    """Return the required value of a part if all others stay the same."""
     name = PARTS[item.part]
     if item.value is None:
         return f"{name} alone cannot reach {target:.2f}: even 1.00 gives {item.best:.2f}"
@@ -163,7 +163,7 @@ def needed_words(item: Needed, target: float) -> str:
 
 
 def bar_text(parts: Sequence[ScorePart], penalty: float, width: int = BAR_WIDTH) -> str:
-    """Return the composite as one line: a sign a part, what the penalty takes away, and dots up to 1."""
+    """Return the composite as one line: a sign for each part, the penalty, and dots up to 1."""
     cells = ["·"] * width
     for piece in composite_bar(parts, penalty):
         first, last = round(piece.x / 100 * width), round((piece.x + piece.width) / 100 * width)

@@ -11,7 +11,7 @@ from bioeval_tui.text import clean_line
 
 
 def write_private(path: Path, document: str | bytes) -> None:
-    """Write `document` to `path` (mode 0600), replacing what was there only when all of it is written.
+    """Write `document` to `path` (mode 0600), replacing the old file only once everything is written.
 
     Raises:
         UsageError: the folder is missing.

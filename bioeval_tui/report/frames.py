@@ -1,6 +1,6 @@
-"""Recorded runs as tables for pandas and Arrow: what a row is, and each column with its unit.
+"""Recorded runs as tables for pandas and Arrow, with descriptions and units of all columns.
 
-`TABLES` is what docs/python.md shows; a column keeps its name, kind and unit. What was not measured is missing, never 0.
+docs/python.md shows `TABLES`; columns keep their names, kinds and units. Values that were not measured are missing, never 0.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DTYPES: Mapping[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FrameColumn:
-    """One column: its name, what its cells are, and what they say."""
+    """One column: its name, the type of its cells, and their meaning."""
 
     name: str
     kind: Kind
@@ -47,7 +47,7 @@ class FrameColumn:
 
 @dataclass(frozen=True, slots=True)
 class FrameTable:
-    """One table: what a row is, its columns, and the rows of a conversation."""
+    """One table: the meaning of a row, the columns, and the function that yields a conversation's rows."""
 
     row: str
     columns: tuple[FrameColumn, ...]
@@ -83,12 +83,12 @@ def to_frame(runs: Sequence[LoadedRun], name: TableName) -> pandas.DataFrame:
     """Return a table as a data frame.
 
     Raises:
-        UsageError: there is no such table.
-        NotMeasuredError: pandas is not installed; the sentence has the command that brings it.
+        UsageError: the table does not exist.
+        NotMeasuredError: pandas is not installed; the message has the command that installs it.
     """
     columns, cells = _columns(runs, name)
     installation.need("to_frame", ("pandas",))
-    import pandas  # whoever reads results without data frames does not wait for it
+    import pandas  # reading results without data frames does not wait for it
 
     return pandas.DataFrame(
         {
@@ -99,11 +99,11 @@ def to_frame(runs: Sequence[LoadedRun], name: TableName) -> pandas.DataFrame:
 
 
 def to_arrow(runs: Sequence[LoadedRun], name: TableName) -> pyarrow.Table:
-    """Return a table as an Arrow table; each field's metadata says what the column holds.
+    """Return a table as an Arrow table; each field's metadata describes its column.
 
     Raises:
-        UsageError: there is no such table.
-        NotMeasuredError: pyarrow is not installed; the sentence has the command that brings it.
+        UsageError: the table does not exist.
+        NotMeasuredError: pyarrow is not installed; the message has the command that installs it.
     """
     columns, cells = _columns(runs, name)
     installation.need("to_arrow", ("pyarrow",))

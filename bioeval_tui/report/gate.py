@@ -25,7 +25,7 @@ Status = Literal["passed", "failed", "not_measured"]
 
 @dataclass(frozen=True, slots=True)
 class GateRules:
-    """What must hold. `under` has a bar for `mean` or a condition; `pass_k` pairs of k and its bar."""
+    """The thresholds. `under` has one for `mean` or a condition; `pass_k` has pairs of k and threshold."""
 
     under: dict[str, float] = field(default_factory=dict)
     on_assertion: bool = False
@@ -61,10 +61,10 @@ class GateRules:
         return cls(under, fail_on_assertion, tuple(wanted))
 
     def require_held(self, held: Collection[ConditionName], who: str = "the run") -> None:
-        """Refuse a bar that the conditions of `who` can never answer: of one that is not held, or the mean of one.
+        """Reject a threshold that the conditions of `who` can never meet: for one that is not run, or for the mean of only one.
 
         Raises:
-            UsageError: what is asked for, and what would be right.
+            UsageError: the message names the threshold and a valid one.
         """
         only = " and ".join(held)
         for name, bar in self.under.items():
@@ -77,13 +77,13 @@ class GateRules:
                 )
 
     def bar_of(self, condition: ConditionName) -> float | None:
-        """Return the bar that a condition's composite is held against, if it has one of its own."""
+        """Return the threshold for a condition's composite, if it has one."""
         return self.under.get(condition)
 
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """One bar held against one job (and condition)."""
+    """One threshold checked for one job (and condition)."""
 
     job: str
     model: str | None
@@ -97,7 +97,7 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What the gate found. `counted` is over every conversation that was to be held."""
+    """The gate's result. `counted` is over all planned conversations."""
 
     exit_code: ExitCode
     checks: tuple[GateCheck, ...]
@@ -181,7 +181,7 @@ def _by_job(runs: Sequence[LoadedRun]) -> list[list[LoadedRun]]:
 
 
 def _planned(run: LoadedRun, only: ConditionName | None = None) -> list[Sample]:
-    """Every conversation that the run was to hold; one that never began is excluded as `not held`."""
+    """All planned conversations of the run; one that never started is excluded as `not held`."""
     job = run.started.job_name
     return [
         samples.score_sample(run, run.state.conversation(condition, trial)) or Sample(job, None, "not held")

@@ -21,7 +21,7 @@ SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What must hold, and where the outcome is written."""
+    """The thresholds, and the files for the result."""
 
     rules: GateRules = field(default_factory=GateRules)
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Gate:
                 raise UsageError(f"{path} is a folder; give the name of a file")
 
     def hold(self, runs: Sequence[LoadedRun], notes: tuple[str, ...] = ()) -> GateResult:
-        """Check the runs and write the files; `notes` stand beside what the gate has to note itself.
+        """Check the runs and write the files; `notes` are added to the gate's own notes.
 
         Raises:
             UsageError: a file cannot be written.
@@ -49,7 +49,7 @@ class Gate:
 
 
 def with_people(runs: Sequence[LoadedRun]) -> tuple[list[LoadedRun], tuple[str, ...]]:
-    """Return the runs with people's scores where somebody reviewed, and what that made of each run's mean."""
+    """Return the runs with people's scores if there are reviews, and a note on each run's changed mean."""
     notes = tuple(
         f"{run.run_id}: {reviewed_words(run) or 'no reviews, the judge’s scores count'}" for run in runs
     )
@@ -57,7 +57,7 @@ def with_people(runs: Sequence[LoadedRun]) -> tuple[list[LoadedRun], tuple[str, 
 
 
 def print_checks(result: GateResult, console: Console) -> None:
-    """Print a line for each bar, and what a reader of the outcome must know."""
+    """Print a line for each threshold, and the notes."""
     several = len({check.model for check in result.checks}) > 1
     for check in result.checks:
         where = f" · {check.model}" if several and check.model else ""

@@ -9,7 +9,7 @@ from bioeval_tui.report.statistics.judge_stability import AskedAgain, Stability,
 
 
 def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
-    """Return for each change what it did to the judge's scores; tasks without an unchanged score say nothing."""
+    """Return the effect of each change on the judge's scores; tasks without an unchanged score are excluded."""
     before: dict[tuple[str, int], list[JudgeAsked]] = {}
     for one in asked:
         if one.change == UNCHANGED:

@@ -21,10 +21,10 @@ _WORDS = dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0) | dict
 
 
 def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> list[RatedTask]:
-    """Return the tasks with the labels of a table in the place of reviews.
+    """Return the tasks with the labels of a table instead of reviews.
 
-    A row names its conversation by `case` (and `case_trial`, the first without it) or by `trial` (and `condition`), its
-    run by `run_id` and its task by `task`, a number or title, where there are several. A label is a number from 0 to 1,
+    A row identifies its conversation by `case` (and `case_trial`, default 1) or by `trial` (and `condition`), its
+    run by `run_id` and its task by `task`, a number or title, if there are several. A label is a number from 0 to 1,
     or a word such as `true` or `failed`; rows with an empty label are left out.
 
     Raises:

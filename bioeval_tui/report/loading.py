@@ -33,7 +33,7 @@ from bioeval_tui.report.reviews import Review, read_reviews
 class LoadedRun:
     """One run, folded from its masked events. `problems` lists damaged lines.
 
-    Where transcripts were judged again (`judged_again`), the latest verdicts stand in `state` unless the run was
+    If transcripts were judged again (`judged_again`), `state` has the latest verdicts, unless the run was
     loaded as recorded.
     """
 
@@ -45,7 +45,7 @@ class LoadedRun:
     judged_again: Mapping[ConversationKey, JudgedAgain] = field(default_factory=dict)
     prices: Prices = field(default_factory=shipped_prices)
     people: Reviews = field(default_factory=Reviews)
-    """What people said that stands. `state` has the judge's scores; `with_people` puts theirs in."""
+    """People's reviews in force. `state` has the judge's scores; `with_people` replaces them."""
 
     @property
     def run_id(self) -> str:
@@ -54,7 +54,7 @@ class LoadedRun:
 
     @property
     def trials(self) -> list[int]:
-        """The trials of which at least one conversation has begun."""
+        """The trials with at least one conversation that has started."""
         return sorted({key.trial for key in self.state.conversations})
 
     @property
@@ -71,16 +71,16 @@ class LoadedRun:
         return reviewed_scores(self.state, self.people)
 
     def people_score(self, condition: ConditionName, trial: int, task: int) -> float | None:
-        """Return what people score a task; None when nobody did."""
+        """Return people's score of a task; None without one."""
         key = TaskKey(ConversationKey(condition, trial), task)
         return score_of(self.people.tasks.get(key, {}))
 
     def with_people(self) -> LoadedRun:
-        """Return the run with people's scores and faults in the place of the judge's, where there are any."""
+        """Return the run with people's scores and faults instead of the judge's, if there are any."""
         return replace(self, state=with_reviews(self.state, self.people))
 
     def recorded_verdict(self, talk: ConversationState) -> TranscriptScored | None:
-        """Return the verdict that was given when the run was held."""
+        """Return the recorded verdict."""
         again = self.judged_again.get(talk.key)
         return again.recorded_verdict if again is not None else talk.verdict
 
@@ -100,9 +100,9 @@ def find_recording(text: str, runs_dir: Path) -> Path:
 def load_run(
     path: Path, mask: Mask | None = None, *, prices: Prices | None = None, as_recorded: bool = False
 ) -> LoadedRun:
-    """Read, mask and fold a recording and its overlay; without `prices` those that are shipped hold.
+    """Read, mask and fold a recording and its overlay; without `prices`, the included prices are used.
 
-    The latest judging of a transcript counts; with `as_recorded` it only stands beside the recorded one.
+    The latest verdict on a transcript counts; with `as_recorded`, the recorded one does, and the latest is only listed.
 
     Raises:
         RecordingError: the file cannot be read, or its first event is missing.

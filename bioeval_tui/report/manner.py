@@ -26,7 +26,7 @@ SHARES = frozenset({"facts_in_first_answer", "questions", "repetition", "out_of_
 
 @dataclass(frozen=True, slots=True)
 class MannerRow:
-    """One figure: what was found, and the band of people, where there is one."""
+    """One figure: the measured value, and people's range, if there is one."""
 
     name: str
     measure: Measure
@@ -55,7 +55,7 @@ class MannerRow:
 
     @property
     def unlike(self) -> bool:
-        """Whether the whole interval lies outside the middle 90 % of the conversations of people."""
+        """Whether the whole interval is outside the middle 90 % of people's conversations."""
         interval = self.measure.interval
         return (
             interval is not None
@@ -86,7 +86,7 @@ class RunManner:
 
 
 def manners(runs: Sequence[LoadedRun]) -> list[RunManner]:
-    """Return how the simulated user speaks under each condition; nothing where no word is known."""
+    """Return how the simulated user speaks in each condition; nothing without messages."""
     found = []
     for condition in CONDITIONS:
         transcripts = [_transcript(run, talk, condition) for run, talk in samples.talks(runs, condition)]
@@ -103,7 +103,7 @@ def _rows(told: Realism) -> list[MannerRow]:
 
 
 def _transcript(run: LoadedRun, talk: ConversationState, condition: ConditionName) -> UserTranscript:
-    """Return what was sent. The greeting is drawn from the job: nobody made it up."""
+    """Return the sent messages without the greeting, which is drawn from the job."""
     greeting = run.started.source is None
     messages = [
         (message.role, message.text)

@@ -1,4 +1,4 @@
-"""Scores as text. It imports nothing, so that the list of runs is there at once."""
+"""Scores as text. Imports nothing, so that the list of runs starts fast."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def signed(value: float) -> str:
 
 
 def number_up(value: float) -> str:
-    """Return two decimals, rounded up: what is asked for must be enough."""
+    """Return two decimals, rounded up, because a required value must be sufficient."""
     return f"{ceil(value * 100 - 1e-9) / 100:.2f}"

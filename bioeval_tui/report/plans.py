@@ -36,10 +36,10 @@ CORRELATION = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What to hold. `detect` is the difference to be told, `width` that of an interval: one of them is None.
+    """A plan. `detect` is the difference to detect, `width` that of an interval; one of them is None.
 
-    `components` are those of a difference, or of a mean. `same_cases` is how many trials of the cases that the runs
-    have are enough; None where no number is.
+    `components` are those of a difference, or of a mean. `same_cases` is how many trials of the runs'
+    existing cases are enough; None if no number is.
     """
 
     detect: float | None
@@ -71,13 +71,13 @@ def planned(
     correlation: float = CORRELATION,
     concurrency: int = 1,
 ) -> Planned:
-    """Return how many cases and trials tell a difference, or give an interval of a width.
+    """Return how many cases and trials detect a difference, or give an interval of a width.
 
-    With runs of two agents the components are those of their paired difference; with one's the other is taken to vary
+    With runs of two agents, the components are those of their paired difference; with one agent's, the other is assumed to vary
     as much. `assumed` are one agent's.
 
     Raises:
-        UsageError: the runs tell of no variance, or are of more than two agents.
+        UsageError: the runs do not determine the variance, or have more than two agents.
     """
     groups = _groups(runs)
     if len(groups) > 2:
@@ -99,7 +99,7 @@ Scores = dict[str, list[float]]
 
 
 def _groups(runs: Sequence[LoadedRun]) -> list[Scores]:
-    """Return each agent's scores by case, under the condition that they are about: supplied, unless it was not held."""
+    """Return each agent's scores by case, in the condition supplied, or withheld if supplied was not run."""
     held = {name for run in runs for name in run.started.conditions}
     condition: ConditionName = "supplied" if "supplied" in held else "withheld"
     found: dict[tuple[str, str], Scores] = {}

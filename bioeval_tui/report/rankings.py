@@ -16,7 +16,7 @@ from bioeval_tui.text import plural
 
 @dataclass(frozen=True, slots=True)
 class ConditionRanking:
-    """The agents under one condition, the best mean first; jobs, or the cases of a set, are what they are compared on."""
+    """The agents in one condition, the best mean first, compared on jobs or on cases."""
 
     condition: ConditionName
     ranking: AgentRanking
@@ -36,7 +36,7 @@ class ConditionRanking:
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
-        """Agent, mean over the common cases, and its ranks in words."""
+        """Agent, mean over the common cases, and its ranks as text."""
         return [
             (one.name, number(one.mean if self.ranking.cases else None), one.words)
             for one in self.ranking.ranks
@@ -48,7 +48,7 @@ class ConditionRanking:
 
 
 def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
-    """Return the ranks of the agents of these summaries under each condition that all held; none for a single agent."""
+    """Return the ranks of the agents in each condition that all of them ran; none for a single agent."""
     if len(summaries) < 2:
         return []
     return [

@@ -15,7 +15,7 @@ REPORT_REVIEWS = "reviews"
 
 
 def reports_folder(path: Path) -> Path:
-    """Return the folder that a batch's report stands in, for the report, one task's report or the folder itself."""
+    """Return the folder of a batch's report, given the report, one task's report or the folder itself."""
     folder = path if path.is_dir() else path.absolute().parent
     return folder.parent if folder.name.endswith("_individual_reports") else folder
 
@@ -33,11 +33,11 @@ def report_reviews(folder: Path) -> reviews.Reviews:
 
 
 def submission_key(report: TaskReport) -> str:
-    """Return what a graded submission is found by in the reviews: task, file and when it was graded."""
+    """Return the key of a graded submission in the reviews: task, file and time of grading."""
     return f"{report.task_id} {report.submission_path} {report.created_at.isoformat()}"
 
 
 def marks_at(path: Path, found: Iterable[TaskReport]) -> list[str]:
-    """Return for each report loaded from `path`, a file or a folder, what reviewers say of it; empty for nothing."""
+    """Return the reviews of each report loaded from `path`, a file or a folder; empty without any."""
     said = report_reviews(reports_folder(path)).submissions
     return [reviews.mark_words(said.get(submission_key(report), {})) for report in found]

@@ -1,6 +1,6 @@
-"""A run's result as one JSON object: what `--json` prints, reports hold and gates read.
+"""A run's result as one JSON object, as in `--json`, reports and gates.
 
-The models are its documented schema (`bioeval-tui schema result`). Times are milliseconds, scores lie in [0, 1].
+The models are its documented schema (`bioeval-tui schema result`). Times are in milliseconds, scores in [0, 1].
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ def result_schema() -> dict[str, Any]:
 
 
 def result_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
-    """Return the run's result; `run` is None only for one that never started, or whose cost nobody asks for."""
+    """Return the run's result; `run` is None only for one that never started, or if no cost is needed."""
     started, ended = state.started, state.ended
     scores = state.scores()
     talks = list(state.conversations.values())
@@ -350,7 +350,7 @@ def _condition(
 
 
 def _clean(state: RunState) -> bool | None:
-    """Return whether the run is clean; None where that is unknown, or one condition alone was held and spoils nothing."""
+    """Return whether the run is clean; None if unknown, or if only one condition was run and nothing made it unclean."""
     alone = state.only_condition is not None and state.clean
     return None if state.clean_unknown or alone or not state.conversations else state.clean
 

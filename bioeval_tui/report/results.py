@@ -37,9 +37,9 @@ class NotMeasured:
 
 @dataclass(frozen=True)
 class Results:
-    """One run or several: a run is one job, held with one agent and model.
+    """The results of one or several runs. A run is one job with one agent and model.
 
-    Scores lie in [0, 1]. None means that something was not measured, never 0; `not_measured` says why.
+    Scores are in [0, 1]. None means that something was not measured, never 0; `not_measured` says why.
     """
 
     loaded: tuple[LoadedRun, ...]
@@ -51,7 +51,7 @@ class Results:
 
     @property
     def run_id(self) -> str:
-        """The run's id, which `bioeval-tui runs show` and `load_run` take. Raises `UsageError` where there are several."""
+        """The run's id, which `bioeval-tui runs show` and `load_run` take. Raises `UsageError` if there are several."""
         return self._only().run_id
 
     @property
@@ -66,7 +66,7 @@ class Results:
 
     @property
     def score(self) -> float | None:
-        """The run's mean of both conditions, as published. Raises `UsageError` where there are several runs."""
+        """The run's mean of both conditions, as published. Raises `UsageError` if there are several runs."""
         ended = self._only().state.ended
         return ended.mean if ended else None
 
@@ -79,15 +79,15 @@ class Results:
     def conditions(self) -> dict[ConditionName, ConditionSummary]:
         """Each condition: score with its interval, tasks, assertions, pass^k and response times over all trials.
 
-        Raises `UsageError` where there are several agents or models, which are never pooled.
+        Raises `UsageError` if there are several agents or models, which are never pooled.
         """
         return {found.condition: found for found in self._summary().conditions}
 
     @property
     def uplift(self) -> Difference | None:
-        """Supplied − withheld, paired by trial, with its interval and verdict; None where one condition was held alone.
+        """Supplied − withheld, paired by trial, with its interval and verdict; None if only one condition was run.
 
-        Raises `UsageError` where there are several agents or models.
+        Raises `UsageError` if there are several agents or models.
         """
         return self._summary().uplift
 
@@ -100,8 +100,8 @@ class Results:
         """Return `conversations`, `tasks`, `assertions`, `turns` or `tools` as a data frame of pandas.
 
         Raises:
-            UsageError: there is no such table.
-            NotMeasuredError: pandas is not installed; the sentence has the command that brings it.
+            UsageError: the table does not exist.
+            NotMeasuredError: pandas is not installed; the message has the command that installs it.
         """
         return to_frame(self.loaded, table)
 
@@ -110,7 +110,7 @@ class Results:
         return to_arrow(self.loaded, table)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything of the run as `bioeval-tui schema result` describes it. Raises `UsageError` where there are several."""
+        """Return the whole result of the run; `bioeval-tui schema result` describes it. Raises `UsageError` if there are several."""
         return run_result(self._only())
 
     def __await__(self) -> Generator[None, None, Results]:
@@ -125,7 +125,7 @@ class Results:
         return f"<Results {' '.join(run.run_id for run in self.loaded)}: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML that a notebook shows."""
         cells = [[summary.label, *self._score_cells(summary)] for summary in self._summaries]
         heading = ("agent", "withheld", "supplied", "uplift")
         lines = [

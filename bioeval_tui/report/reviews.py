@@ -16,7 +16,7 @@ MAX_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One entry: who said what of which conversation or task. `before` and `after` are scores in [0, 1]."""
+    """One entry: a person's review of a conversation or task. `before` and `after` are scores in [0, 1]."""
 
     kind: str
     author: str

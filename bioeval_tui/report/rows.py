@@ -47,7 +47,7 @@ class AssertionRow:
 
 
 def conditions(state: RunState) -> tuple[ConditionName, ...]:
-    """Return what the run holds, withheld before supplied; both before it is known."""
+    """Return the run's conditions, withheld before supplied; both until they are known."""
     held = state.started.conditions if state.started else CONDITIONS
     return tuple(name for name in CONDITIONS if name in held)
 
@@ -81,7 +81,7 @@ def task_of(talk: ConversationState | None, number: int) -> TaskScored | None:
 
 
 def task_titles(state: RunState, trial: int | None = None) -> dict[int, str]:
-    """Return what the judge scores by number, counting from 1: the job's tasks or rubric, as such or as a trial has them."""
+    """Return what the judge scores, by number from 1: the tasks or rubric of the job or of a trial."""
     job = state.job if trial is None else state.job_of(trial)
     return {number: str(item.get("task", "")) for number, item in enumerate(judged(job), start=1)}
 
@@ -131,9 +131,9 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
 
 
 def score_steps(state: RunState, condition: ConditionName, trial: int) -> list[tuple[int, float]]:
-    """Return the score over what was known after each turn, by turn; the last one is the whole score once there is one.
+    """Return the score over the parts known after each turn; the last one is the complete score once there is one.
 
-    Until the judge has spoken that is timing and assertions alone, as `RunState.running_score` has it.
+    Before the verdict, that is timing and assertions only, as in `RunState.running_score`.
     """
     talk = state.conversation(condition, trial)
     if talk is None:

@@ -13,7 +13,7 @@ from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.score import rubric_score
 
 ALL_ITEMS = "all items"
-"""Stands among the tags of a rubric for its items together: the rubric's own score, without timing and assertions."""
+"""The tag of all items of a rubric: the rubric's own score, without timing and assertions."""
 
 
 def talks(
@@ -28,7 +28,7 @@ def talks(
 
 
 def why_excluded(talk: ConversationState) -> str:
-    """Return why a conversation has no score, in a word or two: whose fault, cancelled, or not finished."""
+    """Return why a conversation has no score, in one or two words: whose fault, cancelled, or not finished."""
     if talk.ended is None or talk.score is None:
         return "not finished"
     if talk.score.score is not None:
@@ -40,7 +40,7 @@ def why_excluded(talk: ConversationState) -> str:
 
 
 def score_sample(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
-    """Return the composite of a conversation; None when it was not held."""
+    """Return the composite of a conversation; None if it was not run."""
     if talk is None:
         return None
     value = talk.score.score if talk.score else None
@@ -53,7 +53,7 @@ def case_of(talk: ConversationState) -> str:
 
 
 def common_case(run: LoadedRun, talk: ConversationState) -> str:
-    """Return what agents are compared on: the job, a case of it, or a case of an imported set, whatever its file is called."""
+    """Return the unit on which agents are compared: the job, one of its cases, or a case of an imported set, whatever its file name."""
     case = case_of(talk)
     if not case or run.started.source is not None:
         return case or run.started.job_name
@@ -61,7 +61,7 @@ def common_case(run: LoadedRun, talk: ConversationState) -> str:
 
 
 def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> Sample | None:
-    """Return a task's score in a conversation; None when it was not held."""
+    """Return a task's score in a conversation; None if it was not run."""
     if talk is None:
         return None
     task = task_of(talk, number)
@@ -86,7 +86,7 @@ def tag_samples(runs: Sequence[LoadedRun], condition: ConditionName) -> dict[str
 def task_tries(runs: Sequence[LoadedRun], condition: ConditionName) -> list[Tries]:
     """Return how often each task of each job (and case) was passed (score > `passAbove`) in trials that count.
 
-    A conversation without a composite is no trial, even where its tasks could be judged: the graph was away, say.
+    A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).
     """
     counts: dict[tuple[str, str, str], list[bool]] = {}
     for run, talk in talks(runs, condition):
@@ -104,7 +104,7 @@ def task_tries(runs: Sequence[LoadedRun], condition: ConditionName) -> list[Trie
 
 
 def run_tries(runs: Sequence[LoadedRun], condition: ConditionName, bar: float) -> list[Tries]:
-    """Return per job (and case) how often the composite reached the bar, in trials that count."""
+    """Return how often the composite reached the threshold for each job (and case), in trials that count."""
     counts: dict[tuple[str, str], list[bool]] = {}
     for run, talk in talks(runs, condition):
         tries = counts.setdefault((run.started.job_name, case_of(talk)), [])

@@ -29,7 +29,7 @@ class TaskSummary:
 
 @dataclass(frozen=True, slots=True)
 class AssertionSummary:
-    """One assertion of one job under one condition: how often it held at the end."""
+    """One assertion of one job in one condition: how often it passed at the end."""
 
     job: str
     index: int
@@ -74,7 +74,7 @@ class TaskUplift:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The runs of one agent and model. The uplift is None unless a run held both conditions."""
+    """The runs of one agent and model. The uplift is None unless a run has both conditions."""
 
     label: str
     runs: tuple[LoadedRun, ...]
@@ -120,7 +120,7 @@ def summarise_runs(runs: Sequence[LoadedRun]) -> list[Summary]:
 
 def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
     first = runs[0].started
-    # A rehearsal's agent is asked for a model that nobody runs: naming it would mislead.
+    # A rehearsal requests a model that is not used, so naming it would mislead.
     model = None if first.rehearsal else first.model
     agent = first.job_name if _is_nameless(runs[0]) else first.agent
     label = " · ".join(part for part in (agent, model) if part)
@@ -225,7 +225,7 @@ def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
 def _clean_pair(
     run: LoadedRun, withheld: Sample | None, supplied: Sample | None
 ) -> tuple[Sample | None, Sample | None]:
-    """A run that is not known to be clean shows no uplift: its second condition may have inherited what the first left."""
+    """A run that is not known to be clean has no uplift, because its second condition may have inherited state from the first."""
     if run.state.clean:
         return withheld, supplied
     unclean = Sample(run.started.job_name, None, run.state.cleanness)

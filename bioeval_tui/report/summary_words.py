@@ -13,7 +13,7 @@ RUBRIC = "rubric, "
 
 
 def summary_lines(summary: Summary) -> list[tuple[str, str]]:
-    """Return lines as (what it is about, what was found)."""
+    """Return lines as (label, value)."""
     found: list[tuple[str, str]] = []
     for condition in summary.conditions:
         about = f"facts {condition.condition}"

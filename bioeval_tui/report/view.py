@@ -47,7 +47,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn: what was said under each condition, side by side."""
+    """One turn: the messages of each condition, side by side."""
 
     number: int
     sides: tuple[tuple[Said, ...], ...]
@@ -55,7 +55,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """One fact of the job, and how it came out under each condition."""
+    """One fact of the job, and how it was given in each condition."""
 
     number: int
     text: str
@@ -207,7 +207,7 @@ def _new_checks(talk: ConversationState, turn: int) -> list[Note]:
         before = next((c.status for c in reversed(checks) if c.after_turn < turn), None)
         now = next((c for c in checks if c.after_turn == turn), None)
         if now is None or before is None or now.status == before:
-            continue  # what holds from the start says nothing about this turn
+            continue  # what passes from the start says nothing about this turn
         words = {"passed": "now holds", "failed": "no longer holds", "not_measured": "could not be measured"}
         notes.append(Note("check", f"“{now.title}” {words[now.status]}"))
     return notes
@@ -269,7 +269,7 @@ def _provenance(started: RunStarted) -> list[tuple[str, Any]]:
 
 
 def warnings(run: LoadedRun) -> list[str]:
-    """Return what a reader of the result must know, once each; what several conversations share is one line."""
+    """Return the warnings, once each; the same warning of several conversations is one line."""
     found = [warning.message for warning in run.state.warnings]
     if run.judged_again:
         found.append(judged_again.words(run.judged_again, len(run.state.conversations)))

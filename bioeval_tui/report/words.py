@@ -1,4 +1,4 @@
-"""Numbers and states in words, the same in every format of a report."""
+"""Numbers and states as text, the same in every format of a report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FINAL = {
     "": "– not checked",
 }
 TONE = "tone (not in the score)"
-"""What the judge's word on the agent's tone is called; it counts in no score."""
+"""The label of the judge's rating of tone, which is not part of any score."""
 
 TONES = {"passed": "good", "failed": "bad", "not_measured": "warn", "": "quiet"}
 ENDS = {
@@ -119,7 +119,7 @@ def ending(ended: ConversationEnded) -> str:
 
 
 def why_no_score(talk: ConversationState) -> str:
-    """Return why a conversation has no score, headed by what happened: what it spoilt comes after it."""
+    """Return why a conversation has no score, the cause first."""
     if talk.score is None:
         return "not scored"
     reason, ended = talk.score.reason, talk.ended
@@ -138,7 +138,7 @@ def value_text(value: object) -> str:
 
 
 def dot_tone(status: str, checks: Sequence[AssertionChecked], place: int) -> str:
-    """Return the tone of a dot: what never held yet is quiet, what no longer holds is bad."""
+    """Return the tone of a dot: quiet if the assertion never passed, bad if it no longer passes."""
     if status == "failed":
         return "bad" if any(check.status == "passed" for check in checks[:place]) else "quiet"
     return TONES[status]
@@ -180,7 +180,7 @@ def dollars(value: float | None) -> str:
 
 
 def cost_words(found: Spent) -> str:
-    """Return what is known of the cost, and of whom it is not: `$0.0123; agent unknown`."""
+    """Return the known cost, and the peers whose cost is unknown: `$0.0123; agent unknown`."""
     unknown = ", ".join(peer.peer for peer in found.unknown)
     if not unknown:
         return dollars(found.known)
@@ -188,12 +188,12 @@ def cost_words(found: Spent) -> str:
 
 
 def why_unknown(found: Spent) -> str:
-    """Return why some of the cost is unknown, by peer; empty when all of it is known."""
+    """Return why some of the cost is unknown, by peer; empty if all of it is known."""
     return "; ".join(f"{peer.peer}: {peer.why_unknown}" for peer in found.unknown)
 
 
 def medal_word(report: TaskReport) -> str:
-    """Return the medal in a word and a sign."""
+    """Return the medal as a word and a sign."""
     if report.medal:
         return MEDALS[report.medal]
     if not report.submission_exists:
@@ -202,7 +202,7 @@ def medal_word(report: TaskReport) -> str:
 
 
 def standing(report: TaskReport) -> str:
-    """Return where a submission stands, such as `score 0.991, would place 3 of 1,043, percentile 99.8`."""
+    """Return a submission's place, such as `score 0.991, would place 3 of 1,043, percentile 99.8`."""
     parts = []
     if report.score is not None:
         better = "lower is better" if report.is_lower_better else "higher is better"

@@ -27,7 +27,7 @@ from bioeval_tui.report.words import number
 from bioeval_tui.text import as_cell, plural, shorten
 
 SHOWN = 12
-"""So many disagreements of a pair are listed in the terminal; CSV and JSON have all."""
+"""Maximum number of disagreements of a pair that are listed in the terminal; CSV and JSON have all."""
 COLUMNS = (
     "run_id", "job", "condition", "trial", "task", "title", "judge", "prompt", "judge_score", "people_score",
     "difference", "judge_passed", "people_passed", "reviewers", "scores", "blind", "why",

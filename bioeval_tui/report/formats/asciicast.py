@@ -18,7 +18,7 @@ TimedFrame = tuple[float, str, tuple[Line, ...]]
 
 
 def asciicast(frames: Sequence[TimedFrame], size: tuple[int, int], title: str, ends_after_s: float) -> str:
-    """Return the recording. A marker stands before the frame that it names."""
+    """Return the recording. A marker precedes its frame."""
     header = {
         "version": 3,
         "term": {"cols": size[0], "rows": size[1], "type": "xterm-256color"},
@@ -44,7 +44,7 @@ def asciicast(frames: Sequence[TimedFrame], size: tuple[int, int], title: str, e
 
 
 def ansi(line: Line) -> str:
-    """Return a line with escape sequences for its styles; texts hold none of their own."""
+    """Return a line with escape sequences for its styles; texts contain none of their own."""
     return "".join(style.render(text, color_system=ColorSystem.TRUECOLOR) for text, style in line) + "\x1b[0m"
 
 

@@ -1,6 +1,6 @@
 """Conversations as ATIF trajectories (Harbor's Agent Trajectory Interchange Format, v1.7), one for each.
 
-The format has no field for a score or a condition: they stand in `extra`. What was imported from ATIF comes out as it was.
+The format has no field for a score or a condition, so they are in `extra`. Data imported from ATIF is exported unchanged.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from bioeval_tui.record.state import ConversationState
 WIDTH, HEIGHT = 760.0, 220.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 8.0, 16.0, 28.0
 LABELLED_TURNS = 14
-"""Up to this many turns every bar carries its number."""
+"""Up to this many turns, every bar has its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class LatencyChart:
 
 
 def latency_chart(talks: Sequence[ConversationState], target_ms: float) -> LatencyChart | None:
-    """Return the chart of one trial; None when nobody answered."""
+    """Return the chart of one trial; None without an answer."""
     answers = [
         (talk.key.condition, m.turn, m.latency_ms / 1000)
         for talk in talks
@@ -56,7 +56,7 @@ def latency_chart(talks: Sequence[ConversationState], target_ms: float) -> Laten
         return None
     longest = max(0.001, *(seconds for _, _, seconds in answers))
     target = target_ms / 1000
-    # A target far above every answer would flatten the bars: the legend names it, the picture leaves it out.
+    # A target far above every answer would flatten the bars, so only the legend shows it.
     shown = target if 0 < target <= longest * 2.5 else 0.0
     step = _step(max(longest, shown) * 1.08)
     top = ceil(max(longest, shown) * 1.08 / step) * step
@@ -92,7 +92,7 @@ def latency_chart(talks: Sequence[ConversationState], target_ms: float) -> Laten
 
 
 def _step(top: float) -> float:
-    """Return a round step of 1, 2 or 5 that gives the scale four lines or so."""
+    """Return a round step (1, 2 or 5) that gives the scale about four lines."""
     raw = top / 4
     power = 10.0 ** int(log10(raw) // 1)
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * 0.999)
@@ -100,7 +100,7 @@ def _step(top: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class BarPiece:
-    """A stretch of the composite's bar, in percent of its width."""
+    """A segment of the composite's bar, in percent of its width."""
 
     name: str
     x: float
@@ -109,7 +109,7 @@ class BarPiece:
 
 
 def composite_bar(parts: Sequence[ScorePart], penalty: float) -> tuple[BarPiece, ...]:
-    """Return what each part adds to a composite, and at the end what the penalty takes away."""
+    """Return each part's contribution to a composite and, last, the penalty."""
     known = [part for part in parts if not part.left_out and part.value is not None]
     weight = sum(part.weight for part in known)
     pieces: list[BarPiece] = []

@@ -13,7 +13,7 @@ from bioeval_tui.text import shorten
 
 
 def print_comparison(found: Comparison, console: Console, *, texts: bool = False) -> None:
-    """Print the sentences first, then tasks, assertions and turns; `texts` shows what the agent said."""
+    """Print the sentences first, then tasks, assertions and turns; `texts` shows the agent's messages."""
     for name, run in (("A", found.a), ("B", found.b)):
         started = run.started
         rehearsal = " · rehearsal" if started.rehearsal else ""

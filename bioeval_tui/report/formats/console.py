@@ -38,7 +38,7 @@ class ProgressLines:
         self._console = console
 
     def show(self, state: RunState, event: events.RunEvent, change: Change) -> None:
-        """Print what a viewer without a screen wants to know of this event."""
+        """Print an event for a run without a screen."""
         line = _line(event)
         if line is not None:
             where = f"{event.condition:<9}" if event.condition else " " * 9
@@ -76,10 +76,10 @@ def _line(event: events.RunEvent) -> str | None:
 
 
 def print_score_card(state: RunState, console: Console, prices: Prices | None = None) -> None:
-    """Print what was found, both conditions' scores, their mean, what they were made of, and what they cost.
+    """Print the conclusion, both conditions' scores, their mean, their parts, and the cost.
 
-    Of several trials the figures over all are printed, then the first one's parts. Without `prices` those that
-    are shipped hold.
+    For several trials, prints the figures over all, then the first one's parts. Without `prices`, the included
+    prices are used.
     """
     started = state.started
     if started is None:
@@ -200,7 +200,7 @@ def _print_assertions(talks: list[ConversationState], console: Console) -> None:
 
 
 def print_manner(run: LoadedRun, console: Console) -> None:
-    """Print how the simulated user speaks, beside people."""
+    """Print how the simulated user speaks, compared with people."""
     for found in manners([run]):
         talks = plural(found.conversations, "conversation")
         console.print(Text(f"\nthe simulated user, facts {found.condition}, {talks}", style="bold"))

@@ -1,4 +1,4 @@
-"""An estimate in words, on stdout."""
+"""Prints the estimate of a dry run."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from bioeval_tui.report.words import why_no_score
 
 
 def say_goodbye(paths: Sequence[Path]) -> ExitCode:
-    """Print each run's scores, id and how to replay it; return what the program exits with.
+    """Print each run's scores, id and how to replay it; return the exit code.
 
-    0: scored, or left running. 3: ended without a score, or never began. 130: cut short from the screen.
+    0: scored, or left running. 3: ended without a score, or never started. 130: cancelled from the screen.
     """
     found = [_one(path) for path in paths if path.exists()]
     return max(found, default=ExitCode.NOT_MEASURED)

@@ -1,7 +1,7 @@
 """One self-contained HTML file: no network, no script, light and dark, printable.
 
-Every text is escaped by Jinja's autoescape; no text is ever marked as safe. A strict
-Content-Security-Policy stands behind that: it allows the one stylesheet, by its hash, and nothing else.
+Every text is escaped by Jinja's autoescape; no text is ever marked as safe. In addition, a strict
+Content-Security-Policy allows only the file's stylesheet, by its hash.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A run as an Inspect log (UKGovernmentBEIS/inspect_ai), for `inspect view` and `read_eval_log`.
 
-The format is no frozen public specification: tests hold this against the pinned inspect_ai of the extra
-`inspect`. One sample per condition, one epoch per trial; latencies ride in each message's metadata.
+The format is not a frozen public specification, so tests compare this with the pinned inspect_ai of the extra
+`inspect`. One sample per condition, one epoch per trial; latencies are in each message's metadata.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _SUMMARISED = (
 
 
 def _summary(sample: dict[str, Any]) -> dict[str, Any]:
-    """Return what a list of samples shows of one."""
+    """Return a sample's entry in the list of samples."""
     found = {name: sample[name] for name in _SUMMARISED if name in sample}
     error = sample["error"]["message"] if "error" in sample else None
     return {**found, "error": error, "completed": error is None, "message_count": len(sample["messages"])}
@@ -192,7 +192,7 @@ def _results(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _id(run: LoadedRun, key: ConversationKey, case: Case | None) -> str:
-    """Return a sample's id, which tells it apart with the epoch: an imported case was held under one condition."""
+    """Return a sample's id, unique with its epoch; an imported case has only one condition."""
     if case is None:
         return key.condition
     return case.name if run.started.source is not None else f"{case.words} · {key.condition}"
@@ -259,7 +259,7 @@ def _scorers(run: LoadedRun) -> tuple[str, ...]:
 
 
 def _messages(key: ConversationKey, message: MessageState) -> list[dict[str, Any]]:
-    """Return a message in Inspect's shape: each call of a tool with its result, and the words at the end."""
+    """Return a message in Inspect's format: each tool call with its result, and the text last."""
     said = ToldMessage(message.role, message.text, message.generation)
     found: list[dict[str, Any]] = []
     chat = chat_messages(said, message.message)

@@ -55,7 +55,7 @@ def _text(data: dict[str, Any]) -> str:
 
 
 def estimate_dict(found: Estimate | None) -> dict[str, Any] | None:
-    """Return an estimate: mean, error, interval with its scope, and how many were used of how many held."""
+    """Return an estimate: mean, error, interval with its scope, and the number of used and run conversations."""
     if found is None:
         return None
     return {
@@ -73,7 +73,7 @@ def estimate_dict(found: Estimate | None) -> dict[str, Any] | None:
 
 
 def difference_dict(found: Difference | None) -> dict[str, Any] | None:
-    """Return a paired difference with its verdict and its words."""
+    """Return a paired difference with its verdict and text."""
     if found is None:
         return None
     return {**(estimate_dict(found.estimate) or {}), "verdict": found.verdict, "words": found.words}

@@ -1,9 +1,9 @@
 """JUnit XML: a suite for each job, condition and trial; a case for each assertion and task, latency and score.
 
-There is no official specification; this follows the common practice that Jenkins, GitLab and pytest's schema read.
-The file is red exactly when the gate is: `failure` is below a bar, `error` could not be checked and the gate says so.
-What no bar asks for (a task that facts withheld make fail, say) is `skipped` and says what was seen. Readers tell cases
-apart by suite, class and name, and GitLab drops one of two that are called the same: each has names of its own here.
+There is no official specification; this follows the form that Jenkins, GitLab and pytest's schema accept.
+The file fails exactly if the gate fails: `failure` is below a threshold, `error` could not be measured.
+Values without a threshold (such as a task that fails because facts are withheld) are `skipped`, with their value. Readers identify cases
+by suite, class and name, and GitLab drops one of two with the same name, so names are unique.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ class JUnitCase:
     words: str = ""
     time_s: float = 0.0
     gated: bool = False
-    """Whether a bar asks for it: otherwise it is told, and fails nothing."""
+    """Whether a threshold covers it; otherwise it is only reported."""
     note: str = ""
-    """What must be known of it even where it has passed."""
+    """A note that is shown even if it passed."""
 
 
 def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
     """Return the document for these runs.
 
-    `rules` says what must hold; a bar over several conversations (the mean, pass^k) is a case of one more suite,
+    `rules` has the thresholds; one over several conversations (the mean, pass^k) is a case of an extra suite,
     `gate`. Without rules nothing fails.
     """
     rules = rules or GateRules()
@@ -124,7 +124,7 @@ def _suite(
     properties = ET.SubElement(suite, "properties")
     for key, value in {**_properties(run), "unproved": _unproved(talk)}.items():
         ET.SubElement(properties, "property", {"name": key, "value": xml_text(value)})
-    # GitLab shows the class as the suite; Jenkins takes what stands before the last dot for the package.
+    # GitLab shows the class as the suite; Jenkins uses the part before the last dot as the package.
     suite.extend(_elements(cases, ".".join((*name, condition, _part(run, trial)))))
     return suite, counts, took
 
@@ -186,7 +186,7 @@ def _properties(run: LoadedRun) -> dict[str, str]:
 
 
 def _unproved(talk: ConversationState | None) -> str:
-    """Return how many of the conversation's verdicts rest on words that are not in the transcript."""
+    """Return the number of the conversation's verdicts that quote words which are not in the transcript."""
     return str(talk.verdict.unproved if talk and talk.verdict else 0)
 
 

@@ -104,7 +104,7 @@ AGENTS_NOTE = (
 
 
 def _agents(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> Standings | None:
-    """Return how the agents stand; None where there is only one."""
+    """Return the comparison of agents; None if there is only one."""
     entries = entries_of(reports, not_graded)
     return standings(entries) if len({entry.agent for entry in entries}) > 1 else None
 
@@ -136,7 +136,7 @@ def medals_html(
 def medals_markdown(
     reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> str:
-    """Return a heading, the tally, a table, and how the agents stand where there are several."""
+    """Return a heading, the totals, a table and, for several agents, their comparison."""
     reviews = reviews or [""] * len(reports)
     rows = [
         [

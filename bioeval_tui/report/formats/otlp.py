@@ -1,7 +1,7 @@
 """Conversations as OpenTelemetry traces: a line of OTLP's JSON (`TracesData`) for each, as its file exporter writes them.
 
-A conversation is a span with its scores as events `gen_ai.evaluation.result`; below it stand its turns, in these the
-user's message and the answer, and in the answer its tool calls and the spans that the agent told itself.
+A conversation is a span with its scores as events `gen_ai.evaluation.result`. Its children are its turns, whose children are the
+user's message and the answer; the answer contains its tool calls and the agent's own spans.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Trace:
         )
 
     def _scores(self, at: datetime) -> Iterator[Span]:
-        """Yield what the conversation was scored with, as the semantic conventions have it."""
+        """Yield the conversation's scores according to the semantic conventions."""
         score, verdict = self.talk.score, self.talk.verdict
         if score is not None:
             yield _evaluation(score.at, "score", "composite", score.score, why=score.reason)
@@ -194,7 +194,7 @@ class _Trace:
     def _call(
         self, message: MessageState, number: int, request: Mapping[str, Any], result: tuple[Any, bool] | None
     ) -> Span:
-        """Return a call that the protocol told: nobody knows when it was made, so it has the end of the answer."""
+        """Return a call that the protocol reported: its time is unknown, so it is placed at the end of the answer."""
         name, at = str(request["function"].get("name") or "unknown"), _ended(message)
         failed = "failed" if result is not None and result[1] else ""
         return self._span(
@@ -215,13 +215,13 @@ class _Trace:
         )
 
     def _answer_id(self, message: MessageState) -> str:
-        """Return the span id of a message: for an answer that which the agent was given, so that its spans stand below."""
+        """Return the span id of a message; for an answer, the one sent to the agent, so that its spans become children."""
         if message.traceparent is not None:
             return message.traceparent.split("-")[2]
         return self._id(f"message {message.message}")
 
     def _as_told(self, span: AgentSpan, message: MessageState) -> Span:
-        """Return a span of the agent's, moved to this trace; a link names the trace that it was told in."""
+        """Return a span of the agent, moved to this trace, with a link to its original trace."""
         link = {
             "traceId": span.trace_id,
             "spanId": span.span_id,
@@ -290,7 +290,7 @@ class _Trace:
         }
 
     def _id(self, what: str, size: int = 8) -> str:
-        """Return an id of so many bytes, hexadecimal."""
+        """Return an id of that many bytes, in hexadecimal."""
         words = f"{self.run.run_id}/{self.name}/{self.talk.attempt}/{what}"
         return hashlib.sha256(words.encode()).hexdigest()[: 2 * size]
 

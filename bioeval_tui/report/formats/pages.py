@@ -25,7 +25,7 @@ class Page:
     trials: tuple[view.TrialView, ...]
     mean: float | None
     no_mean: str
-    """Why there is no mean, in a sentence; empty where there is one."""
+    """Why there is no mean, as a sentence; empty if there is one."""
     conclusion: Conclusion
     """What the run found, in one sentence."""
     lead: str
@@ -78,7 +78,7 @@ def concurrency_words(run: LoadedRun, summary: Summary) -> str:
 
 
 def trial_title(run: LoadedRun, trial: int) -> str:
-    """Return a trial's heading, with its case where there are several."""
+    """Return a trial's heading, with its case if there are several."""
     case = run.state.case(trial)
     return f"Trial {trial}" + (f": case {case.words}, its trial {case.trial}" if case else "")
 
@@ -92,7 +92,7 @@ def title_of(runs: Sequence[LoadedRun]) -> str:
 
 
 def lead(run: LoadedRun, summary: Summary) -> str:
-    """Return what the run found, in a plain sentence or two."""
+    """Return the run's conclusion in one or two sentences."""
     parts = [_condition_words(condition) for condition in summary.conditions]
     if not parts:
         return "No conversation was held."

@@ -1,4 +1,4 @@
-"""Turns as a Parquet file: the columns of `to_frame("turns")`, typed, each with what it says."""
+"""Turns as a Parquet file: the columns of `to_frame("turns")`, typed and described."""
 
 from __future__ import annotations
 

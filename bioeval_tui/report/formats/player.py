@@ -52,7 +52,7 @@ def player(frames: Sequence[TimedFrame], title: str, sentence: str) -> str:
         sentence=sentence,
         program_version=__version__,
         masked=masking(),
-        # Our own, and JSON in which nothing can end the element that it stands in.
+        # Our own script, and JSON that cannot close its element.
         style=Markup(style),  # noqa: S704  # nosec B704
         script=Markup(script),  # noqa: S704  # nosec B704
         frames=Markup(data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")),  # noqa: S704  # nosec B704

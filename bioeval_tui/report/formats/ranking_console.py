@@ -12,7 +12,7 @@ from bioeval_tui.report.rankings import ConditionRanking
 
 
 def print_rankings(found: Sequence[ConditionRanking], console: Console) -> None:
-    """Print a table for each condition, the best mean first, and what the ranks rest on."""
+    """Print a table for each condition, the best mean first, and the basis of the ranks."""
     for one in found:
         table = Table(box=None, pad_edge=False)
         table.add_column(f"facts {one.condition}", overflow="fold")

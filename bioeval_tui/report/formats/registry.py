@@ -1,4 +1,4 @@
-"""The table of formats. To add one, add a file beside this one and a line here.
+"""The table of formats. To add one, add a file in this folder and a line here.
 
 `--format`, `--to`, the names of `--output`, the export dialog, docs/reports.md and error messages come from it. A writer
 is imported when its format is asked for: HTML needs a template engine, and the others do not.
@@ -53,7 +53,7 @@ class Format:
         return made
 
     def file_name(self, run: Any) -> str:
-        """Return what a run's file is called where nobody named it."""
+        """Return the default file name of a run."""
         return str(_function(self.name_of)(run)) if self.name_of else f"{run.run_id}{self.endings[0]}"
 
     def note_on(self, output: Path) -> str:
@@ -88,12 +88,12 @@ FORMATS = (
 
 
 def holding(*contents: Content) -> list[Format]:
-    """Return the formats that can hold one of these contents."""
+    """Return the formats that support one of these contents."""
     return [found for found in FORMATS if any(content in found.writers for content in contents)]
 
 
 def names(*contents: Content) -> list[str]:
-    """Return the names of the formats that can hold one of these contents."""
+    """Return the names of the formats that support one of these contents."""
     return [found.name for found in holding(*contents)]
 
 
@@ -103,10 +103,10 @@ def format_of(name: str) -> Format:
 
 
 def choose(output: Path | None, name: str | None, *contents: Content, default: str | None = None) -> Format:
-    """Return the format that is asked for by its name, else by the ending of the file's name.
+    """Return the format by its name, otherwise by the file's extension.
 
     Raises:
-        UsageError: the ending is that of no format; the sentence lists those that fit.
+        UsageError: the extension belongs to no format; the message lists the valid ones.
     """
     if name is not None:
         return format_of(name)
@@ -124,7 +124,7 @@ def write_runs(found: Format, runs: Any, asked: Asked) -> str | bytes:
     """Return one document of these runs.
 
     Raises:
-        UsageError: the format holds one run, and there are several.
+        UsageError: the format supports one run, and there are several.
     """
     if "runs" in found.writers:
         return found.write("runs", runs, asked)

@@ -28,11 +28,11 @@ NARROW = 110
 """Columns of a terminal below which some of the table's are left out."""
 
 WIDE = 140
-"""Columns from which there is room for more than always stands there."""
+"""Terminal width from which there is room for optional columns."""
 
 
 class RunColumn(NamedTuple):
-    """A column of the list: its title, what stands in it, whether to the right, and how wide it is at least."""
+    """A column of the list: its title, its cells, whether it is right-aligned, and its minimum width."""
 
     title: str
     cell: Callable[[CataloguedRun], str]
@@ -41,10 +41,10 @@ class RunColumn(NamedTuple):
 
 
 def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) -> None:
-    """Print one row a run: scores right-aligned, times local. Ids stay whole: people copy them.
+    """Print one row for each run: scores right-aligned, local times. Ids are never shortened, because people copy them.
 
-    Where there is room, the model stands beside the job when the runs differ in it, and the reviewed mean beside
-    the judge's when somebody reviewed one. Laid out here: Rich's table takes six seconds for ten thousand rows.
+    If there is room, the model is shown if the runs differ in it, and the reviewed mean beside
+    the judge's if there are reviews. The layout is done here, because Rich's table takes six seconds for ten thousand rows.
     """
     console = console or plain_console()
     runs = list(runs)
@@ -63,7 +63,7 @@ def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) ->
 
 
 def _columns(runs: Sequence[CataloguedRun], width: int) -> list[RunColumn]:
-    """Return the columns for a terminal of so many columns."""
+    """Return the columns for a terminal of that width."""
     narrow, wide = width < NARROW, width >= WIDE
     form = "%m-%d %H:%M" if narrow else "%Y-%m-%d %H:%M"
     job = 14 if narrow else 40

@@ -62,7 +62,7 @@ def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
 
 
 def transcript_lines(run: LoadedRun) -> str:
-    """Return a run's conversations as `bioeval-tui guards` reads them, with what the user was told."""
+    """Return a run's conversations in the form that `bioeval-tui guards` reads, with the user's facts."""
     lines = []
     for _, key, talk in conversations([run]):
         case = talk.case

@@ -122,7 +122,7 @@ def _run(command: Sequence[str], folder: Path) -> bytes:
 
 
 def _cells(line: Line) -> Iterable[tuple[Glyph, Style]]:
-    """Yield what stands in each cell; a character of two cells is followed by an empty one, one of none is left out."""
+    """Yield the text of each cell; a wide character is followed by an empty cell, and one without width is skipped."""
     for text, style in line:
         for character in text:
             width = cell_len(character)

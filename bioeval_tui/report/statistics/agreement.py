@@ -1,12 +1,12 @@
 """How far raters agree: Cohen's kappa, weighted kappa, Krippendorff's alpha, mean absolute difference.
 
-Scores lie in [0, 1]. Kappa looks at passed or not passed (Cohen 1960); weighted kappa at the scores rounded to
+Scores are in [0, 1]. Kappa uses passed or not passed (Cohen 1960); weighted kappa at the scores rounded to
 tenths, with quadratic weights (Cohen 1968; Fleiss and Cohen 1973); alpha at the scores themselves, on an interval
-scale, with any number of raters and with gaps (Krippendorff 2011). A value is None where the formula divides by
-zero: too few ratings, or nobody ever says anything else.
+scale, with any number of raters and with gaps (Krippendorff 2011). A value is None if the formula divides by
+zero: too few ratings, or no variation.
 
-The formulas are written out here: reports and screens then need no scikit-learn, and PyPI's `krippendorff` is under
-the GPL, which this program is not.
+The formulas are implemented here, so that reports and screens need no scikit-learn; PyPI's `krippendorff` is under
+the GPL, unlike this program.
 """
 
 from __future__ import annotations
@@ -80,14 +80,14 @@ def cohen_kappa(a: Sequence[int], b: Sequence[int], *, quadratic: bool = False) 
 
 
 def krippendorff_alpha(ratings: Mapping[str, Mapping[Any, float]], level: Level = "interval") -> float | None:
-    """Return Krippendorff's alpha over all raters; units that fewer than two rated say nothing.
+    """Return Krippendorff's alpha over all raters; units with fewer than two ratings don't count.
 
     1 − observed / expected disagreement (Krippendorff 2011, section E): within each unit its m values are compared
     pair by pair and count 1 / (m − 1) each; expected compares all n values of shared units, whatever the unit.
 
     Args:
         ratings: rater to unit to value; a unit that a rater left out is simply missing.
-        level: `interval` weighs by the squared difference, `nominal` only tells equal from unequal.
+        level: `interval` weighs by the squared difference, `nominal` only distinguishes equal and unequal.
     """
     by_unit: dict[Hashable, list[float]] = {}
     for rated in ratings.values():

@@ -15,7 +15,7 @@ from typing import Literal
 Scale = Literal["nominal", "ordinal", "interval"]
 
 Units = Mapping[tuple[float, ...], int]
-"""How many units got these values. A unit's values stand in any order; raters who left it out are missing."""
+"""The number of units with these values. A unit's values are in any order, without missing ones."""
 
 
 def units_of(ratings: Mapping[str, Mapping[Hashable, float]]) -> Counter[tuple[float, ...]]:

@@ -15,7 +15,7 @@ DRAWS = 1000
 """How often the clusters are drawn again."""
 
 FEWEST_CLUSTERS = 10
-"""From this many clusters on there is an interval; fewer cannot stand for those that were not drawn."""
+"""From this many clusters on there is an interval; fewer do not represent other clusters."""
 
 _Unit = TypeVar("_Unit", bound=Hashable)
 
@@ -36,12 +36,12 @@ def bootstrap_interval(
     clusters (Hesterberg 2015), because a bootstrap of few clusters is too narrow.
 
     Args:
-        clusters: for each cluster, how often it holds each unit.
-        statistic: the figure of a multiset of units; draws where it is None are left out.
+        clusters: for each cluster, how often it contains each unit.
+        statistic: the statistic of a multiset of units; draws in which it is None are left out.
         seed: the same seed gives the same interval.
         draws: how many times the clusters are drawn.
 
-    None with fewer than ten clusters, or where the statistic is undefined in more than a tenth of the draws.
+    None with fewer than ten clusters, or if the statistic is undefined in more than a tenth of the draws.
     Source: Davison and Hinkley, Bootstrap Methods and their Application (1997), 3.8 and 5.3.
     """
     if len(clusters) < FEWEST_CLUSTERS:

@@ -23,7 +23,7 @@ FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A 95 % interval. `scope` says what it speaks about."""
+    """A 95 % interval. `scope` says what it is about."""
 
     low: float
     high: float
@@ -37,7 +37,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over held conversations. Everything is None when not one value could be used."""
+    """A mean over conversations that were run. Everything is None without a usable value."""
 
     mean: float | None
     standard_error: float | None
@@ -79,9 +79,9 @@ class Estimate:
 
 
 def estimate(samples: Sequence[Sample], bounds: tuple[float, float] | None = (0.0, 1.0)) -> Estimate:
-    """Return the mean over the samples that have a value, with what is known of its error.
+    """Return the mean over the samples with a value, with its error.
 
-    `bounds` cuts the interval to what is possible; None leaves it as it is.
+    `bounds` limits the interval to possible values; None does not.
     """
     groups = by_cluster(samples)
     values = [value for group in groups.values() for value in group]

@@ -1,4 +1,4 @@
-"""Explains the composite: what a part would have to be, and the score with other weights."""
+"""Explains the composite: the required value of each part, and the score with other weights."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Needed:
 
 
 def needed(parts: Sequence[ScorePart], failures: int, target: float) -> tuple[Needed, ...]:
-    """Return for each measured part what it would have to be so that the composite reaches `target`.
+    """Return the value that each measured part would need so that the composite reaches `target`.
 
-    Empty when the composite itself could not be measured. A target that is already reached asks for what
-    the part could fall to, 0 at least.
+    Empty if the composite could not be measured. If the target is already reached, return the value that
+    the part could fall to, at least 0.
     """
     if score.compose(parts, failures).score is None:
         return ()

@@ -3,7 +3,7 @@
 Verdicts before and after harmless changes, and of the same transcript asked twice (`REPEAT`). A judge that is
 merely noisy gives exchangeable verdicts before and after, so two signed-rank tests per change are exact: does the
 score shift, and does the change disagree with the first verdict more than the repeat does (which finds changes
-that raise some scores and lower others)? The repeat itself is held against a tolerated share of flips. Holm's
+that raise some scores and lower others)? The repeat itself is compared with a tolerated share of flips. Holm's
 correction over all of these keeps the chance of accusing a sound judge of anything at 0.5 %.
 """
 
@@ -75,7 +75,7 @@ class Stability:
 def judge_stability(
     asked: Iterable[AskedAgain], tolerated_flips: float = TOLERATED_FLIPS
 ) -> dict[str, Stability]:
-    """Return for each change what it did to the judge's verdicts."""
+    """Return the effect of each change on the judge's verdicts."""
     by_change: dict[str, list[AskedAgain]] = {}
     for one in asked:
         by_change.setdefault(one.change, []).append(one)

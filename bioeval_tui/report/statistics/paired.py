@@ -31,7 +31,7 @@ def differences(pairs: Iterable[tuple[Sample | None, Sample | None]]) -> list[Sa
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A paired difference and what may be said of it."""
+    """A paired difference and its conclusion."""
 
     estimate: Estimate
     verdict: Verdict

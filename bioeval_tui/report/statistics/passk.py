@@ -13,7 +13,7 @@ from bioeval_tui.report.statistics.estimates import FEWEST, Interval
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """How often one task (or a whole run) succeeded in how many trials. Trials lost to infrastructure are none."""
+    """Successes and trials of one task (or a whole run). Trials lost to the infrastructure don't count."""
 
     name: str
     successes: int
@@ -22,7 +22,7 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class PassK:
-    """pass^k over tasks. `value` is None when no task has k trials; `undefined` names those that lack them.
+    """pass^k over tasks. `value` is None if no task has k trials; `undefined` names those that lack them.
 
     `interval` is clustered by task; None for fewer than five.
     """

@@ -3,7 +3,7 @@
 A mean over n cases with m trials each has the variance (between + within / m) / n; the same holds for a
 difference of two agents with the components of the difference (`VarianceComponents.of_difference`,
 `paired_components`). The tests and intervals are those of docs/statistics.md: clustered by case, with
-cases − 1 degrees of freedom; with one case over its trials alone, which says nothing of other cases.
+cases − 1 degrees of freedom; with one case, over its trials only, which does not apply to other cases.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A design that is enough, with what it reaches and takes.
+    """A sufficient design, with its power or width, and its size.
 
     `reached` is the power, or the expected width of the interval.
     """
@@ -57,7 +57,7 @@ def standard_error(components: VarianceComponents, cases: int, trials: int) -> f
 
 
 def design_power(components: VarianceComponents, effect: float, cases: int, trials: int) -> float:
-    """Return the chance that a true difference of `effect` is told from 0 at 5 %, two-sided."""
+    """Return the power: the probability that a true difference of `effect` is significant at 5 %, two-sided."""
     degrees = _degrees(cases, trials)
     if degrees < 1:
         return 0.0
@@ -81,7 +81,7 @@ def plans_for_difference(
     trials: Sequence[int] = TRIALS,
     costs: Costs | None = None,
 ) -> list[Plan]:
-    """Return for each number of trials the fewest cases (two or more) that tell `effect` with that power.
+    """Return for each number of trials the smallest number of cases (at least two) that detects `effect` with that power.
 
     `components` are those of the difference. Numbers of trials with which 100,000 cases are not enough are left out.
 
@@ -113,9 +113,9 @@ def plans_for_width(
 def trials_for_difference(
     components: VarianceComponents, effect: float, cases: int, power: float = 0.8
 ) -> int | None:
-    """Return how many trials of each of these cases tell `effect`; None when no number does.
+    """Return how many trials of each of these cases detect `effect`; None if no number does.
 
-    The variance between cases stays however often each is repeated.
+    More trials do not reduce the variance between cases.
     """
     return _fewest(1, lambda trials: design_power(components, effect, cases, trials) >= power)
 

@@ -2,8 +2,8 @@
 
 Prediction-powered inference with power tuning, PPI++ (Angelopoulos, Duchi and Zrnic 2023), for a mean. The
 estimate is λ · (the judge's mean over what nobody reviewed) + the mean of (people − λ · judge) over what was
-reviewed. λ is chosen for the smallest variance: 0 ignores the judge, 1 trusts it fully. The interval holds
-whatever the judge's bias is, as long as the reviews are a random draw.
+reviewed. λ is chosen for the smallest variance: 0 ignores the judge, 1 trusts it fully. The interval is valid
+for any bias of the judge, as long as the reviews are a random sample.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
 
 FEWEST_REVIEWS = 30
-"""With fewer reviews the normal approximation does not hold: nothing is corrected."""
+"""With fewer reviews, the normal approximation is invalid and there is no correction."""
 
 FEWEST_REVIEWED_CLUSTERS = 10
 """Where verdicts are clustered, the reviews must come from at least as many clusters."""
@@ -80,7 +80,7 @@ class CorrectedMean:
 
 
 def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> CorrectedMean:
-    """Return what people would say of all items on average, with a 95 % interval.
+    """Return the estimated mean of people's scores over all items, with a 95 % interval.
 
     The independent case (no cluster has two items) is that of the paper, with the normal quantile. With
     clusters (verdicts or whole conversations drawn) the variance is cluster-robust and the quantile

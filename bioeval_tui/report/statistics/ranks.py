@@ -2,8 +2,8 @@
 
 Agents are compared on the same cases. All pairwise differences are tested at once (a studentised wild
 bootstrap that flips the signs of whole cases, stepped down as Romano and Wolf 2005); an agent's best rank is one more than the number of
-agents that are better than it beyond doubt, its worst leaves out those that are worse beyond doubt (Mogstad,
-Romano, Shaikh and Wilhelm, Inference for Ranks, 2024). With a chance of at least 95 % all true ranks lie in
+agents that are significantly better, its worst excludes those that are significantly worse (Mogstad,
+Romano, Shaikh and Wilhelm, Inference for Ranks, 2024). With a probability of at least 95 %, all true ranks are in
 their intervals. Two agents whose intervals overlap may be tied.
 """
 

@@ -16,7 +16,7 @@ from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.realism_phrases import HEDGE, OUT_OF_ROLE, STOP_WORDS
 
 TOLD = 0.5
-"""A fact counts as told when at least this share of its content words was said."""
+"""A fact counts as told if the message has at least this share of its content words."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _LABEL = re.compile(r"^\s*[*_]{0,2}([^\W\d_][^:\n*]{0,30}?)[*_]{0,2}:[*_]{0,2}\s+")
@@ -24,7 +24,7 @@ _LABEL = re.compile(r"^\s*[*_]{0,2}([^\W\d_][^:\n*]{0,30}?)[*_]{0,2}:[*_]{0,2}\s
 
 @dataclass(frozen=True, slots=True)
 class UserTranscript:
-    """One conversation: (role, text) in order, the facts that the user was to tell, and names that occur.
+    """One conversation: (role, text) in order, the user's facts, and names that occur.
 
     `names` are counted as one word each, whatever they are.
     """
@@ -77,7 +77,7 @@ class Manner:
 
 
 def realism(transcripts: Iterable[UserTranscript], role: str = "user") -> Realism:
-    """Return how the speaker of this role speaks. Other roles, and what the speakers are called, do not matter."""
+    """Return how the speaker of this role speaks. Other roles and speaker names are ignored."""
     manners = [manner_of(transcript, role) for transcript in transcripts]
     return Realism(
         words_per_turn=_measure([one.words for one in manners], share=False),
@@ -114,7 +114,7 @@ def manner_of(transcript: UserTranscript, role: str = "user") -> Manner:
 
 
 def _repetition(turns: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[float]:
-    """Yield the share of phrases after the first turn that stand in an earlier turn."""
+    """Yield the share of phrases after the first turn that occur in an earlier turn."""
     seen: set[tuple[str, ...]] = set(turns[0])
     again = total = 0
     for phrases in turns[1:]:
@@ -141,7 +141,7 @@ def _plain(text: str, names: Sequence[str]) -> str:
 
 
 def _content(text: str) -> frozenset[str]:
-    """Return the words that carry meaning, without common endings."""
+    """Return the content words, without common endings."""
     words = (word for word in _WORD.findall(text) if word not in STOP_WORDS)
     return frozenset(re.sub(r"(?:'s|ing|ed|es|s)$", "", word) if len(word) > 4 else word for word in words)
 

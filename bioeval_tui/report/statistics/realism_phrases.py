@@ -37,4 +37,4 @@ STOP_WORDS: Collection[str] = frozenset(
     they this to up was we were what when which who will with would you your""",
     )
 )
-"""Words that say nothing of a fact."""
+"""Words without information about a fact."""

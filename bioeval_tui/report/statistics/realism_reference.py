@@ -24,7 +24,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class RealismReference:
-    """Bands of one published set, by the names of `Realism`'s fields. What it cannot tell is missing."""
+    """Ranges of one published data set, by the names of `Realism`'s fields. Unknown ones are missing."""
 
     name: str
     source: str

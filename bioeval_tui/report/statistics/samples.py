@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One held conversation's value; `reason` says why `value` is None.
+    """One conversation's value; `reason` says why `value` is None.
 
-    Samples are clustered by `job`, and where the job has a set of cases, by `case`.
+    Samples are clustered by `job` or, if the job has cases, by `case`.
     """
 
     job: str
@@ -22,7 +22,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many were used of how many held, and why the rest were not."""
+    """The number of used and of all conversations, and why the others were excluded."""
 
     used: int
     held: int
@@ -30,12 +30,12 @@ class Counted:
 
     @property
     def excluded(self) -> int:
-        """How many were held and are not in the figure."""
+        """The number of excluded conversations."""
         return self.held - self.used
 
     @property
     def excluded_share(self) -> float:
-        """The share of the held ones that is not in the figure; 0 when none was held."""
+        """The share of excluded conversations; 0 without any conversation."""
         return self.excluded / self.held if self.held else 0.0
 
     @property

@@ -9,7 +9,7 @@ Each gambler spreads the fortune over three stakes, sqrt(2 log(2 / α) / (σ² h
 values of variance σ², which is estimated from earlier rounds only. Stakes do not depend on m except for their
 limit, so that a fortune falls (or rises) with m and what is left is an interval.
 
-A round holds one value of every case. Its values must be independent of each other given earlier rounds; they need
+A round has one value of every case. Its values must be independent of each other given earlier rounds; they need
 not have the same mean: with the same stake for all, Π (1 + λ (μᵢ − m)) is at most (1 + λ (μ − m))ⁿ for
 their mean μ (the inequality of arithmetic and geometric means). The interval is then for the mean over exactly these
 cases. For a statement about cases in general, draw them at random and give one case per round.
@@ -28,13 +28,13 @@ HORIZONS = (15, 60, 240)
 """How many values each stake is the best for."""
 
 LIMIT = 0.75
-"""A gambler never bets so much that one round could leave less than a quarter of the fortune."""
+"""A gambler's maximum bet leaves at least a quarter of the fortune after any round."""
 
 Decision = Literal["above", "below", "undecided"]
 
 
 class ConfidenceSequence:
-    """Watches a mean of values in [low, high] against a threshold; look after every round, stop at any."""
+    """Compares a mean of values in [low, high] with a threshold; you may look, and stop, after any round."""
 
     def __init__(
         self, threshold: float, *, low: float = 0.0, high: float = 1.0, level: float = LEVEL
@@ -55,7 +55,7 @@ class ConfidenceSequence:
         self.low, self.high, self.level = low, high, level
         self.rounds = 0
         self.decision: Decision = "undecided"
-        """Where the mean lies by the threshold. Once decided it stays so."""
+        """The position of the mean relative to the threshold. A decision is final."""
 
         self._threshold = self._scaled(threshold)
         self._needed = log(2 / (1 - level))
@@ -65,7 +65,7 @@ class ConfidenceSequence:
         self._count, self._sum, self._squares = 1, 0.5, 0.25
 
     def observe(self, values: Sequence[float]) -> Decision:
-        """Take one round: one value of every case.
+        """Add one round: one value of every case.
 
         Raises:
             ValueError: there is no value, or one is not in [low, high].
@@ -117,7 +117,7 @@ class ConfidenceSequence:
 
 
 class _Fortune:
-    """The logarithm of what a gambler has who bets that the mean is above m, or below."""
+    """The logarithm of the fortune of a gambler who bets that the mean is above m, or below."""
 
     def __init__(self, m: float, upwards: bool) -> None:
         self._m = m

@@ -28,7 +28,7 @@ def signed_rank_p(differences: Sequence[float]) -> float:
     if len(known) > MOST_EXACT:
         z = (larger - total / 2) / (sqrt(fsum(rank * rank for rank in ranks)) / 2)
         return min(1.0, 2 * NormalDist().cdf(-z))
-    # One integer holds how many of the 2ⁿ signs give each sum, in digits of n + 1 bits: a rank shifts it.
+    # One integer stores how many of the 2ⁿ signs give each sum, in digits of n + 1 bits; adding a rank is a shift.
     bits = len(known) + 1
     ways = 1
     for rank in ranks:

@@ -14,7 +14,7 @@ from statistics import fmean
 
 @dataclass(frozen=True, slots=True)
 class VarianceComponents:
-    """Variances between cases and within a case (between its trials), and what they were estimated from.
+    """Variances between cases and within a case (between its trials), and the data of the estimate.
 
     `cases` and `trials` are 0 for assumed variances.
     """
