@@ -30,7 +30,7 @@ from bioeval_tui.text import clean_line
 
 @contextmanager
 def told_as(peer: Peer, name: str) -> Iterator[None]:
-    """Convert exceptions of a plug-in, except this program's own errors, to a `PeerError` that names the plug-in."""
+    """Convert what a plug-in raises, except this program's own errors, to a `PeerError` that names the plug-in."""
     try:
         yield
     except BioevalError:
