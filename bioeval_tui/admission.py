@@ -150,7 +150,7 @@ class Admission:
 
 
 class _Newcomer(asyncio.Protocol):
-    """Collects the first words of a connection, then hands everything on."""
+    """Collects the first bytes of a connection, then passes everything on."""
 
     def __init__(self, admission: Admission) -> None:
         self._admission = admission

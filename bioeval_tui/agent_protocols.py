@@ -1,7 +1,7 @@
-"""The table of agent protocols: the class that speaks each, and what it can report and accept.
+"""The table of agent protocols: the class of each, and what it can report and accept.
 
-A job names one in `target.protocol`. A name that is not here is a plug-in's (docs/plugins.md). docs/agents.md has this
-table for people; `tests/test_recipes.py` holds the two together.
+A job names one in `target.protocol`. Other names belong to plug-ins (docs/plugins.md). docs/agents.md has this
+table for users; `tests/test_recipes.py` compares the two.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class AgentProtocol:
     """One protocol.
 
     `maker` is `module:function` in `bioeval_tui.evaluate.agents`, called with `AgentTerms` for each conversation and
-    imported only then. `tells` is what can be known of an agent that speaks it, and how; `takes` what it can be given before
-    the greeting. `is_model`: the agent is a model's endpoint, so that its tokens have a price; `is_function`: it runs in
-    this process and has no address. `uses` are the keys of `target` that only some protocols know.
+    imported only then. `tells` is what such an agent can report, and how; `takes` is what it accepts before
+    the greeting. `is_model`: the agent is a model's endpoint, so its tokens have a price; `is_function`: it runs in
+    this process and has no URL. `uses` are the keys of `target` that only some protocols know.
     """
 
     name: str
@@ -78,10 +78,10 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the built-in protocols: those that a plug-in cannot take."""
+    """Return the names of the built-in protocols, which a plug-in cannot use."""
     return tuple(sorted(protocol.name for protocol in PROTOCOLS))
 
 
 def find(name: str) -> AgentProtocol | None:
-    """Return the built-in protocol of that name, or None: it is a plug-in's, or nobody's."""
+    """Return the built-in protocol of that name; None for a plug-in's or an unknown one."""
     return next((protocol for protocol in PROTOCOLS if protocol.name == name), None)

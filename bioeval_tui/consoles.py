@@ -17,9 +17,9 @@ UNBOUND = 10_000
 
 
 class PlainConsole(Console):
-    """A console whose text, whatever it is rendered from, cannot act on a terminal.
+    """A console whose output never contains control sequences from its text.
 
-    It falls silent when its reader is gone (`… | head -1`): the work continues, and its exit code holds.
+    If its reader is gone (`… | head -1`), it stops printing; the work continues, with the same exit code.
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:

@@ -25,7 +25,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the process tells its caller."""
+    """The exit codes of the process."""
 
     OK = 0
     BELOW = 1

@@ -1,6 +1,6 @@
 """Atomic, durable file writes: a file appears only when it is complete, and survives a power failure.
 
-Every part of the program that writes a file goes through here, but for those that append to one of their own
+Every part of the program that writes a file uses this module, except those that append to their own
 (recordings, journals, logs, databases): `tests/test_house.py` lists them.
 """
 
@@ -23,7 +23,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def is_full(error: OSError) -> bool:
-    """Whether there was no space left: on the disk, in the quota, or for a file of that size."""
+    """Whether there was no space left: on the disk, in the quota, or below the file size limit."""
     return error.errno in _NO_SPACE
 
 
@@ -36,12 +36,12 @@ def storage_error(path: Path | str, error: OSError) -> StorageError:
 
 
 def write_whole(path: Path | str, data: bytes | str, *, mode: int = 0o644, sync: bool = True) -> None:
-    """Write a file in one step: its old content, or all of the new one, is under its name at any time.
+    """Write a file atomically: at any time, it has either its old content or all of the new one.
 
     Args:
         path: where to write; its folder must exist.
         data: the content; text is written as UTF-8.
-        mode: the permissions of a new file, before the umask; 0o600 for what may hold patients' data.
+        mode: the permissions of a new file, before the umask; 0o600 for files that may contain patient data.
         sync: wait until file and folder are on the disk. Without it, call `sync_all` before the source is removed.
 
     Raises:
@@ -108,7 +108,7 @@ def write_beside(folder: Path, stem: str, ending: str, data: bytes | str) -> Pat
 
 @contextlib.contextmanager
 def writing_whole(path: Path | str, *, mode: int = 0o644) -> Iterator[BinaryIO]:
-    """Give a file to write in pieces, which stands under its name, on the disk, once the block has ended without an error.
+    """Yield a file to write in pieces; it gets its name, and is on the disk, once the block ends without an error.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
@@ -152,10 +152,10 @@ def _sync_above(path: Path | str) -> None:
 
 
 def write_fully(descriptor: int, data: bytes) -> None:
-    """Write all of `data`: the system may take a part of it, and does so on a disk that is nearly full.
+    """Write all of `data`, because the system may write only a part, for example on a disk that is nearly full.
 
     Raises:
-        OSError: it takes no more.
+        OSError: writing fails.
     """
     view = memoryview(data)
     while view:

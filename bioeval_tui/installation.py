@@ -66,7 +66,7 @@ def _is_here(module: str) -> bool:
 
 
 def required() -> list[str]:
-    """Return the packages that every part needs: those of the metadata that are no extra and for no single part."""
+    """Return the packages that every part needs: the required ones of the metadata that no single part needs alone."""
     one_part = {*GRADING, "apsw", "graphqlite", "textual-serve", "tzdata"}
     return [name for name, (_, marker) in _requirements().items() if not marker and name not in one_part]
 
@@ -92,7 +92,7 @@ def install_command(packages: Sequence[str], extra: str = "") -> str:
 
     Args:
         packages: names on PyPI; the versions are those that this program allows.
-        extra: the optional part of this program that brings them; none for what it needs by default.
+        extra: the extra of this program that includes them; empty for required packages.
     """
     wanted = shlex.join(_allowed(name) for name in packages)
     match kind():

@@ -19,7 +19,7 @@ _RUN = (
     "import runpy, sys; place = sys.argv.pop(1); place in sys.path or sys.path.append(place); "
     "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 )
-# Another Python gets this very package and none of the packages beside it, which were made for this Python.
+# Another Python gets only this package, and none of the packages installed beside it, which are for this Python.
 _RUN_ALONE = """
 import importlib.util, runpy, sys
 place = sys.argv.pop(1)

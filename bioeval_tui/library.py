@@ -1,6 +1,6 @@
 """Evaluate from Python: `from bioeval_tui import evaluate, evaluate_async, load_run` (docs/python.md).
 
-The engine, the recording and the results are those of the command line: what is held here appears in `runs list`.
+The engine, the recording and the results are those of the command line: runs appear in `runs list`.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ Folders = Annotated[Sequence[str | Path], BeforeValidator(_several), AfterValida
 
 
 class EvaluateOptions(TypedDict, total=False):
-    """How runs are held; what is left out is the job's own or the usual. The same as the options of `bioeval-tui run`."""
+    """The options of `bioeval-tui run`. Without a value, the job's own or the default applies."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
 
     models: Names
     """The agent's models: a run with each."""
     trials: Annotated[int, Field(ge=1, le=10_000)]
-    """How often each condition is held (`--repeat`), with each of the job's cases."""
+    """Number of trials of each condition (`--repeat`), for each of the job's cases."""
     cases: str
     """Of the job's cases only these, by row and id: `1-20,case_7`."""
     sample: Number
-    """So many of the job's cases, drawn with the seed."""
+    """Size of a random sample of the job's cases."""
     cases_file: Annotated[str | Path, AfterValidator(lambda file: str(Path(file).absolute()))]
     """A table of cases (CSV, JSONL, Parquet) in the place of the job's own."""
     conditions: Annotated[
@@ -90,9 +90,9 @@ class EvaluateOptions(TypedDict, total=False):
     judge_model: Names
     """Who judges; several are a panel."""
     concurrency: Number
-    """Most conversations at once."""
+    """Maximum number of concurrent conversations."""
     parallel: bool
-    """Conditions at once; the target must keep conversations apart."""
+    """Run both conditions at the same time; the agent must keep conversations apart."""
     order: Order
     """Which condition comes first."""
     seed: int
@@ -102,11 +102,11 @@ class EvaluateOptions(TypedDict, total=False):
     unrestricted_setups: bool
     """Pass the job's setups to Neo4j as they are."""
     max_calls: Number
-    """No further conversation after so many calls."""
+    """Start no more conversations after this many calls."""
     max_cost: Annotated[float, Field(gt=0)]
-    """No further conversation after so many dollars."""
+    """Start no more conversations after this many dollars."""
     requests_per_minute: Annotated[float, Field(gt=0)]
-    """Most requests a minute to the agent, and as many to the models."""
+    """Maximum number of requests per minute to the agent, and to the models."""
     otlp: Annotated[int, Field(ge=0, le=65_535)]
     """The port of 127.0.0.1 on which the agent's OpenTelemetry spans are received; 0 takes a free one."""
     allow_hosts: Names
@@ -131,22 +131,22 @@ def evaluate(
     progress: bool = True,
     **options: Unpack[EvaluateOptions],
 ) -> Results:
-    """Hold a job's conversations with an agent, facts withheld and facts supplied, and return what came out.
+    """Run a job's conversations with an agent, with facts withheld and supplied, and return the results.
 
-    Works in scripts, and where an event loop goes on (a notebook): the conversations have a thread and a loop of their
-    own. A program with a loop of its own to keep awake calls `evaluate_async`. Ctrl-C ends the run in order.
+    Works in scripts, and in notebooks, where an event loop is running: the conversations have their own thread and
+    loop. In a program with its own event loop, call `evaluate_async`. Ctrl-C cancels the run and keeps the recording.
 
     Args:
         job: a YAML file, or the name of a sample; or several.
-        agent: the agent's address, or the agent itself: a function, async or not, that takes the user's message and
-            returns or yields the answer. A second parameter `conversation` tells it more (docs/agents.md). None is the
+        agent: the agent's URL, or the agent itself: a function, async or not, that takes the user's message and
+            returns or yields the answer. A second parameter `conversation` gives access to more (docs/agents.md). None is the
             job's own agent.
-        progress: tell of each conversation: in place in a notebook, else a line on stderr.
-        options: how it is held; see `EvaluateOptions`.
+        progress: show progress: in place in a notebook, otherwise one line for each conversation on stderr.
+        options: see `EvaluateOptions`.
 
     Raises:
-        BioevalError: what is wrong with the job, the agent or the options, before anything is sent. A failure while
-            conversations are held is no exception: `Results.not_measured` has it.
+        BioevalError: the job, the agent or an option is wrong; raised before anything is sent. Failures while
+            conversations run don't raise: they are in `Results.not_measured`.
     """
     request = _request(job, agent, options)
     return _in_a_thread(lambda stop: _hold(request, stop, progress=progress))
@@ -173,10 +173,10 @@ async def evaluate_async(
 def load_run(run: str | Path, *, as_recorded: bool = False) -> Results:
     """Return a recorded run: by its id, the beginning or end of one, or a recording's file; imported ones, too.
 
-    Where transcripts were judged again the latest verdicts count, unless `as_recorded`.
+    If transcripts were judged again, the latest verdicts count, unless `as_recorded`.
 
     Raises:
-        UsageError: there is no such run, or several.
+        UsageError: no run matches, or several do.
         RecordingError: the recording cannot be read.
     """
     settings = Settings.from_environment()
@@ -236,7 +236,7 @@ def _in_a_thread(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
 
 
 def _request(job: Job | Sequence[Job], agent: Agent | None, options: EvaluateOptions) -> RunRequest:
-    """Return what is asked for, checked.
+    """Return the validated request.
 
     Raises:
         UsageError: a name or a value is wrong.

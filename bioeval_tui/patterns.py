@@ -49,9 +49,9 @@ def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> Patte
 def find_all(
     pattern: str, text: str, *, partial: bool = False, limit_s: float = SEARCH_LIMIT_S
 ) -> list[PatternMatch]:
-    """Return every place where `pattern` is found in `text`, in order; with `partial` also where a match has begun.
+    """Return all matches of `pattern` in `text`, in order; with `partial`, also an incomplete one at the end.
 
-    Raises as `search` does; `limit_s` holds for all of them together.
+    Raises as `search` does; `limit_s` applies to all of them together.
     """
     with _bounded(pattern, limit_s):
         found = _compiled(pattern).finditer(text, partial=partial, timeout=limit_s)

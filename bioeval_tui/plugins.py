@@ -1,7 +1,7 @@
 """Plug-ins from entry points: agents, evaluators, judges, graphs and metrics.
 
 A package declares an entry point in the group `bioeval_tui.agents` (or another of `GROUPS`); its name is
-what a job file says. Listing reads the installed packages' metadata and imports nothing; a plug-in's code
+what a job file uses. Listing reads the installed packages' metadata and imports nothing; a plug-in's code
 runs only when a job names it. docs/plugins.md has a whole example.
 """
 
@@ -42,7 +42,7 @@ class MakeAgent(Protocol):
 MakeEvaluator = Callable[[Any], Any]
 MakeJudge = Callable[[Any], Any]
 MakeGraph = Callable[[str], Any]
-"""Called with what `BIOEVAL_GRAPH_URI` holds, empty when it is not set."""
+"""Called with the value of `BIOEVAL_GRAPH_URI`; empty if it is not set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ def require(group: Group, name: str) -> None:
 
 
 def load(group: Group, name: str) -> Any:
-    """Import a plug-in and return what its entry point names.
+    """Import a plug-in and return the object of its entry point.
 
-    Raises `UsageError` when there is none of that name, naming those there are, and when it cannot be imported.
+    Raises `UsageError` if the name is unknown (the message lists the known ones), or if it cannot be imported.
     """
     entry = next(
         (entry for entry in _entries(group) if entry.name == name and name not in BUILT_IN[group]), None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 LOCKED_AT = 2**31 - 2
-"""Where Windows locks one byte: a lock there is also a bar to readers, and no line of a file is at this place."""
+"""The position of the byte that is locked on Windows: a lock also blocks readers, and no file has lines there."""
 
 BINARY: int = getattr(os, "O_BINARY", 0)
 """A flag for `os.open`: Windows would translate ends of lines."""

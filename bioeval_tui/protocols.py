@@ -1,4 +1,4 @@
-"""The published name of `bioeval_tui.evaluate.seams`: what a plug-in implements, and the values that cross."""
+"""The public name of `bioeval_tui.evaluate.seams`: the protocols that a plug-in implements, and their values."""
 
 from bioeval_tui.evaluate.seams import (
     Agent,

@@ -30,7 +30,7 @@ INI = "bioeval_not_measured"
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What came out of `bioeval.run`: the report of the run as JSON, and what to hold against it."""
+    """The result of `bioeval.run`: the run's report as JSON, and assertions on it."""
 
     report: dict[str, Any]
     talk: str
@@ -68,10 +68,10 @@ class Evaluation:
         return held[name]
 
     def assert_score(self, bar: float, *, condition: str | None = None) -> Evaluation:
-        """Fail the test unless each job, with each model, reaches `bar`: its mean of both conditions, or of one.
+        """Fail the test unless each job reaches `bar` with each model: the mean of both conditions, or of one.
 
         Raises:
-            ValueError: there is no such condition.
+            ValueError: the condition does not exist.
         """
         __tracebackhide__ = True
         for run, held in self._held(condition):
@@ -97,12 +97,12 @@ class Evaluation:
         return self
 
     def assert_assertions(self, *, condition: str | None = None) -> Evaluation:
-        """Fail the test when an assertion of a job does not hold at the end, or could not be checked.
+        """Fail the test if an assertion of a job failed at the end, or could not be checked.
 
-        Without `condition` both are looked at.
+        Without `condition`, both are checked.
 
         Raises:
-            ValueError: there is no such condition.
+            ValueError: the condition does not exist.
         """
         __tracebackhide__ = True
         checks = [
@@ -126,12 +126,12 @@ class Evaluation:
         return self
 
     def assert_pass_k(self, k: int, bar: float, *, condition: str | None = None) -> Evaluation:
-        """Fail the test unless pass^k over the tasks of each job reaches `bar`, under each condition or one.
+        """Fail the test unless pass^k over the tasks of each job reaches `bar`, in each condition or in one.
 
-        Fewer than `k` trials that count are not a measurement.
+        With fewer than `k` trials that count, pass^k is not measured.
 
         Raises:
-            ValueError: there is no such condition.
+            ValueError: the condition does not exist.
         """
         __tracebackhide__ = True
         for run, held in self._held(condition):
@@ -173,7 +173,7 @@ class Evaluation:
             yield run, held if condition is None else [condition]
 
     def _not_measured(self, why: str) -> None:
-        """End the test as `bioeval_not_measured` says: what could not be measured is no verdict on the agent."""
+        """End the test as `bioeval_not_measured` says, because nothing was found out about the agent."""
         __tracebackhide__ = True
         said = f"not measured: {why}\n{self.why()}"
         if self.not_measured == "skip":

@@ -27,7 +27,7 @@ NEEDS_BOTH = "needs both conditions"
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A score in [0, 1] or None with the reason, and what it was made of."""
+    """A score in [0, 1] or None with the reason, and its parts."""
 
     score: float | None
     parts: tuple[ScorePart, ...]
@@ -38,7 +38,7 @@ class Composite:
 def timing_part(aspirational_ms: float, latencies_ms: Sequence[float], *, ended: bool = False) -> ScorePart:
     """Return min(1, aspirational / average).
 
-    Without any answer the value is None while the conversation goes on, and 0 once it has `ended`:
+    Without any answer, the value is None during the conversation, and 0 once it has `ended`:
     an agent that never answered is a result, not a gap in the measurement.
     """
     if not latencies_ms:
@@ -61,7 +61,7 @@ def task_part(scores: Sequence[float] | None, task_count: int, reason: str = "")
 
 
 def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "") -> ScorePart:
-    """Return the task part of what a judge scored: `count` tasks, or the items of a rubric, which stand in their place."""
+    """Return the task part of what a judge scored: `count` tasks, or the items of a rubric, which replace them."""
     if judged is None or not any(item.points is not None for item in judged):
         return task_part([task.score for task in judged] if judged is not None else None, count, reason)
     earned, most = points(judged)
@@ -132,13 +132,13 @@ def compose(parts: Iterable[ScorePart], failures: int) -> Composite:
 
 
 def running(parts: Iterable[ScorePart], failures: int) -> float | None:
-    """Return the score over the parts that are known so far, for a conversation that still goes on."""
+    """Return the score over the parts known so far, for a conversation in progress."""
     known = [part for part in parts if part.value is not None]
     return compose(known, failures).score if known else None
 
 
 def mean_of(scores: Iterable[float | None]) -> float | None:
-    """Return the mean, rounded as the published one; None if any score is None or there is none."""
+    """Return the mean, rounded as the published one; None if any score is None or there are no scores."""
     values = list(scores)
     known = [score for score in values if score is not None]
     return round(fmean(known), 2) if values and len(known) == len(values) else None
@@ -147,5 +147,5 @@ def mean_of(scores: Iterable[float | None]) -> float | None:
 def published_mean(
     scores: Mapping[str, float | None] | Mapping[ConditionName, float | None],
 ) -> float | None:
-    """Return the mean of both conditions, given their scores by name; None if either is None or was not held."""
+    """Return the mean of both conditions, given their scores by name; None if either is None or missing."""
     return mean_of(scores.get(condition) for condition in CONDITIONS)

@@ -75,7 +75,7 @@ class Settings:
     neo_username: str = "neo4j"
     neo_password: Secret | None = None
     graph_uri: Secret | None = None
-    """What a plug-in's graph is given; it may hold a password."""
+    """The URI of a plug-in's graph; it may contain a password."""
     agent_url: str = DEFAULT_AGENT_URL
     agent_url_is_set: bool = False
     agent_api_key: Secret | None = None
@@ -195,7 +195,7 @@ class Settings:
 
     @property
     def logs_dir(self) -> Path:
-        """Where log files go; they hold no message text."""
+        """The folder of log files; they contain no message text."""
         return self.data_dir / "logs"
 
     @property
@@ -228,7 +228,7 @@ def private_dir(path: Path) -> Path:
 
 
 def read_env_file(path: Path) -> None:
-    """Add the variables of a `.env` file to the environment, which child processes inherit; what is set stays.
+    """Add the variables of a `.env` file to the environment, which child processes inherit; existing variables are kept.
 
     Raises:
         UsageError: the file cannot be read, or a line of it is not `NAME=value`.
@@ -259,7 +259,7 @@ def read_env_file(path: Path) -> None:
 
 
 def env_file_hint() -> str:
-    """Return how to use the `.env` of the working folder, as the end of a sentence; empty when there is none to use."""
+    """Return how to use the `.env` of the working folder, as the end of a sentence; empty without one."""
     found = Path(ENV_FILE).absolute()
     if not found.is_file() or found in _env_files:
         return ""

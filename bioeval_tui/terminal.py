@@ -24,7 +24,7 @@ def say(text: str = "", *, err: bool = False) -> None:
 
 
 def print_json(value: Any, *, indent: int | None = None) -> None:
-    """Print a value as JSON: standard (no NaN), readable, and with what a terminal could act on as an escape.
+    """Print a value as standard JSON (no NaN), indented, with control characters escaped.
 
     Raises:
         ValueError: a number is NaN or infinite.
@@ -33,12 +33,12 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def print_json_text(text: str) -> None:
-    """Print JSON that is text already, with what a terminal could act on as an escape."""
+    """Print JSON text, with control characters escaped."""
     click.echo(text if _is_plain(text) else UNSAFE.sub(_escaped, text))
 
 
 def print_document(document: str | bytes) -> None:
-    """Print a document as it would stand in a file: its ends of lines stay, and nothing is added."""
+    """Print a document unchanged, as it would be in a file."""
     if isinstance(document, bytes):
         sys.stdout.buffer.write(document)
     else:

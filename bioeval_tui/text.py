@@ -1,7 +1,7 @@
 """Makes untrusted text safe, once, on input.
 
-Text of agents, models, submissions, job files and leaderboards can hold terminal control sequences,
-bidirectional overrides and other invisible characters. `clean` turns each into a visible picture, so
+Text of agents, models, submissions, job files and leaderboards can contain terminal control sequences,
+bidirectional overrides and other invisible characters. `clean` replaces each with a visible symbol, so
 that a reader sees that something was there and a terminal never acts on it.
 """
 
@@ -16,10 +16,10 @@ MAX_TEXT = 1_000_000
 """Longest text kept from a peer, in characters."""
 
 MAX_COMBINING = 8
-"""Most combining marks kept after one character; more only smear the neighbouring lines."""
+"""Maximum number of combining marks kept after one character; more would overlap the neighbouring lines."""
 
 SHORTEST_SECRET = 8
-"""Shorter secrets, such as the key `x` of a server of one's own, also stand in ordinary words."""
+"""Shorter secrets, such as the key `x` of a local server, also occur in ordinary words."""
 
 _TAB_NEWLINE = "\t\n"
 
@@ -41,7 +41,7 @@ _COMBINING_RUN = re.compile(
     r"[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
     r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u200c\u200d]{9,}"
 )
-_SOFT_HYPHEN = "\u00ad"  # says where a word may be broken: no part of the word
+_SOFT_HYPHEN = "\u00ad"  # marks where a word may be broken, and is not part of the word
 
 FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ", "\u00a0", "\u3000")
 """What a spreadsheet may take a cell for a formula by, also after it has left out blanks."""
@@ -84,7 +84,7 @@ def clean_value(value: Any, limit: int = MAX_TEXT) -> Any:
 
 
 def is_large(value: Any, limit: int = 20_000) -> bool:
-    """Return whether a JSON-like value holds more than `limit` items and characters, looking no further than that."""
+    """Return whether a JSON-like value has more than `limit` items and characters; stops counting there."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -113,7 +113,7 @@ def as_cell(text: str) -> str:
 
 
 def without_secret(text: str, secret: str, shown: str = "[key]") -> str:
-    """Return `text` with `shown` for a secret; one of fewer than 8 characters, such as `x`, only where it is a word."""
+    """Return `text` with a secret replaced by `shown`; one of fewer than 8 characters, such as `x`, only as a whole word."""
     if not secret:
         return text
     if len(secret) >= SHORTEST_SECRET:
@@ -128,7 +128,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def compact_json(value: Any) -> str:
-    """Return `value` as compact JSON; what JSON cannot hold is shown as its text."""
+    """Return `value` as compact JSON; other values become text."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 

@@ -23,7 +23,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a scalar or collection stands; lines and columns count from 1. `style` is YAML's quoting."""
+    """The position of a scalar or collection; lines and columns count from 1. `style` is YAML's quoting."""
 
     line: int
     column: int

@@ -114,7 +114,7 @@ class _Look:
 
     @classmethod
     def wanted_by(cls, given: Mapping[str, Any], registry: Registry, backend: Any) -> Self:
-        """Return what the options of `_look` ask for."""
+        """Return the values of the options of `_look`."""
         names = ("intervals", "ladder", "explain", "by", "show_answers")
         return cls(registry, backend, **{name: given[name] for name in names})
 

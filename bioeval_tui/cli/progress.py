@@ -21,7 +21,7 @@ class BatchProgress:
     """Prints progress. With `verbose`, also the agent's tool calls and events."""
 
     def __init__(self, console: Console, *, conversations: int, several: bool, verbose: bool = False) -> None:
-        """`conversations` is how many there are to be in all; `several` tells each of them in one line."""
+        """`conversations` is the planned number in total; `several` prints one line for each of them."""
         self._console = console
         self._total = conversations
         self._several = several
@@ -86,7 +86,7 @@ def open_progress(wanted: bool, hosts: Sequence[str], conversations: int) -> Sho
 
 
 def _in_a_notebook() -> bool:
-    """Say whether a kernel runs this: then what IPython displays is seen in the notebook."""
+    """Return whether this runs in a Jupyter kernel, so that IPython's display is visible in a notebook."""
     ipython = sys.modules.get("IPython")
     shell: Any = ipython.get_ipython() if ipython else None
     return getattr(shell, "kernel", None) is not None

@@ -114,7 +114,7 @@ class ModelEndpoint(JobPart):
 class EvaluatorConfig(ModelEndpoint):
     """The evaluator, which plays the user. `kind` may also name a plug-in.
 
-    `guards` says what becomes of a message that a guard objects to, where a model plays the user.
+    `guards` says what happens to a message that a guard objects to, if a model plays the user.
     """
 
     name: Text = "Socrates"
@@ -126,7 +126,7 @@ class EvaluatorConfig(ModelEndpoint):
     temperature: Temperature = 0.5
     """The model's temperature."""
     signoff: Text = DEFAULT_SIGNOFF
-    """The words that end the conversation; they are not sent to the agent."""
+    """The text that ends the conversation; it is not sent to the agent."""
     kind: Literal["llm", "scripted", "human"] | Text = "llm"
     """Who plays the user: a model (llm), the `lines` (scripted), a person (human), or the name of a plug-in."""
     model: Text | None = None
@@ -231,12 +231,12 @@ class ScorerConfig(ModelEndpoint):
 
 
 class TelemetryConfig(JobPart):
-    """Spans that the agent tells by OpenTelemetry are received, as with `run --otlp`."""
+    """Receive the agent's OpenTelemetry spans, as with `run --otlp`."""
 
     port: Annotated[int, Field(ge=0, le=65_535)] = 4318
     """Where on 127.0.0.1 OTLP over HTTP is received; 0 takes a free port. --otlp wins."""
     wait_ms: Annotated[float, Field(ge=0, le=600_000)] = 6_000.0
-    """How long spans are awaited after the last answer before the conversation is checked, in milliseconds."""
+    """How long to wait for spans after the last answer, before the conversation is checked, in milliseconds."""
 
 
 def _only_a_gap(text: str) -> str:
@@ -329,14 +329,14 @@ class JobTask(JobPart):
 
 
 class RubricItem(JobPart):
-    """A criterion of a rubric: what the judge says of it is whether it is met."""
+    """A criterion of a rubric. The judge says whether it is met."""
 
     criterion: Text
     """What must be so for the item to be met."""
     points: Annotated[float, Field(ge=-1000, le=1000)]
-    """What it is worth where it is met; less than 0 for what the agent must not do."""
+    """The points if it is met; below 0 for something that the agent must not do."""
     tags: tuple[Text, ...] = ()
-    """Under which names its points are summed up besides, such as `axis:accuracy`."""
+    """Names under which scores are also reported, such as `axis:accuracy`."""
     rules: tuple[RuleConfig, ...] = ()
     """What the rules judge looks for."""
 
@@ -353,7 +353,7 @@ RubricItemOrGap = Annotated[Annotated[RubricItem, Tag(ITEM)] | _Gap, _ITEM_OR_GA
 
 
 class Persona(JobPart):
-    """Who the simulated user is, besides what it wants and knows. Each case is held with each persona."""
+    """Who the simulated user is, apart from its tasks and facts. Each case runs with each persona."""
 
     name: Text
     """How it is called on screen and in reports."""
@@ -362,14 +362,14 @@ class Persona(JobPart):
     patience: Literal["low", "usual", "high"] = "usual"
     """How soon it loses patience with questions and long answers."""
     literacy: Literal["low", "usual", "high"] = "usual"
-    """How well it knows the words of the field."""
+    """How well it knows the technical terms."""
     language: Text | None = None
     """The language that it writes, such as Spanish."""
     tells: Literal["asked", "some", "all"] = "asked"
-    """What it says of its facts: what it is asked for, some unasked, or all of them at the first occasion."""
+    """Which facts it gives: those that the agent asks for, some without being asked, or all at the first opportunity."""
 
     def manner(self, voice: str) -> str:
-        """Return how it speaks, in sentences of a prompt, given the evaluator's own `voice`."""
+        """Return its description for a prompt, given the evaluator's own `voice`."""
         told = [self.voice or voice, _PATIENCE.get(self.patience), _LITERACY.get(self.literacy)]
         if self.language:
             told.append(f"You write {self.language} and no other language")
@@ -387,7 +387,7 @@ _LITERACY = {
 
 
 class CasesConfig(JobPart):
-    """Rows of a table, each of which fills the gaps in the job's texts: `{{ case.COLUMN }}`."""
+    """The rows of a table, each of which fills in the job's texts: `{{ case.COLUMN }}`."""
 
     file: Text | None = None
     """A CSV, JSONL or Parquet file in the job's folder; --cases-file wins."""
@@ -449,7 +449,7 @@ class MedalAssertion(AssertionPart):
 
     @property
     def title(self) -> str:
-        """The given name, or what is asked for."""
+        """The given name, or a description of the assertion."""
         return self.name or f"MedalAssertion: {self.medal} on {self.task}"
 
 
@@ -521,7 +521,7 @@ class ToolCallsAssertion(AssertionPart):
 
     @property
     def title(self) -> str:
-        """The given name, or what is asked for."""
+        """The given name, or a description of the assertion."""
         asked = self.tool_calls.model_dump(mode="json", by_alias=True)
         return self.name or f"ToolCallsAssertion: {tool_calls_text(asked)}"
 
@@ -617,7 +617,7 @@ class EvaluationJob(JobPart):
 
     @property
     def judged(self) -> tuple[JobTask, ...]:
-        """What the judge scores: the tasks or, where there is a rubric, its items."""
+        """What the judge scores: the tasks or, with a rubric, its items."""
         if not self.rubric:
             return self.tasks
         items = (item for item in self.rubric if isinstance(item, RubricItem))
