@@ -222,7 +222,7 @@ class RunState:
             found = [warning.message for warning in self._about_clean("not_clean")]
             return found[0] if found else "an assertion passed before the greeting"
         if self.clean_unknown:
-            return "whether the conditions started from the same state could not be seen"
+            return "it is unknown whether the conditions started from the same state"
         return "the conditions cannot be compared"
 
     @property

@@ -276,7 +276,9 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
             f"{knowing} changes nothing: the agent scores {number(withheld)} either way in each of {trials} trials{_fails(run)}.",
         )
     if uplift.verdict == "not distinguishable":
-        return Conclusion("no_difference", f"What the facts change cannot be told from chance: {span}{over}.")
+        return Conclusion(
+            "no_difference", f"The effect of the facts cannot be distinguished from chance: {span}{over}."
+        )
     helps = uplift.verdict == "better"
     verb, code = ("lifts" if helps else "lowers"), _HELPS[helps]
     return Conclusion(code, f"{knowing} {verb} the agent {span}{over}{_cause(run, helps, given)}.")
@@ -365,7 +367,7 @@ def _best_of(summaries: Sequence[Summary], means: dict[str, float]) -> Conclusio
         than = others[0].label if len(others) == 1 else "every other model"
         least = min(found.mean or 0.0 for found in apart)
         return Conclusion(
-            "winner", f"{best.label} does better than {than}, by {signed(least)} at least ({listed})."
+            "winner", f"{best.label} does better than {than}, by at least {signed(least)} ({listed})."
         )
     fewest = min(len(found.estimate.points) for found in apart)
     if any(found.verdict == "too few" for found in apart):
@@ -374,7 +376,8 @@ def _best_of(summaries: Sequence[Summary], means: dict[str, float]) -> Conclusio
             f"No model can be called best: {plural(fewest, 'pair')} of conversations are too few to tell ({listed}); {FEWEST} would give an interval.",
         )
     return Conclusion(
-        "no_winner", f"No model can be called best: the differences cannot be told from chance ({listed})."
+        "no_winner",
+        f"No model can be called best: the differences cannot be distinguished from chance ({listed}).",
     )
 
 

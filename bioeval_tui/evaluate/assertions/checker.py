@@ -73,7 +73,7 @@ class Checker:
             return CheckResult(False, expected=expected, error=error_text)
         observed = found.rows[0][0]
         passed, warning = compare(observed, expected)
-        why = None if passed else f"the query gave {_shown(observed)}, expected is {_shown(expected)}"
+        why = None if passed else f"the query returned {_shown(observed)}, expected {_shown(expected)}"
         return CheckResult(passed, observed, expected, warning=warning, why=why)
 
 

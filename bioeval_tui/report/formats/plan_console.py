@@ -45,7 +45,7 @@ def print_plan(found: Planned, console: Console) -> None:
 def _head(found: Planned) -> str:
     best = found.best
     wanted = (
-        f"to tell a difference of {found.detect:g} with a power of {found.power:g}"
+        f"to detect a difference of {found.detect:g} with a power of {found.power:g}"
         if found.detect is not None
         else f"for an interval {found.width:g} wide"
     )

@@ -83,7 +83,7 @@ def test_what_chance_may_have_done_is_no_effect(tmp_path: Path) -> None:
     high = [replace(scoring(value), fact=True) for value in (0.8, 0.3, 0.6, 0.2, 0.9)]
     found = concluded(Recorded(low, high), tmp_path)
     assert found.outcome == "no_difference"
-    assert "cannot be told from chance" in found.sentence
+    assert "cannot be distinguished from chance" in found.sentence
 
 
 def test_a_penalty_for_failed_requests_is_not_put_down_to_the_facts(tmp_path: Path) -> None:
@@ -184,15 +184,15 @@ def test_the_model_that_beats_every_other_wins() -> None:
     runs = [run_of("small", [0.3, 0.35, 0.3]), run_of("large", [0.8, 0.85, 0.8])]
     found = conclude_batch(runs)
     assert found.outcome == "winner"
-    assert found.sentence.startswith("agent · large does better than agent · small, by +0.50 at least")
+    assert found.sentence.startswith("agent · large does better than agent · small, by at least +0.50")
 
 
 @pytest.mark.parametrize(
     ("one", "other", "says"),
     [
-        ([0.3, 0.9, 0.5], [0.8, 0.3, 0.6], "cannot be told from chance"),
+        ([0.3, 0.9, 0.5], [0.8, 0.3, 0.6], "cannot be distinguished from chance"),
         ([0.3], [0.8], "2 pairs of conversations are too few to tell"),
-        ([0.5] * 3, [0.5] * 3, "cannot be told from chance"),
+        ([0.5] * 3, [0.5] * 3, "cannot be distinguished from chance"),
     ],
 )
 def test_no_model_wins_by_chance(one: list[float], other: list[float], says: str) -> None:

@@ -65,7 +65,7 @@ async def test_a_condition_that_does_not_hold_says_what_it_compared(condition: s
 
 async def test_a_query_that_gives_something_else_says_what() -> None:
     result = await Checker(AnsweringGraph(Rows(("n",), [[2]])))(cypher(3), VIEW)
-    assert (result.passed, result.why) == (False, "the query gave 2, expected is 3")
+    assert (result.passed, result.why) == (False, "the query returned 2, expected 3")
 
 
 async def test_an_expression_that_is_no_condition_fails_and_shows_its_value() -> None:
