@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.shared.cells_view import Cell
 
 MOST_TOLD = 3
-"""So many wrong entries are told at once."""
+"""Maximum number of invalid entries reported at once."""
 
 OBJECTS_BETWEEN_COLLECTIONS = 10_000
-"""Most of what a screen makes holds no cycles: the garbage collector's usual 700 would cost it more than it finds."""
+"""Screens create few reference cycles, so the default threshold of 700 would cost more time than it frees memory."""
 
 
 def _commands() -> type[Provider]:
@@ -62,14 +62,14 @@ def _commands() -> type[Provider]:
 
 OnQuit = Literal["cancel", "ask", "leave"]
 CANCEL_WAIT_S = 3.0
-"""How long quitting waits for a cancelled run to say that it has ended."""
+"""How long quitting waits for a cancelled run to end."""
 
 
 class BioevalApp(App[None]):
     """The terminal application.
 
     `start` is what to open first: a request to run, a function that opens a run (a replay, an attached run),
-    or a screen by its name. `on_quit` says what becomes of a live run when the screen closes: `cancel` it, `ask`,
+    or the name of a screen. `on_quit` decides what happens to a live run when the app closes: `cancel` it, `ask`,
     or `leave` it running. `pictures` is where screenshots go, the current folder by default; `clock` is
     monotonic, in seconds.
     """
@@ -78,13 +78,13 @@ class BioevalApp(App[None]):
     READ_ONLY: ClassVar[bool] = False
     """Nothing can be run, changed or written here."""
     captions: ClassVar[bool] = False
-    """Whether the live screen says in sentences what is happening."""
+    """Whether the live screen shows captions."""
     DEFAULT_MODE = "live"
     COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {_commands}  # type: ignore[assignment]
     CSS_PATH = Path(__file__).with_name("app.tcss")  # a relative path is taken from a subclass's own folder
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("app"),
-        # Not in the table: every terminal program ends by it, or copies.
+        # Not in the table: in every terminal program, it quits or copies.
         Binding("ctrl+c", "interrupt", "quit", show=False, priority=True, id="app.interrupt"),
     ]
 
@@ -98,7 +98,7 @@ class BioevalApp(App[None]):
         pictures: Path | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        # The screen that is seen first is the only one that the first paint waits for.
+        # The first paint waits only for the screen that is shown first.
         self.DEFAULT_MODE = start if isinstance(start, str) else "live"  # type: ignore[misc]
         self._came_from: str = self.DEFAULT_MODE
         self._going_to: str = self.DEFAULT_MODE
@@ -129,7 +129,7 @@ class BioevalApp(App[None]):
         return partial(self.services.start_run, start)
 
     def on_mount(self) -> None:
-        """Take colours and changed keys into account."""
+        """Apply the theme and the changed keys."""
         self.set_class(self.few_colours or self.no_color, "-few-shades")
         self.set_class(self.few_colours, "-few-colours")
         self.set_class(self.no_color, "-no-colour")
@@ -137,7 +137,7 @@ class BioevalApp(App[None]):
         self.choose_keys()
 
     def spare_collector(self) -> None:
-        """Leave what is loaded by now out of every later garbage collection, until the app ends.
+        """Exclude all objects loaded so far from garbage collection until the app ends.
 
         The screen's longest pauses were full collections that walked modules, style sheets and event models:
         some 90,000 objects that live until the end, 22 to 35 ms each time. Frozen, they cost nothing.
@@ -146,22 +146,22 @@ class BioevalApp(App[None]):
         gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
 
     def on_unmount(self) -> None:
-        """Give the objects back: the process may go on without the app."""
+        """Unfreeze the objects: the process may outlive the app."""
         gc.unfreeze()
 
     @property
     def live(self) -> LiveScreen:
-        """The live screen, once it was gone to."""
+        """The live screen, once it has been opened."""
         return cast("LiveScreen", self._screen_stacks["live"][0])
 
     @property
     def has_live(self) -> bool:
-        """Whether the live screen was gone to."""
+        """Whether the live screen has been opened."""
         return bool(self._screen_stacks.get("live"))
 
     @property
     def run_state(self) -> RunState | None:
-        """The run that was shown last, for a front end that has something to say after the screen."""
+        """The run shown last, for front ends that print something after the app closes."""
         return self.live.state if self.has_live else None
 
     async def action_go(self, mode: str) -> None:
@@ -171,9 +171,9 @@ class BioevalApp(App[None]):
             await self.switch_mode(mode)
 
     def delay_update(self, delay: float = 0.05) -> None:
-        """Hold the screen still for a moment, while a screen that comes for the first time is put together.
+        """Suspend repainting while a screen is composed for the first time.
 
-        Textual does so with every change of the screen: one that was seen before is whole, and comes at once.
+        Textual does so at every switch; a screen that was shown before is complete and appears at once.
         """
         if self._going_to not in self._screen_stacks:
             super().delay_update(delay)
@@ -183,7 +183,7 @@ class BioevalApp(App[None]):
         await self.action_go(self._came_from)
 
     async def show_job(self, path: str, *, run: bool) -> None:
-        """Go to a job file in the list of jobs; with `run`, ask how it is to be run."""
+        """Go to a job file in the list of jobs; with `run`, open its run dialog."""
         await self.action_go("jobs")
         cast("JobsScreen", self.screen).show_job(Path(path), run=run)
 
@@ -201,29 +201,29 @@ class BioevalApp(App[None]):
         return []
 
     def conclude(self, state: RunState) -> str:
-        """Return what a run found, in one sentence."""
+        """Return a run's conclusion in one sentence."""
         from bioeval_tui.report.conclusion import conclude  # statistics: the first paint waits for none
 
         return conclude(state).sentence
 
     @property
     def theme_names(self) -> list[str]:
-        """This program's looks, then Textual's own palettes."""
+        """bioeval-tui's themes, then Textual's."""
         own = [look.name for look in THEMES]
         return [*own, *sorted(name for name in self.available_themes if name not in (*own, *_NOT_OFFERED))]
 
     def habits_changed(self) -> None:
-        """Let the live screen take up reading habits that were changed in the settings."""
+        """Apply changed display settings to the live screen."""
         if self.has_live:
             self.live.conversations.take_habits()
 
     def use_theme(self, name: str) -> None:
-        """Change the colours, now and for the next time."""
+        """Change the theme and save it."""
         self.theme = name
         self.services.keep("theme", name)
 
     def choose_keys(self) -> None:
-        """Answer to the keys that were kept; say which of them cannot be used."""
+        """Apply the saved keys; report those that cannot be used."""
         chosen = resolve(self.services.preferences.get("keys"), places())
         if chosen.keys or self.keys:
             self.keys = chosen.keys
@@ -235,7 +235,7 @@ class BioevalApp(App[None]):
             self.notify(problem, severity="warning", markup=False)
 
     def run_again(self) -> None:
-        """Start the run of the live screen, or its replay, once more."""
+        """Start the run of the live screen, or its replay, again."""
         self.open_run(self.live.opener)
 
     def open_run(self, opener: Opener | None) -> None:
@@ -291,7 +291,7 @@ class BioevalApp(App[None]):
         self.push_screen(HelpScreen(self.screen))
 
     def action_screens(self) -> None:
-        """Show the screens, to go to one: what a click on the footer's `0…5` does."""
+        """Show the list of screens. A click on the footer's `0…5` does the same."""
         self.push_screen(PlacesDialog(self.screen), self._go_chosen)
 
     async def _go_chosen(self, action: str | None) -> None:
@@ -299,13 +299,13 @@ class BioevalApp(App[None]):
             await self.run_action(action)
 
     def action_settings(self) -> None:
-        """Show themes and reading habits, to be changed."""
+        """Open the settings."""
         from bioeval_tui.tui.shared.settings_dialog import SettingsDialog
 
         self.push_screen(SettingsDialog())
 
     def action_change_keys(self) -> None:
-        """Show every key, to be changed."""
+        """Open the dialog for changing keys."""
         from bioeval_tui.tui.shared.keys_dialog import KeysDialog
 
         self.push_screen(KeysDialog())
@@ -316,7 +316,7 @@ class BioevalApp(App[None]):
         try:
             path = pictures.save(self.export_screenshot(), folder, name, datetime.now())
         except StorageError as error:
-            self.notify(f"No picture was saved: {error}", severity="error", markup=False)
+            self.notify(f"Could not save the picture: {error}", severity="error", markup=False)
             return
         self.notify(f"Saved {home_relative(path)}", markup=False)
 
@@ -328,19 +328,19 @@ class BioevalApp(App[None]):
         if isinstance(screen, ShareDialog):
             return
         selected = screen.get_selected_text()
-        copies = [Copied("what is selected", lambda: selected or "")] if selected else []
+        copies = [Copied("the selected text", lambda: selected or "")] if selected else []
         known = screen if isinstance(screen, BaseScreen | Dialog) else None
         copies += [*(known.copies() if known else ()), *tables(screen)]
         copies.append(Copied("this screen, as text", lambda: screen_text(self)))
         name = f"bioeval-tui-{self.current_mode}-{datetime.now():%Y-%m-%d-%H%M%S}.svg"
         caption = (known.caption() or known.NAME) if known else ""
         picture = None if self.READ_ONLY else Picture((self._pictures or Path()) / name, _masked(caption))
-        # What a row cuts off, the mask of whole lines would not find.
+        # Masking whole lines would miss a name that a row cuts off.
         copies = [copied._replace(what=_masked(copied.what)) for copied in copies]
         self.push_screen(ShareDialog(copies, picture), self._shared)
 
     def _shared(self, chosen: Copied | Picture | None) -> None:
-        """Copy what was chosen, or write the picture: the box is gone from the screen by now."""
+        """Copy what was chosen, or write the picture; the dialog is closed by now."""
         if chosen is None:
             return
         if isinstance(chosen, Copied):
@@ -350,9 +350,9 @@ class BioevalApp(App[None]):
         try:
             path = pictures.share(self.export_screenshot(title=caption), chosen.path, caption)
         except StorageError as error:
-            self.notify(f"No picture was written: {error}", severity="error", markup=False)
+            self.notify(f"Could not write the picture: {error}", severity="error", markup=False)
             return
-        self.notify(f"Wrote {home_relative(path)}, and its caption beside it", markup=False)
+        self.notify(f"Wrote {home_relative(path)} and its caption", markup=False)
 
     @property
     def folder(self) -> Path:
@@ -360,7 +360,7 @@ class BioevalApp(App[None]):
         return self._pictures or Path.cwd()
 
     def notify(self, message: str, **options: Any) -> None:
-        """Show a message for a moment, masked: a file's path in it may name somebody."""
+        """Show a toast, masked: a file's path in it may contain a person's name."""
         super().notify(_masked(message), **options)
 
     def clear_selection(self) -> None:
@@ -373,19 +373,19 @@ class BioevalApp(App[None]):
             super().clear_selection()
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy, masked as well."""
+        """Copy a masked text."""
         super().copy_to_clipboard(_masked(text))
 
     def copy_text(self, text: str, what: str) -> None:
-        """Copy a text to the clipboard (by the terminal, if it can), and say so."""
+        """Copy a text to the clipboard (by the terminal, if it can), and confirm it in a toast."""
         self.copy_to_clipboard(text)
         self.notify(f"Copied {what}", markup=False)
 
     async def action_interrupt(self) -> None:
-        """Copy what is selected; without a selection, quit."""
+        """Copy the selected text; without a selection, quit."""
         selected = self.screen.get_selected_text()
         if selected:
-            self.copy_text(selected, "what is selected")
+            self.copy_text(selected, "the selected text")
         else:
             await self.action_leave_app()
 
@@ -393,12 +393,12 @@ class BioevalApp(App[None]):
 
     @property
     def leaving(self) -> bool:
-        """Whether the program is on its way out."""
+        """Whether the app is closing."""
         return self._leaving
 
     @property
     def crash(self) -> BaseException | None:
-        """What ended the program, when that was an error in a screen."""
+        """The error that ended the app, if an error in a screen did."""
         error = self._exception
         return error.error if isinstance(error, WorkerFailed) else error
 
@@ -410,7 +410,7 @@ class BioevalApp(App[None]):
         self._exit_renderables.clear()
 
     async def action_leave_app(self) -> None:
-        """Quit; a run that goes on is cancelled, left or asked about. A second time, quit at once."""
+        """Quit; a run in progress is cancelled, left running or asked about. The second time, quit at once."""
         if self._leaving or not self._goes_on or self._on_quit == "leave":
             self.exit()
         elif self._on_quit == "cancel":
@@ -429,7 +429,7 @@ class BioevalApp(App[None]):
         return self.live.link.goes_on or (batch_id is not None and self.services.batch_goes_on(batch_id))
 
     def _cancel_and_exit(self, cancel: bool | None) -> None:
-        """Exit, after cancelling the run if so decided; None means to stay."""
+        """Exit, cancelling the run first if `True`; `None` means to stay."""
         if cancel is None:
             return
         if not cancel:
@@ -468,7 +468,7 @@ class BioevalApp(App[None]):
         return DEFAULT_VARIABLES if self.current_theme.dark else DEFAULT_LIGHT_VARIABLES
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return Textual's filters, and the one that lets no control character through."""
+        """Return Textual's filters and the one that removes control characters."""
         rules = current().rules if masking() else None
         masked_lines = [MaskedLines(rules.spans)] if rules else []
         return [*super().get_line_filters(), _SAFE_LINES, *masked_lines]

@@ -1,4 +1,4 @@
-"""The demo of a recorded batch: every conversation at once, then which model did best."""
+"""The demo of a recorded batch: all conversations at once, then the best model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BatchDemoApp(DemoApp):
-    """Shows a recorded batch on its grid: every conversation at once, then which model did best."""
+    """Shows a recorded batch on its grid: all conversations at once, then the best model."""
 
     def __init__(self, services: Services, paths: Sequence[Path], run: ReplayedRun, **options: Any) -> None:
         super().__init__(services, "runs", run, graded=False, **options)
@@ -25,7 +25,7 @@ class BatchDemoApp(DemoApp):
         self._grid: GridScreen | None = None
 
     def on_mount(self) -> None:
-        """Begin on the grid, over the list of its runs; Textual calls `on_mount` of every base class, too."""
+        """Open the grid over the list of its runs. Textual calls `on_mount` of every base class as well."""
         self._show_grid()
 
     def _show_grid(self) -> None:

@@ -1,6 +1,6 @@
-"""A replay as pictures of its screen, one after another: what asciicasts and the HTML player are made of.
+"""The frames of a replay, from which asciicasts and the HTML player are made.
 
-The real application is run without a terminal and sent from message to message; each frame is what it drew.
+The real application runs without a terminal and steps from message to message; each frame is what it drew.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bioeval_tui.tui.services import Services
 LAST_S = 6.0
 """How long the score card is shown."""
 MOST_WAITS = 200
-"""So often the screen is given time to draw before it is taken as it is."""
+"""How many times the screen is given time to settle before a frame is taken anyway."""
 
 Piece = tuple[str, Style]
 
@@ -39,11 +39,11 @@ class Frame:
 
 
 class _Filmed(ReplayedRun):
-    """A replay that is sent from place to place, and looks as if it played."""
+    """A replay that jumps from place to place but looks as if it were playing."""
 
     @property
     def paused(self) -> bool:
-        """Whoever watches what comes out of this sees it play."""
+        """Viewers of the result see it as playing."""
         return False
 
 
@@ -52,7 +52,7 @@ class _FilmedApp(BioevalApp):
 
     @property
     def few_colours(self) -> bool:
-        """Whatever the terminal is that this is started in."""
+        """Independent of the terminal in which this starts."""
         return False
 
 

@@ -1,6 +1,6 @@
-"""The demo, directed: a run at reading pace with captions, then what it found, then medals, then how to go on.
+"""The demo: a run at reading pace with captions, then its score card, medals, and how to evaluate your own agent.
 
-The pace is the viewer's alone. The engine runs as fast as it can, and every latency and score shown is its own.
+Only the display is paced. The engine runs at full speed, and every latency and score shown is real.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ CARD_S, MEDALS_S, OWN_S = 11.0, 8.0, 12.0
 BATCH_S = 25.0
 """How long each of the last scenes is shown at the normal pace."""
 LETS_GO_ON = frozenset({"space", "s", "question_mark"})
-"""Keys after which the demo still goes on by itself; any other hands it over to the viewer."""
+"""Keys after which the demo keeps playing; any other key hands control to the viewer."""
 
 SCORE_CARD = "Score card"
-"""The box that ends a run. Boxes and screens are loaded when they are opened: the first paint waits for none."""
+"""The card that ends a run. Dialogs and screens are loaded when they are opened, not before the first paint."""
 
 Scene = Literal["run", "card", "medals", "own"]
 
 
 class TryYourOwn(Dialog[str]):
-    """The last scene: how to do this with an agent of one's own."""
+    """The last scene: how to evaluate your own agent."""
 
     NAME: ClassVar[str] = "Try your own"
     ABOUT: ClassVar[str] = (
-        "The demo is over. Every screen is open to you; these commands evaluate your own agent."
+        "The demo has ended. Explore any screen, or evaluate your own agent with these commands."
     )
     HEADING: ClassVar[str] = "Now try your own"
     BINDINGS: ClassVar[list[BindingType]] = bindings("try-your-own")
@@ -58,10 +58,10 @@ class TryYourOwn(Dialog[str]):
     def compose_body(self) -> Iterable[Widget]:
         """The commands."""
         commands = (
-            ("bioeval-tui new job.yml", "write a job from a few questions"),
+            ("bioeval-tui new job.yml", "write a job by answering a few questions"),
             ("bioeval-tui run job.yml --agent-url URL", "evaluate your agent with it"),
             ("bioeval-tui grade FILE.jsonl", "grade submissions for medals"),
-            ("bioeval-tui demo --show batch", "see several models compared"),
+            ("bioeval-tui demo --show batch", "compare several models"),
             ("bioeval-tui demo --show failure", "see an agent that fails"),
         )
         width = max(len(command) for command, _ in commands)
@@ -112,11 +112,11 @@ class DemoApp(BioevalApp):
         self.held = False
 
     def caption(self, state: RunState, trial: int) -> str:
-        """Return what is happening, and why it matters."""
+        """Return the current caption."""
         return captions_view.caption(state, trial)
 
     def introduction(self) -> list[Cell]:
-        """Return what the demo is going to show."""
+        """Return the demo's introduction."""
         return captions_view.introduction()
 
     def on_mount(self) -> None:
@@ -124,20 +124,20 @@ class DemoApp(BioevalApp):
         self.set_interval(TICK_S, self._direct)
 
     async def on_event(self, event: events.Event) -> None:
-        """Hand the screens over to whoever presses a key or clicks."""
+        """Hand control to the viewer after a key press or click."""
         taken = isinstance(event, events.Key) and event.key not in LETS_GO_ON
         if (taken or isinstance(event, events.MouseDown)) and not self._repeats:
             self._directs = False
         await super().on_event(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave `space` to whoever types, and to the screens once they are handed over."""
+        """Leave `space` to inputs, and to the screens once the viewer is in control."""
         if action == "hold_demo":
             return not isinstance(self.focused, Input) and (self._directs or self.scene == "run")
         return super().check_action(action, parameters)
 
     def action_hold_demo(self) -> None:
-        """Stop everything, wherever it is; a second time, go on."""
+        """Pause everything; the second time, continue."""
         self.held = not self.held
         self._run_shown.set_paused(self.held)
         if self.has_live:
@@ -194,7 +194,7 @@ class DemoApp(BioevalApp):
 
     @property
     def _medals(self) -> MedalsScreen:
-        """The medal table, which was gone to."""
+        """The medal table, which has been opened."""
         return cast("MedalsScreen", self.screen_stack[0])
 
     async def _chosen(self, what: str | None) -> None:

@@ -82,7 +82,7 @@ class DocsApp(App[None]):
             yield SystemCommand(title, path.name, partial(self.pages.go, path.name))
 
     async def action_back(self) -> None:
-        """Go back to the page before."""
+        """Go back to the previous page."""
         await self.pages.back()
 
     async def action_forward(self) -> None:

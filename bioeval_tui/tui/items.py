@@ -1,4 +1,4 @@
-"""What services hand to the screens of jobs, runs and benchmarks. Values only; texts in them are cleaned."""
+"""The values that services pass to the screens of jobs, runs and benchmarks. Their texts are cleaned."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JobItem:
-    """A job file: its text, what is in it, what is wrong with it, and how its last runs went.
+    """A job file: its text, contents, problems and latest scores.
 
-    Counts are None when the file cannot be understood. `scores` are means of both conditions, oldest
-    first; None where a run could not be measured. A run that held only one has no place among them.
+    Counts are None if the file cannot be parsed. `scores` are means of both conditions, oldest
+    first; None where a run could not be measured. Runs of one condition are left out.
     """
 
     path: Path
@@ -40,7 +40,7 @@ class JobItem:
     scores: tuple[float | None, ...] = ()
     last_run: datetime | None = None
     cases: int = 0
-    """How many cases it is held with, personas included; 0 where it is the only one."""
+    """Number of cases, times personas; 0 for a job without cases."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -52,7 +52,7 @@ class JobItem:
 class BenchmarkItem:
     """A machine-learning task as its config describes it. `problem` says why a broken one cannot be used.
 
-    `how` is one sentence: how its data is had, when it is not prepared.
+    `how` is one sentence on how to get its data if it is not prepared.
     """
 
     task_id: str
@@ -89,7 +89,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkDetail:
-    """What takes a moment to read: the description (Markdown) and the leaderboard, or why there is none."""
+    """What is slow to read: the description (Markdown) and the leaderboard, or why there is none."""
 
     description: str = ""
     board: Board | None = None
@@ -98,7 +98,7 @@ class BenchmarkDetail:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What the doctor says of a file: its findings, and whether it would be graded."""
+    """The findings on a file, and whether it would be graded."""
 
     status: Literal["valid", "invalid", "not_graded"]
     findings: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class MedalRow:
     task_id: str
     agent: str
     file: str
-    """What was handed in, as it is shown; `path` is where it is read from, when that is known."""
+    """The submission's file as shown; `path` is where to read it, if known."""
     report: TaskReport | None = None
     not_graded: str | None = None
     leaderboard: tuple[float, ...] = ()
@@ -119,7 +119,7 @@ class MedalRow:
     human: float | None = None
     domain: str = ""
     folder: Path | None = None
-    """Where its grading report stands, and reviews of it beside; None when it was graded without one."""
+    """The path of its grading report, with reviews beside it; None if it was graded without one."""
     path: Path | None = None
     lacks_data: bool = False
     """Whether it was not graded because its task's data is missing; preparing the task may help."""

@@ -1,6 +1,6 @@
-"""The application where nothing can be run, changed or written: the history of runs and the live screen.
+"""The read-only application: recorded runs and the live screen.
 
-The keys are only hidden here; that nothing of it works is the doing of the services that the session is given.
+Keys are only hidden here; the session's services are what refuses to run, change or write anything.
 """
 
 from __future__ import annotations
@@ -52,6 +52,6 @@ class ReadOnlyApp(BioevalApp):
         return name in CLOSED
 
     async def action_go(self, mode: Any) -> None:
-        """Go to the history of runs or to the live screen."""
+        """Go to the recorded runs or to the live screen."""
         if mode in PLACES:
             await super().action_go(mode)

@@ -9,7 +9,7 @@ from textual.screen import Screen
 
 
 class ScreenEntry(NamedTuple):
-    """A screen that a key goes to: its name, the key, its label, what it shows, and its class as `module:Class`."""
+    """A screen with a key: its name, key, label, tooltip, and its class as `module:Class`."""
 
     mode: str
     key: str
@@ -18,7 +18,7 @@ class ScreenEntry(NamedTuple):
     where: str
 
     def make(self) -> Screen[Any]:
-        """Return the screen. Its module is loaded when somebody first goes there, not before the first paint."""
+        """Return the screen. Its module is loaded when the screen is first opened, not before the first paint."""
         module, _, name = self.where.partition(":")
         screen: Screen[Any] = getattr(import_module(module), name)()
         return screen
@@ -26,13 +26,17 @@ class ScreenEntry(NamedTuple):
 
 SCREENS: tuple[ScreenEntry, ...] = (
     ScreenEntry(
-        "home", "0", "home", "Go to what is new, and what to do next", "bioeval_tui.tui.home.home:HomeScreen"
+        "home",
+        "0",
+        "home",
+        "Go to your newest runs and what to do next",
+        "bioeval_tui.tui.home.home:HomeScreen",
     ),
     ScreenEntry("jobs", "1", "jobs", "Go to the job files", "bioeval_tui.tui.jobs.jobs:JobsScreen"),
     ScreenEntry(
-        "live", "2", "live run", "Go to the run that is watched", "bioeval_tui.tui.live.live:LiveScreen"
+        "live", "2", "live run", "Go to the run you are watching", "bioeval_tui.tui.live.live:LiveScreen"
     ),
-    ScreenEntry("runs", "3", "runs", "Go to the history of runs", "bioeval_tui.tui.runs.runs:RunsScreen"),
+    ScreenEntry("runs", "3", "runs", "Go to the recorded runs", "bioeval_tui.tui.runs.runs:RunsScreen"),
     ScreenEntry(
         "benchmarks",
         "4",

@@ -1,4 +1,4 @@
-"""What screens are given: one Protocol, implemented in `tui/data`, faked in pilot tests."""
+"""The services of the screens: one Protocol, implemented in `tui/data`, faked in pilot tests."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:  # the first paint waits for no event model
     from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
 
 Opener = Callable[[], Awaitable[RunView]]
-"""Opens a run: a new one, one that goes on elsewhere, or a recording."""
+"""Opens a run: a new one, one in progress elsewhere, or a recording."""
 
 
 class Services(Protocol):
-    """Everything that a screen may ask of the world."""
+    """Everything that screens can request from outside."""
 
     async def start_run(self, request: RunRequest) -> RunView:
         """Start an engine for the request and follow its first run."""
         ...
 
     async def connections(self, request: RunRequest) -> Sequence[Finding]:
-        """Ask once those that a run would ask whether they answer; nothing of the job is sent."""
+        """Check once that the agent and models of a run answer; nothing from the job is sent."""
         ...
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
-        """Attach to a run that goes on, or replay one (`speed` 1 is true to the recorded times, None at once)."""
+        """Attach to a run in progress, or replay one (`speed` 1 is the recorded speed, None is at once)."""
         ...
 
     async def runs(self) -> Sequence[RunSummary]:
@@ -46,20 +46,20 @@ class Services(Protocol):
     # Batches
 
     def batch(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
-        """Yield all conversations of a batch whenever one has changed, until none goes on."""
+        """Yield all conversations of a batch whenever one has changed, until none is in progress."""
         ...
 
     async def stop_batch(self, batch_id: str) -> str | None:
-        """End what goes on and let nothing more begin; return why not, in one sentence."""
+        """Cancel every conversation and start no more; return a sentence saying why that failed, if it did."""
         ...
 
     def batch_goes_on(self, batch_id: str) -> bool:
-        """Say whether a batch that was started from here still goes on."""
+        """Return whether a batch started from here is still in progress."""
         ...
 
     @property
     def looked(self) -> Sequence[str]:
-        """Where the submissions that this session grades, their tasks and data were looked for, in lines."""
+        """Lines saying where submissions, tasks and data were searched for."""
         ...
 
     @property
@@ -70,12 +70,12 @@ class Services(Protocol):
     def medals(self) -> AsyncIterator[MedalRow | None]:
         """Grade (or read) the reports that this session shows, one by one as they are ready.
 
-        None says that all that there is was given, and that more may come.
+        None means that all reports so far were given and more may follow.
         """
         ...
 
     def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
-        """Give how sure the score of each valid row is, where that is not known yet and can be told, one by one."""
+        """Yield the uncertainty of each valid row's score, one by one, where it is missing and can be computed."""
         ...
 
     async def explain(self, row: MedalRow) -> Sequence[Section]:
@@ -89,17 +89,17 @@ class Services(Protocol):
         ...
 
     def edit(self, path: Path, line: int = 0) -> str | None:
-        """Open a file in the user's editor and wait until it is closed; return why not, in one sentence."""
+        """Open a file in the user's editor and wait until it is closed; return a sentence saying why that failed, if it did."""
         ...
 
     # Runs
 
     async def preview(self, run_id: str) -> RunPreview:
-        """Return what an ended run found, and how its lowest conversation ended."""
+        """Return an ended run's conclusion, and how its lowest-scoring conversation ended."""
         ...
 
     async def problems(self) -> Sequence[Finding]:
-        """Return what of this installation does not work, without asking another host."""
+        """Return the problems of this installation, without contacting another host."""
         ...
 
     async def conclusion(self, run_ids: Sequence[str]) -> str:
@@ -119,11 +119,11 @@ class Services(Protocol):
         ...
 
     async def delete_runs(self, run_ids: Sequence[str]) -> None:
-        """Move recordings to the trash. Nothing is moved when one of them still goes on."""
+        """Move recordings to the trash. Nothing is moved if one of them is in progress."""
         ...
 
     async def undo_delete(self) -> int:
-        """Bring back what was deleted last; return how many runs, 0 when there is nothing to bring back."""
+        """Restore the runs deleted last; return their number, 0 if there are none."""
         ...
 
     # Benchmarks
@@ -152,19 +152,19 @@ class Services(Protocol):
 
     @property
     def reviewer(self) -> str:
-        """Under whose name reviews are kept."""
+        """The name that reviews are saved under."""
         ...
 
     async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
-        """Return what can be reviewed, with what people said of it so far."""
+        """Return the reviewable items with their reviews so far."""
         ...
 
     async def give_review(self, item: ReviewItem, given: Given) -> str:
-        """Keep what the reviewer says of an item; return the entry's id."""
+        """Save a review of an item; return the entry's id."""
         ...
 
     async def undo_review(self, item: ReviewItem, entry: str) -> None:
-        """Take back one's own entry; both stay on record."""
+        """Undo one's own entry; both stay on record."""
         ...
 
     async def reviewed(self, run_id: str) -> ReviewedScores | None:
@@ -172,16 +172,16 @@ class Services(Protocol):
         ...
 
     async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
-        """Return for each submission what reviewers say of it, in the order of the rows."""
+        """Return the reviews of each submission, in the order of the rows."""
         ...
 
-    # What people change and find again
+    # Preferences
 
     @property
     def preferences(self) -> Mapping[str, Any]:
-        """What was kept, by name."""
+        """The saved preferences, by name."""
         ...
 
     def keep(self, name: str, value: Any) -> None:
-        """Keep a JSON-like value under a name, now and for the next time. Never raises."""
+        """Save a JSON-like value under a name. Never raises."""
         ...

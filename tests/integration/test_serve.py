@@ -388,7 +388,7 @@ async def test_two_tabs_in_a_browser(tmp_path: Path) -> None:
             first = await opened(context, server.link)
             await first.until("1 run")
             await first.press("Space")
-            await first.until("true to the recorded times")
+            await first.until("as recorded")
             await first.press("Enter")
             await first.until("[PATIENT-1]")
             early = first.text
@@ -429,7 +429,7 @@ async def test_two_tabs_in_a_browser(tmp_path: Path) -> None:
             gone = wait_for(lambda: both - server.tabs, "the tab's process ending")
             assert len(gone) == 1
             await first.page.bring_to_front()
-            await first.until("what would gain most", ever=True)  # the score card, when the replay has ended
+            await first.until("what would raise it most", ever=True)  # the score card, when the replay has ended
             await first.press("Escape")
             await first.until("ENDED")
             await first.press("3")

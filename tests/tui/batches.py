@@ -41,7 +41,7 @@ def _glance(
         so_far = Cell(f"{value:.2f} so far", "quiet")
         return Glance(key, Rank.GOES_ON, state, so_far, None, job, model, times, 3000.0, since)
     elif number % 6 == 4:
-        return Glance(key, Rank.TO_COME, Cell("◌ to come", "quiet"), job=job, model=model)
+        return Glance(key, Rank.TO_COME, Cell("◌ queued", "quiet"), job=job, model=model)
     else:
         state, rank = Cell(f"■ signed off · {2 * len(times) + 1} messages", "good"), Rank.DONE
         return Glance(key, rank, state, Cell(f"{value:.2f}", "strong"), value, job, model, times, 3000.0)

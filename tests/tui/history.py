@@ -209,7 +209,7 @@ def benchmarks() -> list[BenchmarkItem]:
             "medium",
             "builtin",
             "roc-auc",
-            how="Its data comes with the program or an installed package; nothing is downloaded.",
+            how="Its data comes with bioeval-tui or an installed package; nothing is downloaded.",
             awards_medals=True,
             time_limit_s=3600,
         ),

@@ -97,7 +97,7 @@ async def test_a_picture_is_saved_privately_and_asks_no_host(tmp_path: Path) -> 
 async def test_a_picture_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
     async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path / "missing") as (app, pilot):
         await pilot.press("s")
-        await until(pilot, lambda: "No picture was saved" in screen_text(app))
+        await until(pilot, lambda: "Could not save the picture" in screen_text(app))
 
 
 async def test_an_unexpected_error_in_the_background_ends_the_program_and_is_its_crash() -> None:
@@ -128,7 +128,7 @@ async def test_y_copies_the_table_or_writes_a_picture_with_its_caption_where_it_
         assert "there is no folder" in screen_text(app)
         field.value = str(tmp_path / "board.svg")
         await pilot.press("enter")
-        await until(pilot, lambda: "its caption beside it" in screen_text(app))
+        await until(pilot, lambda: "and its caption" in screen_text(app))
     svg, caption = (tmp_path / "board.svg").read_text("utf-8"), (tmp_path / "board.txt").read_text("utf-8")
     assert "oncology/breast-cancer" in svg
     assert "to the clipboard" not in svg
@@ -168,7 +168,7 @@ async def test_keys_that_were_changed_do_what_the_old_ones_did() -> None:
         await pilot.press("f6")
         await until(pilot, lambda: services.view.sent == [Intent("pause")])
         await pilot.press("f1")
-        await until(pilot, lambda: "f6  Both conversations wait" in screen_text(app))
+        await until(pilot, lambda: "f6  Pause both conversations" in screen_text(app))
         await pilot.press("f1")
         await until(pilot, lambda: app.screen is app.live)
 
@@ -182,7 +182,7 @@ async def test_the_keys_dialog_changes_a_key_and_gives_it_back() -> None:
         await until(pilot, lambda: isinstance(app.screen, KeysDialog))
         await pilot.press("slash", *"live take over", "enter", "enter", "n")
         await loaded(app, pilot)
-        assert "n is live.step already" in screen_text(app)
+        assert "n is already used by live.step" in screen_text(app)
         await pilot.press("enter", "f8")
         await loaded(app, pilot)
         assert services.preferences["keys"] == {"live.take_over": "f8"}
@@ -204,7 +204,7 @@ async def test_a_box_has_the_keys_of_every_screen_and_the_footer_behind_it_has_n
         await pilot.press("question_mark")
         await loaded(app, pilot)
         assert isinstance(app.screen, HelpScreen)
-        assert "Go to the message that it is about" in screen_text(app)
+        assert "Go to the message it refers to" in screen_text(app)
         await pilot.press("question_mark", "q")
         await until(pilot, lambda: app._exit)
 

@@ -253,4 +253,4 @@ async def test_a_very_long_description_is_cut_and_says_so() -> None:
     ):
         await until(pilot, lambda: "A paragraph." in screen_text(app))
         await pilot.press("tab", "end")
-        await until(pilot, lambda: "characters in all" in screen_text(app))
+        await until(pilot, lambda: "characters in total" in screen_text(app))

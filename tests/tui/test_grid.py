@@ -160,7 +160,7 @@ async def test_a_conversation_to_come_cannot_be_opened() -> None:
         await pilot.press("enter")
         await loaded(app, pilot)
         assert app.screen is grid
-        assert "has not begun yet" in screen_text(app)
+        assert "has not started yet" in screen_text(app)
 
 
 async def test_quitting_a_batch_asks_and_stops_all_of_it() -> None:

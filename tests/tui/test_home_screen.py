@@ -1,4 +1,4 @@
-"""The home screen: what to do next, recent runs with what they found, and what does not work."""
+"""The home screen: what to do next, recent runs with their results, and problems."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ async def test_somebody_new_is_told_three_things_to_do_and_enter_holds_a_first_r
     services = given(history=(), job_items=())
     async with opened(None, size, services=services, start="home") as (app, pilot):
         text = screen_text(app)
-        for words in ("Hold a first run", "Evaluate your own agent", "Grade submissions for medals"):
+        for words in ("Start a first run", "Evaluate your own agent", "Grade submissions for medals"):
             assert words in text
-        assert "No run has been held yet" in text
+        assert "No runs yet" in text
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))
     (request,) = services.started

@@ -278,7 +278,7 @@ async def test_a_key_acts_on_the_row_under_the_cursor_however_fast_it_comes() ->
 @SIZES
 async def test_an_empty_screen_says_what_to_do_first(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(job_items=[]), start="jobs") as (app, pilot):
-        assert "No job files here" in screen_text(app)
+        assert "No job files found" in screen_text(app)
         assert "bioeval-tui app FOLDER" in screen_text(app)
         assert "edit" not in screen_text(app).splitlines()[-1]
         await pilot.press("enter", "r", "ctrl+e", "A", "slash", "right", "y", "escape", "tab")
@@ -318,7 +318,7 @@ async def test_help_names_the_keys() -> None:
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
         text = screen_text(app)
         assert "Open the file in $EDITOR" in text
-        assert "Go to the history of runs" in text
+        assert "Go to the recorded runs" in text
 
 
 async def test_numbers_go_to_all_screens_and_escape_comes_back() -> None:

@@ -67,7 +67,7 @@ async def test_exclamation_mark_goes_to_the_next_assertion_that_fails(view: Repl
         )
         for _ in range(8):
             await pilot.press("!")
-        await until(pilot, lambda: "No further assertion fails" in screen_text(app))
+        await until(pilot, lambda: "No more failed assertions" in screen_text(app))
 
 
 async def test_speed_has_steps_and_ends_and_is_shown(view: ReplayedRun) -> None:

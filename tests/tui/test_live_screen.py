@@ -355,7 +355,7 @@ async def test_a_run_that_failed_before_its_first_conversation_awaits_nothing() 
     async with opened(FakeView(script)) as (app, _):
         text = screen_text(app)
         assert "Could not be measured: the graph is away" in text
-        assert "The run ended before a conversation began" in text
+        assert "The run ended before a conversation started" in text
 
 
 @SIZES
@@ -365,8 +365,8 @@ async def test_help_lists_the_keys_that_apply(size: tuple[int, int]) -> None:
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
         await loaded(app, pilot)
         text = screen_text(app)
-        assert "Both conversations wait before the next message" in text
-        assert "The evaluator plays the user again" not in text
+        assert "Pause both conversations before the next message" in text
+        assert "Let the evaluator play the user again" not in text
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.live)
 

@@ -69,7 +69,7 @@ async def test_spans_stand_below_their_answer_as_they_come() -> None:
         view.give_event(received(4, CHAT, WHOLE, late=True, doubled=(LOOK_UP.span_id,)))
         await until(pilot, lambda: "1,204 → 31 tokens" in screen_text(app))
         shown = screen_text(app)
-        assert "found, came twice" in shown
+        assert "found, received twice" in shown
         assert "tokens, late" in shown
         assert "0.2 s" in shown
 
@@ -94,7 +94,7 @@ async def test_w_opens_the_waterfall_of_the_turn() -> None:
         await until(pilot, lambda: "lookUp" in screen_text(app))
         await pilot.press("w")
         await until(pilot, lambda: isinstance(app.screen, Waterfall) and "━" in screen_text(app))
-        assert "1 span did not come that others name" in screen_text(app)
+        assert "1 span missing that others refer to" in screen_text(app)
         view.give_event(received(4, WHOLE))
         await until(pilot, lambda: "invoke_agent helper" in screen_text(app))
         lines = [line for line in screen_text(app).splitlines() if "━" in line]
@@ -110,6 +110,6 @@ async def test_w_opens_the_waterfall_of_the_turn() -> None:
         await pilot.press("right")
         await until(pilot, lambda: "invoke_agent helper" in screen_text(app))
         await pilot.press("tab")
-        await until(pilot, lambda: "No span of this turn has come." in screen_text(app))
+        await until(pilot, lambda: "No spans of this turn have arrived." in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, Waterfall))

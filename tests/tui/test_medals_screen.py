@@ -50,7 +50,7 @@ async def test_enter_opens_the_card_and_escape_closes_it(size: tuple[int, int]) 
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, MedalDetail))
         await loaded(app, pilot)
-        assert "self-trained leaderboard" in screen_text(app)
+        assert "leaderboard of models trained for" in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, MedalDetail))
 
@@ -189,7 +189,7 @@ async def test_x_says_when_it_cannot_write(tmp_path: Path) -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, services=services, start="medals", pictures=tmp_path / "no") as (app, pilot):
         await pilot.press("x", "m")
-        await until(pilot, lambda: "No table was written" in screen_text(app))
+        await until(pilot, lambda: "Could not write the table" in screen_text(app))
 
 
 async def test_y_copies_the_row() -> None:
@@ -347,7 +347,7 @@ async def test_what_lacks_its_data_is_prepared_and_graded_from_its_row() -> None
         assert "P prepare" not in screen_text(app)
         await pilot.press("down")
         await until(pilot, lambda: "P prepare" in screen_text(app))
-        assert "its data can be prepared from here" in screen_text(app)
+        assert "you can prepare its data here" in screen_text(app)
         await pilot.press("P")
         await until(pilot, lambda: ("grade", ("lab/away", "away.csv")) in services.asked)
         await until(pilot, lambda: "not graded 0" in screen_text(app))
@@ -379,7 +379,7 @@ async def test_nothing_is_graded_unasked_and_samples_are_named_as_such() -> None
     services.has_submissions = False
     async with opened(None, services=services, start="medals") as (app, pilot):
         assert "Nothing is graded yet" in screen_text(app)
-        assert "g  grade three shipped samples" in screen_text(app)
+        assert "g  grade three sample submissions" in screen_text(app)
         await pilot.press("g")
         await until(pilot, lambda: "shipped samples" in screen_text(app))
         await until(pilot, lambda: "■ all graded" in screen_text(app))

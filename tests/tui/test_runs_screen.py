@@ -57,7 +57,7 @@ async def test_p_asks_for_a_speed_and_remembers_it() -> None:
         await pilot.press("down", "space")
         await until(pilot, lambda: isinstance(app.screen, ReplayDialog))
         await loaded(app, pilot)
-        assert "true to the recorded times" in screen_text(app)
+        assert "as recorded" in screen_text(app)
         await pilot.press("down", "down", "enter")
         await until(pilot, lambda: app.current_mode == "live")
     assert services.asked == [("open", (services.history[1].run_id, 4.0))]
@@ -138,7 +138,7 @@ async def test_delete_and_undo(size: tuple[int, int]) -> None:
         assert "undo" not in screen_text(app).splitlines()[-1]
         await pilot.press("down", "D")
         await until(pilot, lambda: "9 runs" in screen_text(app))
-        assert [n.message for n in app._notifications] == ["Moved 1 run to the trash; u brings it back"]
+        assert [n.message for n in app._notifications] == ["Moved 1 run to the trash; u restores it"]
         assert gone not in [run.run_id for run in app.screen.listing.items]  # type: ignore[attr-defined]
         await pilot.press("u")
         await until(pilot, lambda: "10 runs" in screen_text(app))
@@ -151,7 +151,7 @@ async def test_delete_that_fails_says_why() -> None:
 
     async with opened(None, services=given(delete_runs=failing), start="runs") as (app, pilot):
         await pilot.press("m", "D")
-        await until(pilot, lambda: "Nothing was deleted" in screen_text(app))
+        await until(pilot, lambda: "Could not delete" in screen_text(app))
 
 
 @SIZES
@@ -223,8 +223,8 @@ async def test_an_empty_history_says_what_to_do_first(size: tuple[int, int]) -> 
     services = given(history=[])
     services.preferences["keys"] = {"app.jobs": "f6"}
     async with opened(None, size, services=services, start="runs") as (app, pilot):
-        assert "No run has been held yet" in screen_text(app)
-        assert "f6  goes to the jobs" in screen_text(app)
+        assert "No runs yet" in screen_text(app)
+        assert "f6  opens the jobs" in screen_text(app)
         await pilot.press("enter", "m", "equals_sign", "space", "x", "D", "u", "y", "escape", "R")
         await loaded(app, pilot)
         assert isinstance(app.screen, RunsScreen)

@@ -132,7 +132,7 @@ async def test_what_happened_around_a_message_stands_with_it() -> None:
         "◆ fact 2, not asked",
         "! evaluator, not sent: spoke as agent",
         "! evaluator, marked: invention",
-        "↻ tried again: 503 after 0.1 s",
+        "↻ retried after 0.1 s: 503",
         "✎ typed by the operator",
         "■ signs off",
         "■ signed off · 7 messages · 1 m 48 s",

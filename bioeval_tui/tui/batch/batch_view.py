@@ -1,4 +1,4 @@
-"""Many conversations at a glance: of a run of several trials, or of every run of a batch; what needs attention first."""
+"""Summaries of many conversations, of one run or of a whole batch, sorted by what needs attention."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SPOILT = frozenset({"evaluator_failed", "timed_out", "cancelled"})
 
 
 class Rank(IntEnum):
-    """How much a conversation needs attention: lower is more."""
+    """How urgently a conversation needs attention: lower is more urgent."""
 
     SPOILT = 0
     AGENT_FAILED = 1
@@ -46,7 +46,7 @@ _WORDS: dict[Rank, tuple[str, str]] = {
     Rank.WAITS: ("‖", "waiting"),
     Rank.SLOW: ("◷", "slow"),
     Rank.GOES_ON: ("●", "in progress"),
-    Rank.TO_COME: ("◌", "to come"),
+    Rank.TO_COME: ("◌", "queued"),
     Rank.DONE: ("■", "done"),
 }
 
@@ -69,7 +69,7 @@ class GlanceKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """One conversation in a few values. `since` is when the answer that is awaited was asked for."""
+    """One conversation in a few values. `since` is when the pending answer was requested."""
 
     key: GlanceKey
     rank: Rank
@@ -82,21 +82,21 @@ class Glance:
     slow_ms: float = 0.0
     since: datetime | None = None
     tasks: tuple[tuple[str, float], ...] = ()
-    """What the judge gave each task, by its title."""
+    """The judge's score of each task, by its title."""
     case: str = ""
-    """The case that the trial is of, with its persona; empty where the job has none."""
+    """The trial's case and persona; empty if the job has none."""
     case_trial: int = 1
-    """Which trial of the case it is."""
+    """The number of the trial among those of its case."""
 
     @property
     def trial(self) -> str:
-        """How the trial is called: `trial 3`, `17`, `17, trial 2`."""
+        """The trial's name: `trial 3`, `17`, `17, trial 2`."""
         if not self.case:
             return f"trial {self.key.trial}"
         return self.case + (f", trial {self.case_trial}" if self.case_trial > 1 else "")
 
     def ranked(self, now: datetime | None) -> Rank:
-        """Return how much it needs attention now: an answer may have become slow since it was looked at."""
+        """Return how urgently it needs attention now: a pending answer may have become slow since."""
         if self.rank is not Rank.GOES_ON or now is None or self.since is None:
             return self.rank
         return Rank.SLOW if self.waited_ms(now) > self.slow_ms else self.rank
@@ -107,13 +107,13 @@ class Glance:
 
     @property
     def words(self) -> str:
-        """The text in which a filter's words are looked for."""
+        """The text that the filter searches."""
         sign, word = _WORDS[self.rank]
         return f"{self.job} {self.model} {self.key.condition} {self.trial} {self.state.text} {sign} {word}".lower()
 
 
 def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
-    """Return a glance at every conversation of a run, those to come too; `gone` says that its engine is."""
+    """Return a glance at every conversation of a run, including queued ones; `gone` means that its engine has stopped."""
     started = state.started
     if started is None:
         return []
@@ -128,7 +128,7 @@ def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
             elif over:
                 found.append(_unheld(state, key))
             else:
-                found.append(_named(state, key, Rank.TO_COME, Cell("◌ to come", "quiet")))
+                found.append(_named(state, key, Rank.TO_COME, Cell("◌ queued", "quiet")))
     return found
 
 
@@ -139,8 +139,8 @@ def planned(
     trials: int,
     conditions: Sequence[ConditionName] = heads_view.CONDITIONS,
 ) -> list[Glance]:
-    """Return glances at the conversations of a run that has not begun."""
-    to_come = Cell("◌ to come", "quiet")
+    """Return glances at the conversations of a run that has not started."""
+    to_come = Cell("◌ queued", "quiet")
     job = clean(Path(job_path).stem, 80)
     return [
         Glance(
@@ -163,8 +163,8 @@ def _with_case(state: RunState, glance: Glance) -> Glance:
 
 
 def _unheld(state: RunState, key: GlanceKey) -> Glance:
-    why = state.ended.detail if state.ended else "the engine is gone"
-    return _named(state, key, Rank.SPOILT, Cell(f"– not held{f': {why}' if why else ''}", "warn"))
+    why = state.ended.detail if state.ended else "engine stopped"
+    return _named(state, key, Rank.SPOILT, Cell(f"– not run{f': {why}' if why else ''}", "warn"))
 
 
 def _glance(state: RunState, talk: ConversationState, key: GlanceKey, gone: bool) -> Glance:
@@ -183,7 +183,7 @@ def _glance(state: RunState, talk: ConversationState, key: GlanceKey, gone: bool
     return Glance(
         key,
         rank,
-        Cell("! the engine is gone", "bad") if interrupted else _short(state, talk, head.state),
+        Cell("! engine stopped", "bad") if interrupted else _short(state, talk, head.state),
         head.score,
         talk.score.score if talk.score else None,
         started.job_name,
@@ -196,7 +196,7 @@ def _glance(state: RunState, talk: ConversationState, key: GlanceKey, gone: bool
 
 
 def _short(state: RunState, talk: ConversationState, whole: Cell) -> Cell:
-    """Return the state in the few characters of a cell: of what goes on, which message it is at."""
+    """Return the state as short text for a cell; for conversations in progress, the message number."""
     if talk.ended is not None or state.ended is not None or not talk.messages:
         return whole
     return heads_view.short_state(state, talk.key.condition, talk.key.trial)
@@ -218,7 +218,7 @@ def _rank(state: RunState, talk: ConversationState, gone: bool) -> Rank:
 
 
 def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") -> list[Glance]:
-    """Return what is shown, in order: failed, waiting and slow ones first, done ones last, the worst before the best."""
+    """Return the conversations to show, in order: failed, waiting and slow ones first, finished ones last, lowest score first."""
     wanted = words.lower().split()
     kept = [glance for glance in glances if not wanted or all(word in glance.words for word in wanted)]
     order = {name: at for at, name in enumerate(heads_view.CONDITIONS)}
@@ -232,7 +232,7 @@ def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") ->
 
 
 def counts(glances: Sequence[Glance], now: datetime | None, *, words: bool = True) -> list[Cell]:
-    """Return how many conversations there are of each kind, for the title; without `words` signs and numbers."""
+    """Return the number of conversations in each state, for the title; without `words`, only signs and numbers."""
     found = Counter(glance.ranked(now) for glance in glances)
     cells = [Cell(plural(len(glances), "conversation"), "quiet")] if words else []
     for rank, (sign, word) in _WORDS.items():
@@ -243,9 +243,9 @@ def counts(glances: Sequence[Glance], now: datetime | None, *, words: bool = Tru
 
 
 def standings(glances: Sequence[Glance]) -> str:
-    """Return the models' ranks with intervals, the condition with the facts first; empty where nothing can be told.
+    """Return the models' ranks with intervals, the condition with the facts first; empty where they cannot be ranked.
 
-    Models are compared on the jobs and cases that all of them held; trials of one are averaged.
+    Models are compared on the jobs and cases that all of them ran; trials of the same case are averaged.
     """
     told = []
     for condition in reversed(heads_view.CONDITIONS):
@@ -263,7 +263,7 @@ def standings(glances: Sequence[Glance]) -> str:
 
 
 def goes_on(glances: Iterable[Glance]) -> bool:
-    """Whether anything is still to happen."""
+    """Whether any conversation is queued or in progress."""
     return any(Rank.WAITS <= glance.rank <= Rank.TO_COME for glance in glances)
 
 
@@ -314,6 +314,6 @@ def name_of(glance: Glance, room: int) -> str:
 
 
 def outcome(glance: Glance) -> str:
-    """Return what is known of a conversation in one line, for copying."""
+    """Return a conversation as one line of text, for copying."""
     parts = [glance.job, glance.model, glance.key.condition, glance.trial, glance.state.text]
     return "\t".join([glance.key.run_id, *parts, score(glance.value)])

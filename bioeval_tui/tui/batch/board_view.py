@@ -1,4 +1,4 @@
-"""The batch summed up above its grid: how far it is, each model's scores with intervals, and a heat map by job or task."""
+"""The summary above a batch's grid: progress, each model's scores with intervals, and a heat map by job or task."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEAT: tuple[Tone, ...] = ("heat0", "heat1", "heat2", "heat3", "heat4")
 
 
 def board(glances: Sequence[Glance], width: int, height: int, left_s: float | None) -> list[Line]:
-    """Return the lines above the grid, at most `height`; `left_s` is about how long the batch still takes, where that is known."""
+    """Return at most `height` lines above the grid; `left_s` is the estimated time left, if known."""
     if not glances:
         return []
     lines = [_progress(glances, width, left_s)]
@@ -83,7 +83,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     said = "├─●─┤ mean with its 95 % interval" if width >= ROOMY else "├─┤ 95 % interval"
     if not sure:
         said += (
-            "; ╶─●─╴ the range, where there are too few for one"
+            "; ╶─●─╴ range, where there are too few values for one"
             if width >= ROOMY
             else "; ╶─╴ range, too few for one"
         )

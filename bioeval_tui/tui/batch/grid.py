@@ -25,20 +25,20 @@ from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.tones import paint
 
 LOOK_S = 0.25
-"""Waiting times grow, and order may change, though nothing new came in."""
+"""Waiting times grow, and the order may change, even without new events."""
 
 Source = Callable[[], AsyncIterator[Sequence[Glance]]]
-"""Gives all conversations again whenever one of them changed, until nothing more can."""
+"""Yields all conversations whenever one has changed, until none can change any more."""
 
 
 class GridScreen(BaseScreen):
-    """Cells sorted by what needs attention; `opened` is called with the one that is chosen."""
+    """Tiles sorted by what needs attention; calls `opened` with the chosen one."""
 
     NAME = "Grid"
     AUTO_FOCUS = ""
     ABOUT = (
-        "Every conversation at once: state, message, latencies of its answers, score so far. "
-        "Failed, waiting and slow ones stand first, those that are done last, the lowest score before the highest."
+        "Every conversation at once: its state, messages, latencies and score so far. Failed, waiting and "
+        "slow conversations come first. Finished ones come last, lowest score first."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("grid")
     DEFAULT_CSS = """
@@ -91,16 +91,16 @@ class GridScreen(BaseScreen):
         yield Static(id="verdict", markup=False)
         yield Static(id="board", markup=False)
         yield self.grid
-        yield AskLine("filter", "words of job, model, condition or state", id="filter")
+        yield AskLine("filter", "job, model, condition or state", id="filter")
 
     def on_mount(self) -> None:
-        """Draw, and keep up with the batch."""
+        """Draw, and follow the batch."""
         self._draw()
         self.run_worker(self._follow(), group="grid")
         self.set_interval(LOOK_S, self._tick)
 
     def on_screen_resume(self) -> None:
-        """The cells get the keys."""
+        """Focus the tiles."""
         if self.glances:
             self.grid.focus()
 
@@ -118,20 +118,20 @@ class GridScreen(BaseScreen):
         await self._conclude()
 
     async def _conclude(self) -> None:
-        """Say which model did best, or that none is distinguishable, once everything has ended."""
+        """Show which model did best, or that none can be called best, once all conversations have ended."""
         run_ids = list(dict.fromkeys(glance.key.run_id for glance in self.glances))
         if not run_ids or batch_view.goes_on(self.glances):
             return
         try:
             sentence = await self.bioeval.services.conclusion(run_ids)
         except (BioevalError, OSError) as error:
-            sentence = f"The recordings could not be read for a conclusion: {error}"
+            sentence = f"Could not read the recordings to compare the models: {error}"
         verdict = self.query_one("#verdict", Static)
         verdict.update(Content(sentence))
         verdict.display = bool(sentence)
 
     def _left_s(self) -> float | None:
-        """Return about how long the batch still takes, by what has ended since the grid was opened."""
+        """Estimate the time left from the conversations that ended since the grid was opened."""
         ended = sum(glance.rank in board_view.OVER for glance in self.glances)
         now = self.bioeval.clock()
         if self._began is None:
@@ -191,14 +191,14 @@ class GridScreen(BaseScreen):
         self.title_bar.say((self.NAME, name) if self.glances else (self.NAME,), notes, state)
         lines = [Cell("Reading the recordings…", "strong")]
         if self._failure:
-            lines = [Cell("! This could not be read", "strong"), Cell(""), Cell(self._failure, "bad")]
+            lines = [Cell("! Could not be read", "strong"), Cell(""), Cell(self._failure, "bad")]
         elif self._loaded:
-            lines = [Cell("No conversation has begun", "strong"), Cell(""), Cell("esc goes back", "quiet")]
+            lines = [Cell("No conversations yet", "strong"), Cell(""), Cell("esc goes back", "quiet")]
         self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
         self.refresh_keys()
 
     def refresh_keys(self) -> None:
-        """Tell the footer when stopping begins or ceases to make sense."""
+        """Update the footer when stopping becomes possible or impossible."""
         can = self.check_action("stop", ())
         if can != self._could_stop:
             self._could_stop = can
@@ -209,7 +209,7 @@ class GridScreen(BaseScreen):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing can be filtered where nothing is; only a batch that goes on can be stopped."""
+        """Filtering needs conversations; stopping needs a batch in progress."""
         if action == "filter":
             return bool(self.glances)
         if action == "stop":
@@ -220,7 +220,7 @@ class GridScreen(BaseScreen):
     def _chosen(self, event: TileGrid.Chosen) -> None:
         glance = self.shown[event.index]
         if glance.rank is batch_view.Rank.TO_COME:
-            self.tell("This conversation has not begun yet.")
+            self.tell("This conversation has not started yet.")
         else:
             self.dismiss(None)
             self._opened(glance)
@@ -233,7 +233,8 @@ class GridScreen(BaseScreen):
         if self.batch_id is not None:
             refused = await self.bioeval.services.stop_batch(self.batch_id)
             self.tell(
-                refused or "The batch ends: what is in progress is cancelled, and nothing more begins.",
+                refused
+                or "Stopping the batch: conversations in progress are cancelled, and no more will start.",
                 bad=bool(refused),
             )
 

@@ -1,4 +1,4 @@
-"""Tiles in rows and columns, drawn on demand, with a cursor: a thousand cost what twenty do."""
+"""A grid of tiles with a cursor. Only visible tiles are drawn, so a thousand cost no more than twenty."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import STYLES
 
 MOST_KEPT = 1000
-"""So many drawn slices of tiles are kept."""
+"""Number of drawn tile slices kept."""
 Lines = tuple[tuple[Cell, ...], ...]
 TilePainter = Callable[[int, int], Lines]
 """Called with a tile's index and its width in cells; returns its lines."""
 
 
 class _Frame(NamedTuple):
-    """What every slice depends on: the width and columns there are, a tile's width, and styles."""
+    """What every slice depends on: width, number of columns, tile width and styles."""
 
     width: int
     columns: int
@@ -71,7 +71,7 @@ class TileGrid(ScrollView, can_focus=True):
 
     @property
     def columns(self) -> int:
-        """How many tiles stand side by side."""
+        """Number of tiles in a row."""
         return max(1, self.scrollable_content_region.width // CELL_WIDTH)
 
     @property

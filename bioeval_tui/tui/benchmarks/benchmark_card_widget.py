@@ -1,4 +1,4 @@
-"""A machine-learning task closely: its facts, its leaderboard, its description."""
+"""The details of a machine-learning task: its properties, leaderboard and description."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bioeval_tui.tui.shared.tones import paint
 
 
 class BenchmarkCard(VerticalScroll, can_focus=True):
-    """Follows the task that it is shown."""
+    """Shows one task at a time."""
 
     DEFAULT_CSS = """
     BenchmarkCard { padding: 0 2; scrollbar-gutter: stable; & > Static { height: auto; padding-right: 1; } }

@@ -16,7 +16,7 @@ class BenchmarkDialog(Dialog[None]):
     """One task, closely."""
 
     NAME: ClassVar[str] = "Benchmark"
-    ABOUT: ClassVar[str] = "What the task asks for, and what scores its leaderboard holds."
+    ABOUT: ClassVar[str] = "The task's description and the scores on its leaderboard."
     DEFAULT_CSS = """
     BenchmarkDialog > .dialog--box { height: 90%; }
     BenchmarkDialog BenchmarkCard { height: 1fr; padding: 0; }
@@ -33,9 +33,9 @@ class BenchmarkDialog(Dialog[None]):
         yield BenchmarkCard(self._item, self._detail)
 
     def on_mount(self) -> None:
-        """Give the keys to the card."""
+        """Focus the card."""
         self.query_one(BenchmarkCard).focus()
 
     def show(self, detail: BenchmarkDetail) -> None:
-        """Show what has been read meanwhile."""
+        """Show what has been read since."""
         self.query_one(BenchmarkCard).show(self._item, detail)

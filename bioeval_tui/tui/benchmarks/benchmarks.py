@@ -29,7 +29,7 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
 SETTLE_S = 0.06
-"""The card follows the cursor once it has stood still for this long: laying out a description takes a moment."""
+"""The card follows the cursor after it has rested this long, because laying out a description takes a moment."""
 
 
 class BenchmarkRows(RowList):
@@ -39,12 +39,12 @@ class BenchmarkRows(RowList):
 
 
 class BenchmarksScreen(ListScreen[BenchmarkItem]):
-    """Tasks on the left, the one looked at on the right."""
+    """Tasks on the left, the selected one on the right."""
 
     NAME = "Benchmarks"
     ABOUT = (
-        "Biomedical machine-learning tasks with a leaderboard. A prepared task can be graded: "
-        "grade a file for a medal card, or validate it to read everything that is wrong with it."
+        "Biomedical machine-learning tasks with leaderboards. Once a task is prepared, grade a file to get a "
+        "medal card, or validate it to see everything that is wrong with it."
     )
     REFRESH_S = 0.0
     LEAST = 26
@@ -98,7 +98,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         return benchmarks_view.row(item, self.details.get(item.task_id))
 
     def notes(self) -> list[Cell]:
-        """How many tasks there are, in how many domains, and how many are ready."""
+        """The numbers of tasks, domains and prepared tasks."""
         items = self.listing.items
         domains = {item.domain for item in items if item.domain}
         prepared = sum(1 for item in items if item.prepared)
@@ -109,9 +109,9 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         ]
 
     def empty(self) -> list[Cell]:
-        """Say where tasks come from."""
+        """Explain where tasks come from."""
         return [
-            Cell("No tasks here", "strong"),
+            Cell("No tasks found", "strong"),
             Cell(""),
             Cell("Set BIOEVAL_TASKS_DIR to a folder of tasks or a checkout of BioML-bench.", "quiet"),
         ]
@@ -133,7 +133,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A prepared task is not prepared again, and a broken one is of no use."""
+        """Hide preparing for a prepared task, and all actions for a broken one."""
         item = self.looked_at
         if action == "prepare":
             return item is not None and not item.prepared and not item.problem
@@ -158,7 +158,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         return "the task's id", item.task_id
 
     def action_prepare(self) -> None:
-        """Prepare the task, telling what goes on."""
+        """Prepare the task, showing its progress."""
         item = self.looked_at
         if item is None:
             return
@@ -179,7 +179,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         self.refresh_items()
 
     def action_validate(self) -> None:
-        """Ask for a file and say everything that is wrong with it."""
+        """Ask for a file and list everything that is wrong with it."""
         self._ask("Validate a file for", self._validate)
 
     def action_grade(self) -> None:
@@ -192,7 +192,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
             return
         kept = self.bioeval.services.preferences.get("benchmarks.files")
         last = kept.get(item.task_id) if isinstance(kept, Mapping) else None
-        hint = f"{item.file_kind} as the task's description asks for."
+        hint = f"{item.file_kind} in the format that the task's description asks for."
         if not item.prepared:
             own = item.source == "builtin"
             hint += " The task is prepared first." if own else f" The task is not prepared yet: {item.how}"

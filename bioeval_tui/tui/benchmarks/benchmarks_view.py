@@ -1,4 +1,4 @@
-"""The machine-learning tasks as a table, and what is known of one."""
+"""The table of machine-learning tasks, and the details of one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def board_of(boards: Mapping[str, BenchmarkDetail], item: BenchmarkItem) -> Boar
 
 
 def ready(item: BenchmarkItem) -> Cell:
-    """Return whether a file can be graded for the task, in a few words."""
+    """Return the task's state in a few words: prepared, not yet or broken."""
     if item.problem:
         return Cell("! broken", "bad")
     return Cell("✓ prepared", "good") if item.prepared else Cell("– not yet", "quiet")
@@ -80,7 +80,7 @@ def row(item: BenchmarkItem, detail: BenchmarkDetail | None) -> dict[str, Cell]:
 
 
 def card(item: BenchmarkItem, detail: BenchmarkDetail | None, width: int, prepare: str = "") -> list[Line]:
-    """Return what stands above a task's description: facts, how to get it, leaderboard.
+    """Return the lines above a task's description: properties, how to prepare it, leaderboard.
 
     `prepare` is the key that prepares the task, where there is one.
     """
@@ -160,7 +160,7 @@ def _board_lines(board: Board, width: int) -> list[Line]:
 
 
 def description(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:
-    """Return the description without a heading that only says the task's name again."""
+    """Return the description without a heading that only repeats the task's name."""
     text = detail.description if detail else ""
     first, _, rest = text.lstrip().partition("\n")
     said = first.removeprefix("# ").strip()

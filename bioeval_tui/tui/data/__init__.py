@@ -1,1 +1,1 @@
-"""What the screens are given: implements `tui/services.py` with files, engines and grading workers."""
+"""The implementation of `tui/services.py` with files, engines and grading workers."""

@@ -1,4 +1,4 @@
-"""Every run of a batch followed at once, each recording folded into a few values a conversation."""
+"""Follows every run of a batch, reducing each conversation to a few values."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from bioeval_tui.tui.data.run_list import RunList
 from bioeval_tui.tui.shared.cells_view import Cell
 
 LOOK_S = 0.25
-"""How often the recordings are looked at."""
+"""Interval at which the recordings are read."""
 BUDGET_S = 0.1
-"""How long one look reads before what is known is handed over."""
+"""Maximum time of one read before the results so far are passed on."""
 CHUNK = 1 << 18
 ASK_AGAIN_S = 3.0
-"""How often it is asked whether an engine still owns a run, and whether the batch has new ones."""
+"""Interval of checks for stopped engines and new runs of the batch."""
 UNREAD = (b'"kind":"message_delta"', b'"kind":"state_observed"')
 """Most of a recording, and nothing that a glance shows: message texts as they stream, and the agent's state."""
 HEAD = 400
-"""So many bytes of a line are searched for its kind."""
+"""Number of bytes of each line searched for its kind."""
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class _Run:
     _rest: bytes = b""
 
     def read(self, until: float) -> bool:
-        """Read what is new, at least a piece; return whether anything was."""
+        """Read at least one new piece; return whether there was any."""
         size = _size(self.path)
         if self._state is None or size <= self.offset:
             return self._ask()
@@ -72,7 +72,7 @@ class _Run:
             apply(self._state, event)
 
     def _ask(self) -> bool:
-        """Ask now and then whether the engine is gone: then nothing more comes."""
+        """Check now and then whether the engine has stopped: then no more events come."""
         if self.over or self._state is None or not self.offset or monotonic() - self.asked_at < ASK_AGAIN_S:
             return False
         self.asked_at = monotonic()
@@ -82,7 +82,7 @@ class _Run:
         return True
 
     def close(self) -> None:
-        """Nobody writes it any more: what had not ended was interrupted."""
+        """The engine has stopped: conversations that had not ended were interrupted."""
         if not self.over and self.offset:
             self._look(gone=True)
 
@@ -94,14 +94,14 @@ class _Run:
 
     @property
     def has_more(self) -> bool:
-        """Whether something was not read yet."""
+        """Whether there is more to read."""
         return self._state is not None and _size(self.path) > self.offset
 
 
 class Batch:
     """The runs of one batch. `spec` is known where it was started from here: then runs to come are shown, too.
 
-    `find` returns the recordings of the batch, asked now and then while it goes on.
+    `find` returns the recordings of the batch; it is called regularly while the batch is in progress.
     """
 
     def __init__(self, runs_dir: Path, spec: EngineSpec | None, find: Callable[[], Iterable[Path]]) -> None:
@@ -115,7 +115,7 @@ class Batch:
         self._found_at = float("-inf")
 
     async def glances(self, still_written: Callable[[], bool]) -> AsyncIterator[Sequence[Glance]]:
-        """Yield all conversations whenever one has changed, until no run goes on."""
+        """Yield all conversations whenever one has changed, until no run is in progress."""
         while True:
             written = still_written()
             changed, more = await asyncio.to_thread(self._look)
@@ -158,7 +158,7 @@ class Batch:
         return found
 
     async def stop(self) -> str | None:
-        """End every conversation, and let none begin any more; return why not, in one sentence."""
+        """Cancel every conversation and start no more; return a sentence saying why that failed, if it did."""
         await asyncio.to_thread(self._look)
         live = [info for run in self._runs.values() if (info := read_live(run.path)) and info.alive()]
         if not live:
@@ -169,14 +169,14 @@ class Batch:
                 try:
                     os.kill(pid, signal.SIGTERM)
                 except OSError as error:
-                    return f"the engine cannot be told to stop: {error.strerror}"
+                    return f"could not ask the engine to stop: {error.strerror}"
             return None
         answers = [await send_intent(info, "cancel", None, "", sender_name()) for info in live]
         return next((answer for answer in answers if answer), None)
 
 
 class Batches:
-    """The batches that the screens ask for; those started from here are known before they begin."""
+    """The batches that the screens show; those started from here are known before they start."""
 
     def __init__(self, settings: Settings, runs: RunList) -> None:
         self._runs_dir = settings.runs_dir
@@ -184,13 +184,13 @@ class Batches:
         self._started: dict[str, tuple[EngineSpec, FollowedRun]] = {}
 
     def note(self, spec: EngineSpec, view: FollowedRun) -> None:
-        """Remember a batch that was started from here; its first run says so to the screen that shows it."""
+        """Remember a batch started from here, by its first run."""
         if spec.batch_id is not None and len(spec.runs) > 1:
             view.batch_id = spec.batch_id
             self._started[spec.batch_id] = (spec, view)
 
     def goes_on(self, batch_id: str) -> bool:
-        """Say whether the engine of a batch that was started from here still runs."""
+        """Return whether the engine of a batch started from here is still running."""
         started = self._started.get(batch_id)
         return started is not None and _engine_runs(started[1])
 
@@ -216,7 +216,7 @@ def _engine_runs(view: FollowedRun) -> bool:
 
 
 def _never(glance: Glance) -> Glance:
-    return replace(glance, rank=Rank.SPOILT, state=Cell("– never begun: the batch has ended", "warn"))
+    return replace(glance, rank=Rank.SPOILT, state=Cell("– not started: the batch has ended", "warn"))
 
 
 def _size(path: Path) -> int:

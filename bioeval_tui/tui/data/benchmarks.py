@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.tasks.task import Task, TaskEntry
 
 _HOW = {
-    "builtin": "Its data comes with the program or an installed package; nothing is downloaded.",
+    "builtin": "Its data comes with bioeval-tui or an installed package; nothing is downloaded.",
     "kaggle": "Its data is downloaded from Kaggle, with your own account.",
     "polaris": "Its data is downloaded from the Polaris hub.",
     "proteingym-dms": "Its data is downloaded from ProteinGym.",
-    "manual": "Its data must be put into place by hand; preparing says where.",
+    "manual": "You download its data yourself; preparing the task tells you where to put it.",
 }
 _KILL_WAIT_S = 10.0
 
@@ -78,7 +78,7 @@ class Benchmarks:
         )
 
     async def prepare(self, task_id: str) -> AsyncIterator[str]:
-        """Prepare a task in a process of its own; yield what it tells. Closing the iterator ends the process.
+        """Prepare a task in a process of its own; yield its progress messages. Closing the iterator ends the process.
 
         Raises:
             NotMeasuredError: with the reason, when the task could not be prepared.
@@ -106,7 +106,7 @@ class Benchmarks:
                 remove_drafts(self._grading.registry().get_task(task_id), process.pid)
         reason = _failure(output)
         if reason is None and process.returncode:
-            reason = last or f"preparing ended with code {process.returncode}"
+            reason = last or f"preparation failed with exit code {process.returncode}"
         if reason:
             raise NotMeasuredError(reason)
 
@@ -117,7 +117,7 @@ class Benchmarks:
         return [*command, "--data-dir", str(self._settings.tasks_data_dir), "--", task_id]
 
     def examine(self, task_id: str, file: str) -> Examined:
-        """Say everything that is wrong with a file."""
+        """Return everything that is wrong with a file."""
         outcome, found = self._grading.examine(file_path(file), task_id)
         findings = [clean(problem.message, 2000) for problem in found]
         if isinstance(outcome, NotGraded):
@@ -138,7 +138,7 @@ def _reference(task: Task) -> tuple[str, float] | None:
 
 
 def file_path(file: str) -> Path:
-    """Return the path that somebody typed; `~` is their home folder."""
+    """Return a typed path with `~` expanded."""
     return Path(file).expanduser().absolute()
 
 
@@ -171,7 +171,7 @@ def _how(task: Task, source: str) -> str:
     if task.answers.is_file():
         return clean_line(task.why_not_prepared() or "")
     return _HOW.get(
-        source, f"Its data comes from {clean_line(source, 40) or 'a source that it does not name'}."
+        source, f"Its data comes from {clean_line(source, 40) or 'a source that the task does not name'}."
     )
 
 
@@ -182,7 +182,7 @@ def _failure(output: bytes) -> str | None:
         failed = [row for row in rows if row.get("status") == "failed"]
     except (ValueError, AttributeError, TypeError):
         return None
-    return clean_line(str(failed[0].get("reason") or "it could not be prepared"), 1000) if failed else None
+    return clean_line(str(failed[0].get("reason") or "preparation failed"), 1000) if failed else None
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -1,4 +1,4 @@
-"""Grading as screens and medal assertions need it: in worker processes, off the event loop."""
+"""Grading for screens and medal assertions, in worker processes, off the event loop."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def grade_rows(
 async def row_intervals(
     grading: Grading, rows: Sequence[MedalRow]
 ) -> AsyncGenerator[tuple[MedalRow, Uncertainty]]:
-    """Yield how sure the score of each valid row is whose report does not say so and whose file is at hand.
+    """Yield the uncertainty of each valid score whose report lacks it and whose file is available.
 
     Raises:
         NotMeasuredError: no grading worker can be started.
@@ -86,9 +86,9 @@ async def row_intervals(
 
 
 async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[MedalRow | None]:
-    """Read reports (files or folders), and those that are written there later, without end.
+    """Read reports (files or folders), and follow new ones without end.
 
-    None comes whenever all that is there has been given, and no batch is being graded.
+    Yields None whenever all reports so far were read and no batch is being graded.
 
     Raises:
         InputError: something cannot be read at first; what is unreadable later is taken to be half written.
@@ -135,7 +135,7 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
 
 
 def _written(path: Path) -> tuple[Written, bool]:
-    """Return what tells whether reports were written since the last look, and whether a batch is being graded."""
+    """Return a stamp that changes when reports are written, and whether a batch is being graded."""
     try:
         if not path.is_dir():
             return ((path.name, path.stat().st_mtime_ns, path.stat().st_size),), False
@@ -198,7 +198,7 @@ def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folde
 
 
 def grade_row(grading: Grading, task_id: str, path: Path | None) -> MedalRow:
-    """Grade one file; whatever goes wrong is in the row."""
+    """Grade one file; errors become part of the row."""
     try:
         outcome = grading.grade(path, task_id)
     except BioevalError as error:

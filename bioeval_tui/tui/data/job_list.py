@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 ENDINGS = (".yml", ".yaml")
 SHOWN_BYTES = 1_000_000
 FIRST_CASES = 100
-"""Of a job with more cases the first are checked: `bioeval-tui check`, and whoever runs it, looks at all."""
+"""Only this many cases of a job are checked here; `bioeval-tui check` and running the job check all."""
 """More of a file is not shown."""
 MOST_FILES = 2_000
 BUDGET_S = 0.3
-"""For so long new files are checked before what is known is handed over."""
+"""Maximum time for checking new files before the results so far are returned."""
 HISTORY = 40
-"""So many of a job's last scores are handed over."""
+"""Number of a job's latest scores returned."""
 
 _TELLTALE = re.compile(r"^(target|tasks|facts|aspirationalAverage|evaluator|assertions)[ \t]*:", re.MULTILINE)
 _Stamp = tuple[int, int]
 
 
 def default_folders() -> list[Path]:
-    """Return where jobs are looked for when nobody says: here, where published jobs lie, the samples."""
+    """Return the default places for jobs: the current folder, the folder of published jobs and the samples."""
     here = Path.cwd()
     folders = [here, here / "data" / "eval", here / "sample_jobs", sample_jobs()]
     found: dict[Path, Path] = {}
@@ -54,8 +54,8 @@ def default_folders() -> list[Path]:
 class JobList:
     """Job files of `places` (folders, or files); of the default folders without any.
 
-    A YAML file that was not asked for by name is a job when it has two of a job's keys: other programs'
-    files lie in the same folders.
+    A YAML file that was not named counts as a job if it has two of a job's keys, because folders also
+    contain other programs' files.
     """
 
     def __init__(self, places: Sequence[Path] = ()) -> None:
@@ -102,7 +102,7 @@ class JobList:
 
     def _with_history(self, item: JobItem, runs: list[RunSummary]) -> JobItem:
         last: datetime | None = runs[-1].started_at if runs else None
-        # Where only one condition was held there is no mean: that is no gap in the measurements.
+        # A run of one condition has no mean; that is not a gap in the measurements.
         scores = tuple(run.score for run in runs if run.only_condition is None)[-HISTORY:]
         fresh = replace(item, runs=len(runs), scores=scores, last_run=last)
         before = self._items.get(item.path)
@@ -110,7 +110,7 @@ class JobList:
 
 
 def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobItem | None:
-    """Read and check one file; None when nobody asked for it and it does not look like a job."""
+    """Read and check one file; return None if it was not named and does not look like a job."""
     name = clean(path.stem, 80)
     try:
         with path.open("rb") as file:
@@ -167,17 +167,17 @@ _AT_LINE = {"vi", "vim", "nvim", "nano", "emacs", "micro", "kak", "joe", "ne", "
 
 
 def edit(path: Path, line: int = 0) -> str | None:
-    """Open a file in $VISUAL or $EDITOR and wait; return why not, in one sentence."""
+    """Open a file in $VISUAL or $EDITOR and wait; return a sentence saying why that failed, if it did."""
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _any_editor()
     if not chosen:
-        return "no editor is known: set EDITOR to the name of one"
+        return "no editor is set: set EDITOR to your editor's command"
     try:
         command = shlex.split(chosen, posix=os.name != "nt")
         at_line = [f"+{line}"] if line and Path(command[0]).stem in _AT_LINE else []
         ended = subprocess.run([*command, *at_line, str(path)], check=False)  # noqa: S603 - the user's own editor
     except (OSError, ValueError, IndexError):
-        return f"the editor {clean(chosen, 80)} cannot be started: set EDITOR to another"
-    return f"the editor ended with code {ended.returncode}" if ended.returncode else None
+        return f"could not start the editor {clean(chosen, 80)}: set EDITOR to another"
+    return f"the editor exited with code {ended.returncode}" if ended.returncode else None
 
 
 def _any_editor() -> str:

@@ -1,4 +1,4 @@
-"""What people change on screen and expect to find again: a small JSON file in the data folder."""
+"""Saved preferences: a small JSON file in the data folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_BYTES = 1_000_000
 
 
 class Preferences:
-    """Values by name. A file that is missing, damaged or cannot be written costs the memory, nothing else."""
+    """Values by name. If the file is missing, damaged or read-only, values last only for the session."""
 
     def __init__(self, data_dir: Path) -> None:
         self._path = data_dir / FILE
@@ -25,7 +25,7 @@ class Preferences:
         self.values: dict[str, Any] = self._read()
 
     def keep(self, name: str, value: Any) -> None:
-        """Keep a JSON-like value; None forgets it. Other values that another program wrote are kept."""
+        """Save a JSON-like value; None deletes it. Values that another process wrote are kept."""
         with self._lock:
             known = self._read()
             for values in (known, self.values):

@@ -1,7 +1,7 @@
-"""What a session that may only look is given: recordings, and nothing that runs, writes or reads elsewhere.
+"""The services of a read-only session: recordings, and nothing that runs, writes or reads anything else.
 
-Whatever is not named here is refused, so that a screen that learns something new cannot do it in such a session
-until somebody has thought about it.
+Everything not listed here is refused, so a new capability of a screen is off in read-only sessions
+until it is allowed explicitly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REFUSED = "this session is read-only: it shows recordings"
 
 
 class ReadOnlyServices:
-    """Gives recordings of `inner`, and refuses everything else of `tui.services.Services` in a sentence."""
+    """Passes on the recordings of `inner`, and refuses everything else with an error message."""
 
     def __init__(self, inner: Services) -> None:
         self._inner = inner
@@ -35,7 +35,7 @@ class ReadOnlyServices:
         return await self._inner.runs()
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
-        """Replay a run, or watch one that goes on without a say in it."""
+        """Replay a run, or watch one in progress without controlling it."""
         view = await self._inner.open_recording(run_id, speed=speed)
         return WatchedRun(view.path) if isinstance(view, FollowedRun) else view
 
@@ -43,7 +43,7 @@ class ReadOnlyServices:
         """Return what a recorded run found.
 
         Raises:
-            UsageError: something other than a recorded run is asked for.
+            UsageError: the path is not a recorded run.
         """
         if not is_run_id(run_id):
             raise UsageError(REFUSED)
@@ -53,7 +53,7 @@ class ReadOnlyServices:
         """Return what recorded runs found.
 
         Raises:
-            UsageError: something other than recorded runs is asked for.
+            UsageError: a path is not a recorded run.
         """
         if not all(map(is_run_id, run_ids)):
             raise UsageError(REFUSED)
@@ -67,20 +67,20 @@ class ReadOnlyServices:
         """Return a whole recorded run.
 
         Raises:
-            UsageError: something other than a recorded run is asked for.
+            UsageError: the path is not a recorded run.
         """
         if not is_run_id(run_id):
             raise UsageError(REFUSED)
         return await self._inner.recorded(run_id)
 
     reviewer = ""
-    """Nobody: reviews are shown, not given."""
+    """Nobody: reviews are shown but cannot be given."""
 
     async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
         """Return what was reviewed in recorded runs.
 
         Raises:
-            UsageError: something other than recorded runs is asked for.
+            UsageError: a path is not a recorded run.
         """
         if source.rows or source.reports or not all(map(is_run_id, source.run_ids)):
             raise UsageError(REFUSED)
@@ -90,14 +90,14 @@ class ReadOnlyServices:
         """Return a run's scores after its reviews.
 
         Raises:
-            UsageError: something other than recorded runs is asked for.
+            UsageError: a path is not a recorded run.
         """
         if not is_run_id(run_id):
             raise UsageError(REFUSED)
         return await self._inner.reviewed(run_id)
 
     def batch_goes_on(self, batch_id: str) -> bool:
-        """No: nothing was started from here."""
+        """False: nothing can be started from here."""
         return False
 
     async def jobs(self) -> Sequence[JobItem]:
@@ -109,9 +109,9 @@ class ReadOnlyServices:
         return ()
 
     looked: Sequence[str] = ()
-    """Nothing is looked for."""
+    """There are no folders to search."""
     has_submissions = True
-    """Asked for, they are refused in a sentence."""
+    """Opening them is refused with a message."""
 
     async def medals(self) -> AsyncIterator[MedalRow | None]:
         """No submissions: they would be graded here."""
@@ -121,11 +121,11 @@ class ReadOnlyServices:
 
     @property
     def preferences(self) -> Mapping[str, Any]:
-        """What was kept, by name; changes last as long as the session."""
+        """Preferences by name; changes last for the session only."""
         return self._preferences
 
     def keep(self, name: str, value: Any) -> None:
-        """Keep a value for this session alone."""
+        """Save a preference for this session only."""
         self._preferences[name] = value
 
     def __getattr__(self, name: str) -> Callable[..., NoReturn]:
@@ -140,8 +140,8 @@ class ReadOnlyServices:
 
 
 class WatchedRun(FollowedRun):
-    """A run that goes on, only looked at."""
+    """A run in progress, watched without control."""
 
     async def send(self, intent: Intent) -> str | None:
-        """Refuse: whoever watches has no say."""
+        """Refuse: a read-only session cannot control the run."""
         return REFUSED

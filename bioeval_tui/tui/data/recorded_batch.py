@@ -1,4 +1,4 @@
-"""A recorded batch played again: its recordings together, each conversation as it stood at the same moment."""
+"""Replays a recorded batch: all recordings together, each conversation at the same point in time."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FRAME_S = 0.2
 async def replayed_batch(
     paths: Sequence[Path], seconds: float, *, held: Callable[[], bool] = lambda: False
 ) -> AsyncIterator[Sequence[Glance]]:
-    """Yield all conversations as they stood, the whole batch in `seconds`; while `held` says so, time stands still.
+    """Yield all conversations over time, the whole batch in `seconds`; time stops while `held` returns True.
 
-    Runs that were held one after another are shown beside each other, each from its own beginning.
+    Runs recorded one after another are shown side by side, each from its own start.
     """
     recordings = [(await asyncio.to_thread(read_recording, path)).events for path in paths]
     states = [RunState() for _ in recordings]

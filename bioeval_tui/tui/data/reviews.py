@@ -1,4 +1,4 @@
-"""Reviews for the screens: the queue of what can be reviewed, and what a person says kept in the overlay.
+"""Reviews for the screens: the queue of reviewable items, and the overlay files that reviews are saved in.
 
 Everything here blocks; call it from a thread. A run's reviews stand beside its recording. Those of graded
 submissions stand in `reviews.overlay.jsonl` in the folder of the grading report, which itself never changes.
@@ -34,7 +34,7 @@ from bioeval_tui.tui.review.review_items import Given, ItemId, Judged, ReviewIte
 
 
 class ReviewDesk:
-    """Reads what can be reviewed, and keeps what is said of it. A recording is folded once while it stays the same."""
+    """Reads reviewable items and saves reviews. An unchanged recording is folded only once."""
 
     def __init__(self, settings: Settings, grading: Grading) -> None:
         self._runs_dir = settings.runs_dir
@@ -62,9 +62,9 @@ class ReviewDesk:
         return [*found, *self._submissions(rows)]
 
     def give(self, item: ReviewItem, given: Given, author: str) -> str:
-        """Append what a person says of an item; return the entry's id.
+        """Append a review of an item; return the entry's id.
 
-        Who scored a task before, and took it back, has seen the judge's word: a second score is not blind.
+        A reviewer who scored a task and undid it has seen the judge's score, so a second score is not blind.
 
         Raises:
             UsageError: the item's report is no file, so that nothing can stand beside it.
@@ -86,7 +86,7 @@ class ReviewDesk:
         )
 
     def undo(self, item: ReviewItem, entry: str, author: str) -> None:
-        """Append that an entry is taken back; both stay on record. Raises as `give` does."""
+        """Append that an entry is undone; both stay on record. Raises as `give` does."""
         self._append(item, author, action="undo", undoes=entry)
 
     def reviewed(self, run_id: str) -> reviews.ReviewedScores | None:
@@ -99,7 +99,7 @@ class ReviewDesk:
         return reviews.reviewed_scores(state, reviews.fold_reviews(overlay.events, state))
 
     def marks(self, rows: Sequence[MedalRow]) -> list[reviews.Opinions]:
-        """Return for each row what reviewers say of the submission; nothing where it has no report file."""
+        """Return the reviews of each row's submission; none where it has no report file."""
         found: dict[Path, reviews.Reviews] = {}
         for folder in {row.folder for row in rows if row.folder is not None}:
             found[folder] = report_reviews(folder)

@@ -1,4 +1,4 @@
-"""The history of runs for the screens, and a trash from which deleted ones come back."""
+"""The list of runs for the screens, and a trash from which deleted runs can be restored."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ class RunList:
         """
         found = next((run for run in self.runs() if run.run_id == run_id), None)
         if found is None:
-            raise UsageError("the run is gone")
+            raise UsageError("the run no longer exists")
         return found
 
     def delete(self, run_ids: Sequence[str]) -> None:
-        """Move recordings and all that lies beside them into a new folder of the trash.
+        """Move recordings and all files beside them into a new folder of the trash.
 
         Raises:
-            UsageError: one of the runs goes on, or there is no such run; then nothing is moved.
-            RecordingError: one of them is written by another process; then nothing is moved.
+            UsageError: a run is in progress or does not exist; nothing is moved.
+            RecordingError: another process is writing a recording; nothing is moved.
         """
         unknown = [run_id for run_id in run_ids if not is_run_id(run_id)]
         paths = [recording_path(self._runs_dir, run_id) for run_id in run_ids if run_id not in unknown]
         if unknown or any(not path.is_file() for path in paths):
-            raise UsageError("a run no longer exists; the list was updated")
+            raise UsageError("a run no longer exists; the list is up to date again")
         live = [path.stem for path in paths if is_live(path)]
         if live:
             raise UsageError(f"{plural(len(live), 'run')} of these are in progress; cancel them first")
@@ -81,9 +81,9 @@ class RunList:
                     path.rename(folder / path.name)
 
     def undo(self) -> int:
-        """Move back what was deleted last; return how many runs came back.
+        """Restore the runs deleted last; return their number.
 
-        A run that is there again meanwhile (imported, say) is left as it is.
+        A run that exists again by now (imported, for example) is left as it is.
         """
         folders = (
             sorted(path for path in self._trash.glob("*") if path.is_dir()) if self._trash.is_dir() else []

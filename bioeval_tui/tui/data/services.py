@@ -1,4 +1,4 @@
-"""What the screens are given, implemented."""
+"""The services of the screens, implemented."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SAMPLES_SHOWN = 3
 
 
 class _Part(Generic[Made]):
-    """An attribute that is made when it is first asked for, once, whichever thread asks."""
+    """An attribute created once, on first use, from any thread."""
 
     def __init__(self, make: Callable[[Any], Made]) -> None:
         self._make = make
@@ -59,8 +59,8 @@ class _Part(Generic[Made]):
 class AppServices:
     """Implements `tui.services.Services` with files, engines and grading workers.
 
-    Each part is imported and made when it is first asked for, in the thread that does the work: the first paint
-    waits for none of them, and neither does a key.
+    Each part is imported and created on first use, in the thread that does the work, so that neither the first paint
+    nor a key press waits for it.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class AppServices:
         *,
         writes: bool = True,
     ) -> None:
-        """With `writes` unset the list of runs is kept in memory alone."""
+        """Without `writes`, the list of runs is kept only in memory."""
         self._writes = writes
         self._settings = settings
         if runs is not None:
@@ -84,7 +84,7 @@ class AppServices:
             ]
         self._submissions = submissions
         self.looked: tuple[str, ...] = () if runs is None else runs.looked
-        """Where the runs, their tasks and data were looked for."""
+        """Where runs, tasks and data were searched for."""
         self._reports = reports
         self._reviewer = reviewer
         self._job_places = job_places
@@ -126,14 +126,14 @@ class AppServices:
 
     @_Part
     def _reading(self) -> ModuleType:
-        """What reads recordings for a look at them."""
+        """The reader of recordings for comparison and previews."""
         from bioeval_tui.report import compare_runs
 
         return compare_runs
 
     @_Part
     def _rows(self) -> ModuleType:
-        """What makes rows of the medal table."""
+        """The source of the medal table's rows."""
         from bioeval_tui.tui.data import grading
 
         return grading
@@ -162,7 +162,7 @@ class AppServices:
         return spec, start_engine(spec, self._settings)
 
     def _as_started(self, request: RunRequest) -> RunRequest:
-        """Return a request with what the command line said and the dialog does not ask for."""
+        """Return a request with the command line's options that the dialog does not have."""
         if self._spec is None:
             return request
         kept = (
@@ -185,7 +185,7 @@ class AppServices:
         return replace(request, **given, code=request.code or self._spec.code)
 
     async def connections(self, request: RunRequest) -> Sequence[Finding]:
-        """Ask once those that a run would ask whether they answer."""
+        """Check once that the agent and models of a run answer."""
 
         def asked() -> list[Finding]:
             from bioeval_tui.evaluate.wiring.connections import connections
@@ -195,7 +195,7 @@ class AppServices:
         return await asyncio.to_thread(asked)
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
-        """Attach to a run that goes on, or replay one."""
+        """Attach to a run in progress, or replay one."""
 
         def open_view() -> RunView:
             from bioeval_tui.evaluate.engine.attach import FollowedRun, ReplayedRun
@@ -215,7 +215,7 @@ class AppServices:
         return await self.batches.stop(batch_id)
 
     def batch_goes_on(self, batch_id: str) -> bool:
-        """Say whether a batch that was started from here still goes on."""
+        """Return whether a batch started from here is still in progress."""
         return self.batches.goes_on(batch_id)
 
     # Jobs
@@ -237,11 +237,11 @@ class AppServices:
         return await asyncio.to_thread(lambda: self._runs.runs())
 
     async def preview(self, run_id: str) -> RunPreview:
-        """Return what an ended run found, and how its lowest conversation ended."""
+        """Return an ended run's conclusion, and how its lowest-scoring conversation ended."""
         return await asyncio.to_thread(lambda: self._reading.preview(self._runs.find(run_id)))
 
     async def problems(self) -> Sequence[Finding]:
-        """Examine the installation, without asking another host."""
+        """Check the installation without contacting another host."""
 
         def examined() -> list[Finding]:
             from bioeval_tui.evaluate.wiring.doctor import examine
@@ -251,7 +251,7 @@ class AppServices:
         return await asyncio.to_thread(examined)
 
     async def conclusion(self, run_ids: Sequence[str]) -> str:
-        """Return what these runs found."""
+        """Return the conclusion of these runs."""
         return await asyncio.to_thread(
             lambda: self._reading.concluded([self._runs.find(run_id) for run_id in run_ids])
         )
@@ -282,7 +282,7 @@ class AppServices:
         await asyncio.to_thread(lambda: self._runs.delete(run_ids))
 
     async def undo_delete(self) -> int:
-        """Bring back what was deleted last."""
+        """Restore the runs deleted last."""
         return await asyncio.to_thread(lambda: self._runs.undo())
 
     # Benchmarks and medals
@@ -323,7 +323,7 @@ class AppServices:
 
     @property
     def has_submissions(self) -> bool:
-        """Whether there are reports or submissions of somebody's own."""
+        """Whether the session was given reports or submissions."""
         return bool(self._reports or self._submissions)
 
     def medals(self) -> AsyncIterator[MedalRow | None]:
@@ -355,21 +355,21 @@ class AppServices:
 
     @property
     def reviewer(self) -> str:
-        """The name that was chosen, else user and host."""
+        """The chosen name, or user and host."""
         from bioeval_tui.evaluate.engine.attach import sender_name
 
         return self._reviewer or sender_name()
 
     async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
-        """Return what can be reviewed."""
+        """Return the reviewable items."""
         return await asyncio.to_thread(lambda: self._desk.queue(source))
 
     async def give_review(self, item: ReviewItem, given: Given) -> str:
-        """Keep what the reviewer says, beside the recording or the report."""
+        """Save the review beside the recording or the report."""
         return await asyncio.to_thread(lambda: self._desk.give(item, given, self.reviewer))
 
     async def undo_review(self, item: ReviewItem, entry: str) -> None:
-        """Take back one's own entry."""
+        """Undo one's own entry."""
         await asyncio.to_thread(lambda: self._desk.undo(item, entry, self.reviewer))
 
     async def reviewed(self, run_id: str) -> ReviewedScores | None:
@@ -377,18 +377,18 @@ class AppServices:
         return await asyncio.to_thread(lambda: self._desk.reviewed(run_id))
 
     async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
-        """Return what reviewers say of each submission."""
+        """Return the reviews of each submission."""
         return await asyncio.to_thread(lambda: self._desk.marks(rows))
 
-    # What people change
+    # Preferences
 
     @property
     def preferences(self) -> Mapping[str, Any]:
-        """What was kept, by name."""
+        """The saved preferences, by name."""
         return self._preferences.values
 
     def keep(self, name: str, value: Any) -> None:
-        """Keep a value, now and for the next time."""
+        """Save a preference."""
         self._preferences.keep(name, value)
 
     def close(self) -> None:

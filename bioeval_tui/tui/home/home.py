@@ -1,4 +1,4 @@
-"""The home screen: what to do next, recent runs with what they found, and what does not work."""
+"""The home screen: what to do next, recent runs with their results, and problems."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ REFRESH_S = 2.0
 
 
 class HomeRows(RowList):
-    """The rows of a list; enter does what the row says."""
+    """The rows of a list; enter does what the row describes."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("~home-rows")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Some problems are only to be read."""
+        """Some problems have no action."""
         screen = self.screen
         if action == "choose" and isinstance(screen, HomeScreen) and screen.entry is not None:
             return bool(screen.entry.does)
@@ -88,13 +88,13 @@ class HomeList(Vertical):
 
 
 class HomeScreen(RefreshedScreen):
-    """Where the application opens."""
+    """The first screen."""
 
     NAME = "Home"
     AUTO_FOCUS = ""
     ABOUT = (
-        "What to do next, the newest runs with what they found, and what does not work here. "
-        "Beside the lists stands what is known of the row under the cursor."
+        "What to do next, your newest runs with their results, and problems with this installation. The panel"
+        " beside the lists describes the selected row."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("home")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
@@ -127,13 +127,13 @@ class HomeScreen(RefreshedScreen):
         self._jobs: Sequence[JobItem] = ()
         self._findings: Sequence[Finding] = ()
         self._previews: dict[str, RunPreview] = {}
-        """What ended runs found, by id."""
+        """The conclusions of ended runs, by id."""
         self._unread: set[str] = set()
-        """Runs whose recordings could not be read: opening one says why."""
+        """Runs whose recordings could not be read; opening one shows the reason."""
         self._loaded = False
 
     def compose_body(self) -> Iterable[Widget]:
-        """Three lists, and what is known of the row looked at."""
+        """Three lists, and the details of the selected row."""
         with Horizontal(id="home"):
             with Vertical(id="lists"):
                 yield from self.lists
@@ -142,7 +142,7 @@ class HomeScreen(RefreshedScreen):
                 yield Static(markup=False)
 
     def on_mount(self) -> None:
-        """Load, and keep up."""
+        """Load, and refresh regularly."""
         self.query_one(".home--scores", DrawnPanel).draw(self._scores)
         self._draw()
         self.refresh_items()
@@ -150,17 +150,17 @@ class HomeScreen(RefreshedScreen):
         self.call_after_refresh(lambda: self.run_worker(self._examine(), group="problems"))
 
     def on_screen_resume(self) -> None:
-        """Bring the lists up to date when the screen is come back to."""
+        """Bring the lists up to date when the screen is shown again."""
         if self._loaded:
             self.refresh_items()
 
     async def load_items(self) -> None:
-        """Ask for runs and jobs, then for what the newest runs found."""
+        """Load runs and jobs, then the conclusions of the newest runs."""
         services = self.bioeval.services
         try:
             runs, jobs = await services.runs(), await services.jobs()
         except (BioevalError, OSError) as error:
-            self.tell(f"Runs and jobs could not be read: {error}", bad=True)
+            self.tell(f"Could not read runs and jobs: {error}", bad=True)
             return
         if (
             not self._loaded
@@ -189,7 +189,7 @@ class HomeScreen(RefreshedScreen):
         try:
             self._findings = await self.bioeval.services.problems()
         except (BioevalError, OSError) as error:
-            self.tell(f"This installation could not be examined: {error}", bad=True)
+            self.tell(f"Could not check this installation: {error}", bad=True)
         self._draw()
 
     # Drawing
@@ -213,7 +213,7 @@ class HomeScreen(RefreshedScreen):
         following.show(home_view.next_steps(self._runs, self._jobs) if self._loaded else (), reading)
         recent.show(
             home_view.recent(self._runs, sentences, now),
-            "No run has been held yet" if self._loaded else reading,
+            "No runs yet" if self._loaded else reading,
         )
         problems.show(home_view.problems(self._findings, self._jobs, self._runs, now), "None found")
         scores = self.query_one(".home--scores", DrawnPanel)
@@ -229,17 +229,17 @@ class HomeScreen(RefreshedScreen):
         self._look()
 
     def _scores(self, width: int) -> Content:
-        """Draw how the jobs have done; for somebody who has held no run, how an evaluation works."""
+        """Draw the jobs' scores over time or, without any runs, how an evaluation works."""
         height = self.query_one(".home--scores", DrawnPanel).size.height
         how = home_view.HOW if self._loaded else ()
         lines = home_view.trends(self._runs, width, height) if self._runs else how
         return Content("\n").join([paint(*line) for line in lines])
 
     def _look(self) -> None:
-        """Show what is known of the row under the cursor."""
+        """Show the details of the selected row."""
         entry = self.entry
         about = self.query_one("#about", VerticalScroll)
-        about.border_title = "" if entry is None else "About it" if entry.about else "This run"
+        about.border_title = "" if entry is None else "Details" if entry.about else "This run"
         lines = [] if entry is None else list(entry.about)
         if entry is not None and entry.run is not None:
             width = max(20, about.scrollable_content_region.width)
@@ -262,14 +262,12 @@ class HomeScreen(RefreshedScreen):
         self.call_after_refresh(self._look)
 
     def copies(self) -> Sequence[Copied]:
-        """The row looked at, with what is known of it."""
+        """The selected row and its details."""
         entry = self.entry
-        return (
-            (Copied("this row, with what is known of it", lambda: entry.text),) if entry is not None else ()
-        )
+        return (Copied("this row and its details", lambda: entry.text),) if entry is not None else ()
 
     def caption(self) -> str:
-        """What the run looked at found."""
+        """The conclusion of the selected run."""
         run = self.entry.run if self.entry is not None else None
         found = self._previews.get(run.run_id) if run is not None else None
         return found.sentence if found else ""

@@ -1,4 +1,4 @@
-"""What the home screen lists: what to do next, recent runs, what does not work."""
+"""The home screen's lists: what to do next, recent runs, problems."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 Line = list[Cell]
 RECENT, NEXT, PROBLEMS = 12, 5, 8
-"""So many rows each list has at most."""
+"""Maximum number of rows in each list."""
 LINES = 60
-"""So many lines of a job are shown."""
+"""Number of lines of a job shown."""
 COLUMN, TALL = 3, 3
 """A run's column in the plot of scores: its width with the gap after it, and its height."""
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 Does = Literal["", "sample", "open", "compare", "review", "run", "job", "go"]
-"""What enter does; `HomeEntry.on` says with what."""
+"""What enter does, on what `HomeEntry.on` names."""
 
 
 class HomeEntry(NamedTuple):
-    """A row, what is shown of it beside the lists, and what enter does."""
+    """A row, its details beside the lists, and what enter does."""
 
     row: tuple[Cell, ...]
     about: tuple[Line, ...] = ()
@@ -40,28 +40,29 @@ class HomeEntry(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The row and what is known of it, for copying."""
+        """The row and its details, for copying."""
         lines = [self.row, *self.about]
         return "\n".join("".join(cell.text for cell in line).strip() for line in lines).strip()
 
 
 def first_steps() -> list[HomeEntry]:
-    """Return the three things that somebody can do who has held no run yet."""
+    """Return the three first steps for users without any runs."""
     return [
         _next(
-            "Hold a first run",
+            "Start a first run",
             "the sample agent, offline, in about ten seconds",
-            "The sample agent is asked for a medication reminder, twice: by a user who may tell it nothing, and by one who "
-            "may tell it two facts. You watch both conversations, then see the scores and what they are made of.",
-            "Nothing leaves this machine: a script plays the user, and rules judge.",
+            "A simulated user asks the sample agent for a medication reminder, twice: first knowing no facts,"
+            " then with two facts to share. You watch both conversations, then see the scores and how they "
+            "are calculated.",
+            "Nothing leaves this machine: a script plays the user, and rules replace the judge model.",
             command="bioeval-tui demo",
             does="sample",
         ),
         _next(
             "Evaluate your own agent",
             "over HTTP, or any chat model",
-            "A job is a file: who is evaluated, what is asked for, which facts the user may tell, and what must hold "
-            "afterwards. Enter shows the samples, to be run against your agent's address.",
+            "A job is a file that names the agent, the tasks, the facts the user may share and the assertions"
+            " to check. Press Enter to see the samples and run one against your agent's URL.",
             command="bioeval-tui new job.yml",
             does="go",
             on=("jobs",),
@@ -69,8 +70,8 @@ def first_steps() -> list[HomeEntry]:
         _next(
             "Grade submissions for medals",
             "biomedical machine-learning tasks",
-            "Predictions for a task are scored as the task defines it, and placed on its leaderboard. Enter shows the medal "
-            "table, with three submissions to try it.",
+            "Score predictions with the task's own metric and place them on its leaderboard. Press Enter for "
+            "the medal table, with three submissions to try.",
             command="bioeval-tui grade submissions.jsonl",
             does="go",
             on=("medals",),
@@ -88,10 +89,10 @@ HOW: tuple[Line, ...] = (
     [Cell("       judge", "strong"), Cell("                        "), Cell("assertions", "strong")],
     [Cell("  scores the tasks               check what it really did", "quiet")],
     [],
-    [Cell("Each job is held twice: the user knows nothing more, or may tell facts when asked.")],
-    [Cell("The difference of both scores is what asking is worth to your agent.")],
+    [Cell("Each job runs twice: first the user knows no facts, then the user shares them when asked.")],
+    [Cell("The difference between the scores is what your agent gains by asking.")],
 )
-"""How an evaluation works, for somebody who has held none."""
+"""How an evaluation works, for users without any runs."""
 
 
 def _next(
@@ -116,14 +117,14 @@ def _next(
 
 
 def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[HomeEntry]:
-    """Return what is worth doing now, by rules from what there is, most urgent first."""
+    """Return suggestions derived from the runs and jobs, most urgent first."""
     if not runs:
         return first_steps()
     found = [
         _next(
             f"Watch {run.job}",
             "in progress",
-            "It is followed as it happens.",
+            "Follow the run live.",
             does="open",
             on=(run.run_id,),
             run=run,
@@ -139,8 +140,8 @@ def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[Home
             _next(
                 f"Compare the last two runs of {newest.job}",
                 f"{_mean(before)} → {_mean(newest)}",
-                "Tasks, assertions and times of both, with what may be said of the differences, and the passages behind "
-                "each of them side by side.",
+                "Compare tasks, assertions and response times, see which differences are statistically "
+                "supported, and read the passages behind each of them side by side.",
                 command=f"bioeval-tui runs compare {before.run_id} {newest.run_id}",
                 does="compare",
                 on=(before.run_id, newest.run_id),
@@ -152,8 +153,9 @@ def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[Home
         found.append(
             _next(
                 f"Review the judge of {unreviewed.job}",
-                "nobody has yet",
-                "Each judged task with the passages that the judge quotes: accept the score, or give another and say why.",
+                "not reviewed yet",
+                "Read each judged task with the passages that the judge quotes, then accept the score, or "
+                "give another and say why.",
                 command=f"bioeval-tui review {unreviewed.run_id}",
                 does="review",
                 on=(unreviewed.run_id,),
@@ -167,7 +169,7 @@ def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[Home
                 f"Run {unheld.name}",
                 "never run yet",
                 f"{'A sample' if unheld.sample else home_relative(unheld.path)}: {plural(unheld.tasks or 0, 'task')}, {plural(unheld.facts or 0, 'fact')}, "
-                f"{plural(unheld.assertions or 0, 'assertion')}. A dialog asks how.",
+                f"{plural(unheld.assertions or 0, 'assertion')}. A dialog lets you choose how to run it.",
                 does="run",
                 on=(str(unheld.path),),
                 text=unheld.text,
@@ -183,7 +185,7 @@ def _mean(run: RunSummary) -> str:
 
 
 def recent(runs: Sequence[RunSummary], sentences: Mapping[str, str], now: datetime) -> list[HomeEntry]:
-    """Return the newest runs; `sentences` are what they found, by id, as far as that is known."""
+    """Return the newest runs; `sentences` are their conclusions by id, as far as known."""
     shown = runs[:RECENT]
     width = max((len(run.job) for run in shown), default=0)
     found = []
@@ -234,7 +236,7 @@ def _piece(value: float | None, level: int) -> tuple[str, Tone]:
 def problems(
     findings: Iterable[Finding], jobs: Iterable[JobItem], runs: Sequence[RunSummary], now: datetime
 ) -> list[HomeEntry]:
-    """Return what does not work: parts of the program, jobs that cannot run, runs that were cut off."""
+    """Return the problems: parts of the installation, jobs that cannot run, interrupted runs."""
     found = []
     for finding in findings:
         broken = finding.state == "broken"
@@ -261,7 +263,7 @@ def problems(
         if run.status == "interrupted":
             about = [
                 [Cell(f"{run.job}, {ago(run.started_at, now)}", "strong")], [],
-                [Cell("Its engine ended before the run did. What was recorded is kept, and the run can continue from there.")], [],
+                [Cell("Its engine stopped before the run ended. The recording is kept, and you can resume the run from there.")], [],
                 [Cell("in a shell: ", "quiet"), Cell(f"bioeval-tui runs resume {run.run_id}", "busy")],
             ]  # fmt: skip
             row = (Cell("◐ ", "warn"), Cell(f"{run.job} was interrupted {ago(run.started_at, now)}"))

@@ -1,4 +1,4 @@
-"""The job files: what is in them, what is wrong with them, how they did lately; preview, edit and run."""
+"""The jobs screen: preview, problems and latest scores of job files; edit and run them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bioeval_tui.tui.shared.tones import paint
 
 SOON_S = 0.05
 REMEMBERED = 50
-"""For so many jobs the last form is kept."""
+"""Number of jobs whose last form is kept."""
 
 
 class JobRows(RowList):
@@ -38,12 +38,12 @@ class JobRows(RowList):
 
 
 class JobsScreen(ListScreen[JobItem]):
-    """Job files on the left, the text of the one looked at on the right."""
+    """Job files on the left, the text of the selected one on the right."""
 
     NAME = "Jobs"
     ABOUT = (
-        "Evaluation jobs, read again when they change. A job says who is evaluated, what is asked for, "
-        "which facts may be given, and what must hold afterwards."
+        "Evaluation jobs; files that change are reloaded. A job names the agent, the tasks, the facts the "
+        "user may share and the assertions to check."
     )
     LEAST = 22
     NEEDS_ROWS = ListScreen.NEEDS_ROWS | {"run", "edit", "runs", "preview", "exact"}
@@ -60,15 +60,15 @@ class JobsScreen(ListScreen[JobItem]):
     def __init__(self) -> None:
         super().__init__(jobs_view.listing(), JobRows())
         self._to_run: Path | None = None
-        """The job that is to be run as soon as it is listed."""
+        """The job to run as soon as it is listed."""
 
     def compose_side(self) -> Iterable[Widget]:
-        """What is in the file, and the file."""
+        """A summary of the file, and its text."""
         yield Static(id="job-head", markup=False)
         yield SourceView(id="source")
 
     async def load(self) -> Sequence[JobItem]:
-        """Return the job files as they are now; where some are still to be checked, ask again at once."""
+        """Return the current job files; reload at once if some are not checked yet."""
         found = await self.bioeval.services.jobs()
         if not all(job.checked for job in found):
             self.set_timer(SOON_S, self.refresh_items)
@@ -79,7 +79,7 @@ class JobsScreen(ListScreen[JobItem]):
         return jobs_view.row(item, datetime.now(UTC), exact=self.exact)
 
     def notes(self) -> list[Cell]:
-        """How many jobs there are, and how many cannot run."""
+        """The numbers of jobs and of jobs that cannot run."""
         items = self.listing.items
         broken = sum(1 for item in items if item.checked and not (item.runnable or item.needs_code))
         notes = [Cell(plural(len(items), "job"), "quiet")]
@@ -92,15 +92,15 @@ class JobsScreen(ListScreen[JobItem]):
         return Cell("● watching", "quiet") if self.loaded and not self.failure else Cell("")
 
     def empty(self) -> list[Cell]:
-        """Say how a job comes here."""
+        """Explain how to add a job."""
         places = (("go('runs')", "runs"), ("go('benchmarks')", "benchmarks"), ("help", "help"))
         others = "     ".join(f"{self.key(action)}  {words}" for action, words in places)
         return [
-            Cell("No job files here", "strong"),
+            Cell("No job files found", "strong"),
             Cell(""),
             Cell("bioeval-tui app FOLDER shows the jobs of a folder;", "quiet"),
             Cell("bioeval-tui demo runs the sample job;", "quiet"),
-            Cell("bioeval-tui new JOB.yml writes one from a few questions.", "quiet"),
+            Cell("bioeval-tui new JOB.yml asks a few questions and writes one.", "quiet"),
             Cell(""),
             Cell(others, "quiet"),
         ]
@@ -132,7 +132,7 @@ class JobsScreen(ListScreen[JobItem]):
         return "the path", str(item.path)
 
     def show_job(self, path: Path, *, run: bool) -> None:
-        """Put the cursor on a job; with `run`, ask how it is to be run once it is there."""
+        """Put the cursor on a job; with `run`, open its run dialog once it is listed."""
         self.go_to(path)
         if run:
             self._to_run = path
@@ -144,7 +144,7 @@ class JobsScreen(ListScreen[JobItem]):
             self.action_run()
 
     def redraw(self) -> None:
-        """Draw; ask how to run the job that was gone to for that, once it has been read."""
+        """Draw; open the run dialog of the job it was requested for, once that is loaded."""
         super().redraw()
         self._run_wished()
 
@@ -163,7 +163,7 @@ class JobsScreen(ListScreen[JobItem]):
             with self.app.suspend():
                 refused = self.bioeval.services.edit(job.path, line)
         except SuspendNotSupported:
-            refused = "an editor cannot be opened from here; this terminal is not a real one"
+            refused = "an editor cannot be opened here: this is not a real terminal"
         if refused:
             self.tell(refused, bad=True)
         self.refresh_items()

@@ -1,4 +1,4 @@
-"""The table of job files, and the form that a run is asked for with."""
+"""The table of job files, and the form of the run dialog."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _keys(job: JobItem) -> tuple[Key, ...]:
 
 
 def check(job: JobItem) -> Cell:
-    """Return what the check found, in a few words."""
+    """Return the result of the check in a few words."""
     if not job.checked:
         return Cell("… checking", "quiet")
     if job.needs_code:
@@ -96,7 +96,7 @@ def _count(number: int | None) -> Cell:
 
 
 def facts_line(job: JobItem, now: datetime, *, exact: bool = False) -> list[Cell]:
-    """Return the line above a job's text: what is in it, and when it ran last."""
+    """Return the line above a job's text: its contents, and when it ran last."""
     if job.tasks is None or job.facts is None or job.assertions is None:
         return [check(job)]
     counts = ", ".join(
@@ -111,7 +111,7 @@ Played = Literal["job", "rehearsal"]
 
 @dataclass(frozen=True, slots=True)
 class RunForm:
-    """What the run dialog asks for, as it was typed. Also what is remembered."""
+    """The run dialog's form as typed, which is also what is saved."""
 
     agent: Literal["sample", "job", "url"] = "job"
     url: str = ""
@@ -128,7 +128,7 @@ class RunForm:
 
     @classmethod
     def remembered(cls, kept: Any) -> RunForm:
-        """Return the form that was kept; what does not fit is left at its default."""
+        """Return the saved form; invalid values keep their default."""
         if not isinstance(kept, Mapping):
             return cls()
         values = {}
@@ -140,7 +140,7 @@ class RunForm:
         return cls(**values)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, str]:
-        """Return the form for keeping."""
+        """Return the form for saving."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -160,12 +160,12 @@ class RunForm:
 
     @property
     def held(self) -> tuple[ConditionName, ...]:
-        """The conditions that a run of this form holds."""
+        """The conditions of a run of this form."""
         return CONDITIONS if self.conditions == "both" else (self.conditions,)
 
     @property
     def at_most(self) -> int | None:
-        """The most conversations at once; None when nothing is said of it, or that is not a number."""
+        """The maximum number of concurrent conversations; None if empty or not a number."""
         return _number(self.concurrency)
 
 
@@ -182,13 +182,13 @@ def _number(text: str) -> int | None:
 
 CHOICES: dict[str, dict[str, str]] = {
     "agent": {
-        "job": "as the job or the setting says",
+        "job": "as set in the job or the settings",
         "sample": "the sample agent, started for this run",
         "url": "at this address",
     },
     "played": {
-        "job": "as the job says",
-        "rehearsal": "rehearsal: a script asks, rules judge, no model",
+        "job": "as set in the job",
+        "rehearsal": "rehearsal: scripted user, rules as judge, no model",
     },
     "conditions": {
         "both": "both: facts withheld and facts supplied",
@@ -196,21 +196,21 @@ CHOICES: dict[str, dict[str, str]] = {
         "supplied": "facts supplied only: no mean, no uplift",
     },
     "order": {
-        "job": "as the job says",
+        "job": "as set in the job",
         "withheld-first": "facts withheld first",
         "supplied-first": "facts supplied first",
-        "random": "drawn for each trial",
+        "random": "random for each trial",
     },
     "at_once": {
         "no": "one after the other",
-        "yes": "side by side; the agent must keep them apart",
+        "yes": "at the same time; the agent must keep sessions apart",
     },
 }
 """What each choice of the form stands for, in words."""
 
 
 def wrong(form: RunForm, *, needs_code: bool = False) -> str:
-    """Return what keeps the form from being sent, in one sentence; empty when nothing does."""
+    """Return the first error of the form in one sentence; empty if there is none."""
     if needs_code and not Path(form.code.strip() or "/nowhere").expanduser().is_dir():
         return "code: give the folder with the job's Python functions"
     if form.agent == "url":
@@ -222,12 +222,12 @@ def wrong(form: RunForm, *, needs_code: bool = False) -> str:
     if form.concurrency.strip() and form.at_most is None:
         return f"at once: give a whole number from 1 to {MOST_REPEATS:,}, or nothing"
     if form.played == "job" and len(_names(form.evaluator)) > 1:
-        return "evaluator: give one model; the agent's models have a line of their own"
+        return "evaluator: give one model; the agent's models have their own field"
     return ""
 
 
 def size_words(form: RunForm, cases: int = 0) -> str:
-    """Return how much a run of this form is: `2 models × 50 cases × 2 conditions × 3 repeats: 600 conversations`."""
+    """Return the size of a run of this form: `2 models × 50 cases × 2 conditions × 3 repeats: 600 conversations`."""
     models, trials = max(1, len(form.model_names)), form.trials
     if trials is None:
         return ""
@@ -241,7 +241,7 @@ def size_words(form: RunForm, cases: int = 0) -> str:
 
 
 def request(job: JobItem, form: RunForm) -> RunRequest:
-    """Return what is asked of the engine; `wrong` must have found nothing."""
+    """Return the request for the engine; `wrong` must have returned an empty string."""
     return RunRequest(
         jobs=(job.path,),
         agent_url=form.url.strip().rstrip("/") if form.agent == "url" else None,

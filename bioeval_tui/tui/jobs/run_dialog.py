@@ -1,4 +1,4 @@
-"""Asks how a job is to be run; remembers the answers."""
+"""The dialog for running a job; it remembers the answers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class RunField(FormField):
 
 
 class RunDialog(FormDialog[jobs_view.RunForm]):
-    """How a job is to be run; a question that does not apply is hidden."""
+    """Asks how to run a job; questions that do not apply are hidden."""
 
     NAME: ClassVar[str] = "Run a job"
     ABOUT: ClassVar[str] = (
-        "A run holds both conditions, facts withheld and facts supplied, or one of them alone. "
-        "Repeats hold the same again; each model is a run of its own."
+        "A run covers both conditions, facts withheld and facts supplied, or only one of them. Each repeat "
+        "adds a trial; each model is a run of its own."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("run-a-job")
     DEFAULT_CSS = """
@@ -66,14 +66,18 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         with Vertical(classes="dialog--body"):
             yield self._choice("agent", "agent", form.agent)
             yield self._line("address", "url", form.url, "http://127.0.0.1:8081")
-            yield self._line("agent's models", "models", form.models, "the job's own; several, with commas")
+            yield self._line(
+                "agent's models", "models", form.models, "from the job; separate several with commas"
+            )
             yield self._choice("evaluation", "played", form.played)
             yield self._line(
-                "evaluator", "evaluator", form.evaluator, "model; the job's or the setting's own"
+                "evaluator", "evaluator", form.evaluator, "model; default: from the job or the settings"
             )
-            yield self._line("judge", "judge", form.judge, "model; several are a panel, with commas")
+            yield self._line("judge", "judge", form.judge, "model; separate several with commas for a panel")
             yield self._line("repeats", "repeats", form.repeats, "1")
-            yield self._line("at once", "concurrency", form.concurrency, "1; so many conversations at most")
+            yield self._line(
+                "at once", "concurrency", form.concurrency, "1; maximum concurrent conversations"
+            )
             yield self._choice("conditions", "conditions", form.conditions)
             yield self._choice("order", "order", form.order)
             yield self._choice("held", "at_once", form.at_once)
@@ -90,13 +94,13 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
 
     @property
     def form(self) -> jobs_view.RunForm:
-        """The form as it stands."""
+        """The form as filled in so far."""
         choices = {choice.id: choice.value for choice in self.query(Choice)}
         typed = {field.id: field.value for field in self.query(Input)}
         return jobs_view.RunForm(**cast("dict[str, Any]", {**choices, **typed}))
 
     def told(self, *, trying: bool) -> Cell:
-        """How much a run it is, or what is wrong; shows the questions that the answers lead to."""
+        """Return the size of the run or what is wrong, and show the questions that apply."""
         form = self.form
         self.set_class(form.agent == "url", "-url")
         self.set_class(form.played == "job", "-models")
@@ -113,7 +117,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         if jobs_view.wrong(self.form, needs_code=self._job.needs_code):
             self.tell(trying=True)
             return
-        self._say_answers([Cell("◌ asking…", "busy")])
+        self._say_answers([Cell("◌ testing…", "busy")])
         request = jobs_view.request(self._job, self.form)
         self.run_worker(self._test(request), group="connections", exclusive=True)
 

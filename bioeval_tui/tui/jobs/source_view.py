@@ -1,4 +1,4 @@
-"""A file's text with line numbers, and what is wrong with a line right under it."""
+"""A file's text with line numbers, and each problem below its line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bioeval_tui.errors import Problem
 from bioeval_tui.tui.shared.cells_view import Cell
 
 MAX_LINES = 5_000
-"""A preview shows no more; the rest is only counted."""
+"""Maximum number of lines in a preview; the rest is only counted."""
 
 _KEY = re.compile(r"^(\s*(?:- +)*)([\w.$/-]+|\"[^\"]*\"|'[^']*')(:)(?=\s|$)(.*)$")
 _BLOCK = re.compile(r":\s*[|>][-+0-9]*\s*(?:#.*)?$|^\s*-\s+[|>][-+0-9]*\s*$")
@@ -37,7 +37,7 @@ class Source:
     problems: tuple[Problem, ...] = ()
 
     def rows(self, width: int) -> list[SourceRow]:
-        """Return the rows for `width` cells beside the numbers; long lines go on in the next row."""
+        """Return the rows for `width` cells beside the numbers; long lines continue in the next row."""
         by_line: dict[int, list[Problem]] = defaultdict(list)
         for problem in self.problems:
             by_line[problem.line].append(problem)

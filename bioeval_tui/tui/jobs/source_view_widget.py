@@ -20,7 +20,7 @@ from bioeval_tui.tui.shared.tones import paint
 
 
 class SourceView(ScrollView, can_focus=True):
-    """Shows one text at a time and keeps its place while the file changes under it."""
+    """Shows one text at a time and keeps its position when the file changes."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"source--error", "source--warning"}
     DEFAULT_CSS = """
@@ -56,7 +56,7 @@ class SourceView(ScrollView, can_focus=True):
             self.scroll_to(y=self._first_place(), animate=False, immediate=True)
 
     def _first_place(self) -> int:
-        """Return the row to begin at: a few above the first problem, else the top."""
+        """Return the row to start at: a few above the first problem, else the top."""
         problem = self._source.first_problem
         if problem is None or not problem.line:
             return 0
@@ -64,7 +64,7 @@ class SourceView(ScrollView, can_focus=True):
         return max(0, at - 3) if at >= self.size.height - 2 else 0
 
     def on_resize(self) -> None:
-        """Break the lines anew."""
+        """Wrap the lines again."""
         self._lay_out()
 
     def _lay_out(self) -> None:

@@ -1,4 +1,4 @@
-"""One assertion, closely: what was asked, expected and observed, turn by turn, and what changed meanwhile."""
+"""The details of one assertion, turn by turn: query, expected and observed values, and what changed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LABEL = 12
 
 
 class AssertionDetail(Dialog[None]):
-    """Opened from the timeline; arrows go through the turns, `tab` to the other condition."""
+    """Opened from the timeline; arrows switch turns, `tab` switches the condition."""
 
     NAME: ClassVar[str] = "Assertion"
-    ABOUT: ClassVar[str] = "What was asked, expected and observed after a turn, and what that turn changed."
+    ABOUT: ClassVar[str] = "What was checked, expected and observed after a turn, and what that turn changed."
     BINDINGS: ClassVar[list[BindingType]] = bindings("assertion")
     DEFAULT_CSS = """
     AssertionDetail.-narrow > .dialog--box { height: 100%; }
@@ -48,7 +48,7 @@ class AssertionDetail(Dialog[None]):
         return assertion_view.heading(self._state, self._trial, self._index)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where one condition was held there is no other."""
+        """Without a second condition there is nothing to switch to."""
         return action != "other" or self._state.only_condition is None
 
     def compose_body(self) -> Iterable[Widget]:

@@ -1,4 +1,4 @@
-"""What the close look at one assertion says."""
+"""The lines of an assertion's details."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def turns(state: RunState, condition: ConditionName, trial: int, index: int) -> 
 
 
 def detail(state: RunState, condition: ConditionName, trial: int, index: int, turn: int | None) -> Facts:
-    """Return labelled lines for the check after `turn`; None is the newest, a final one above all."""
+    """Return labelled lines for the check after `turn`; None is the newest, preferably the final one."""
     facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, trial, index)]
     talk = state.conversation(condition, trial)
     check = _check(talk, index, turn)
@@ -101,7 +101,7 @@ def _submission(talk: ConversationState, index: int) -> Facts:
 
 
 def _changed(talk: ConversationState, turn: int) -> Facts:
-    """Return what changed in object context and graph between the turn before and this one."""
+    """Return what changed in object context and graph between the previous turn and this one."""
     after = _observation(talk, turn)
     before = _observation(talk, turn - 1)
     if after is None or before is None:

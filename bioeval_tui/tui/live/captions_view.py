@@ -1,6 +1,6 @@
-"""What is happening in a run and why it matters, in one sentence at a time: for people who see it for the first time.
+"""Captions that explain a run, one sentence at a time, to people who see one for the first time.
 
-Made by rules from the state alone, so that a caption can say nothing that the screen does not show.
+Rules derive them from the state alone, so a caption never says more than the screen shows.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ LONGEST_TITLE = 60
 
 
 def introduction() -> list[Cell]:
-    """Return what is shown before the first conversation begins."""
+    """Return the text shown before the first conversation starts."""
     return [
         Cell("Does an agent do better when its user can answer its questions?", "strong"),
         Cell(""),
         Cell("A simulated user talks to the same agent twice."),
-        Cell("First the user knows no facts. Then it knows some, and tells them when asked."),
+        Cell("First the user knows no facts. Then the user knows some, and shares them when asked."),
         Cell(""),
         Cell("After each turn, assertions are checked against what the agent really did."),
         Cell("At the end a judge reads both conversations, and each gets a score from 0 to 1."),
@@ -32,14 +32,14 @@ def introduction() -> list[Cell]:
 
 
 def caption(state: RunState, trial: int) -> str:
-    """Return the caption of this moment; empty before a conversation has begun."""
+    """Return the current caption, or an empty string before the first conversation starts."""
     if state.ended is not None:
         return conclude(state).sentence
-    held = [talk for talk in rows.talks(state, trial).values() if talk is not None]
-    if not held:
+    started = [talk for talk in rows.talks(state, trial).values() if talk is not None]
+    if not started:
         return ""
-    talk = max(held, key=lambda each: each.started_at.timestamp() if each.started_at else 0.0)
-    number, of = held.index(talk) + 1, len(rows.conditions(state))
+    talk = max(started, key=lambda each: each.started_at.timestamp() if each.started_at else 0.0)
+    number, of = started.index(talk) + 1, len(rows.conditions(state))
     begins = f"Conversation {number} of {of}"
     if talk.ended is not None:
         return _after(talk)
@@ -53,15 +53,15 @@ def _knows(state: RunState, talk: ConversationState) -> str:
         return "the user knows no facts, and cannot answer when the agent asks"
     facts = state.job_of(talk.key.trial).get("facts")
     count = plural(len(facts) if isinstance(facts, list) else 0, "fact")
-    return f"the same user again, who now knows {count} and may tell them when asked"
+    return f"the same user again, who now knows {count} and shares them when asked"
 
 
 def _moment(state: RunState, talk: ConversationState, trial: int) -> str:
-    """Return what is worth saying of the newest turn; empty when nothing is."""
+    """Return a caption for the newest turn, or an empty string if it needs none."""
     newest = talk.messages[-1]
     if newest.failures:
         failed = newest.failures[-1]
-        return f"A request to the {failed.peer} failed ({shorten(failed.error, LONGEST_TITLE)}); what the agent fails is part of its score."
+        return f"A request to the {failed.peer} failed ({shorten(failed.error, LONGEST_TITLE)}); failures of the agent lower its score."
     turn = [message for message in talk.messages if message.turn == newest.turn]
     holds = [
         checks[-1].title
@@ -73,14 +73,14 @@ def _moment(state: RunState, talk: ConversationState, trial: int) -> str:
     ]
     if holds:
         more = f" and {plural(len(holds) - 1, 'more')}" if len(holds) > 1 else ""
-        return f"Now it holds that {_title(holds[0])}{more.replace('mores', 'more')}: checked against the agent's state, not against its words."
+        return f"Now true: {_title(holds[0])}{more.replace('mores', 'more')}. This is checked in the agent's state, not in its answers."
     facts = [fact for message in turn for fact in message.facts]
     if facts:
-        why = "the agent asked" if facts[-1].asked else "the user let it slip"
-        return f"Fact {facts[-1].fact} is given away, because {why}."
+        why = "because the agent asked" if facts[-1].asked else "without being asked"
+        return f"The user gives fact {facts[-1].fact} {why}."
     parting = rows.parting(state, trial)
     if parting is not None and newest.message in (parting, parting + 1):
-        return "Here they part: until now both conversations were the same, word for word."
+        return "The conversations differ from here. Until now, they were the same, word for word."
     if newest.signs_off:
         return (
             "The user signs off. The judge reads the conversation, and every assertion is checked once more."
@@ -96,8 +96,8 @@ def _after(talk: ConversationState) -> str:
     failed = [check.title for check in talk.latest_checks() if check.status == "failed"]
     count = len(talk.final_checks)
     if failed:
-        found = f"{len(failed)} of {plural(count, 'assertion')} do not hold, such as that {_title(failed[0])}"
-        found = found if len(failed) > 1 else f"it does not hold that {_title(failed[0])}"
+        found = f"{len(failed)} of {plural(count, 'assertion')} do not hold, such as {_title(failed[0])}"
+        found = found if len(failed) > 1 else f"{_title(failed[0])} does not hold"
     else:
         found = f"all {plural(count, 'assertion')} hold" if count else "it had no assertions"
     where = "Without the facts" if talk.key.condition == "withheld" else "With the facts"

@@ -1,4 +1,4 @@
-"""Which of the live screen's actions apply now. One function, asked by keys, footer and palette alike."""
+"""Which of the live screen's actions apply now: one function for keys, footer and palette."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTROL = frozenset({"pause", "resume", "step", "take_over", "say", "give_back",
 
 
 def applies(action: str, state: RunState, link: LinkState, condition: ConditionName, trial: int) -> bool:
-    """Return whether `action` makes sense in this state, for the conversation looked at."""
+    """Return whether `action` applies in this state, for the active conversation."""
     talk = state.conversation(condition, trial)
     if action in CONTROL:
         return _can_control(action, state, link, condition, trial)

@@ -1,4 +1,4 @@
-"""The conversations of a run, side by side or in tabs; which of them keys act on, and the keys of a reader."""
+"""The conversations of a run, side by side or in tabs, the active one, and the reading keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Conversations(Vertical):
-    """Both conditions of a trial. Posts `Switched` when another conversation is looked at."""
+    """Both conditions of a trial. Posts `Switched` when another conversation becomes active."""
 
     KEYS: ClassVar[str] = "live/conversations"
     DEFAULT_CSS = """
@@ -42,14 +42,14 @@ class Conversations(Vertical):
     """
 
     class Switched(Message):
-        """Keys act on another conversation now."""
+        """Another conversation is active now."""
 
     def __init__(self, watched: Watched) -> None:
         super().__init__()
         self.watched = watched
         self.talks: dict[ConditionName, Talk] = {}
         self.steered = False
-        """Whether somebody has chosen a condition; until then the one that began last is shown."""
+        """Whether the user has chosen a condition; until then, the one that started last is shown."""
         self.linked = True
         """Whether scrolling one conversation scrolls the other."""
         self._waterfall: Waterfall | None = None
@@ -60,7 +60,7 @@ class Conversations(Vertical):
         yield Horizontal(id="talks")
 
     async def mount_talks(self) -> None:
-        """Add the conversations. What they need is loaded beside the first paint, not before it."""
+        """Add the conversations. Their imports run alongside the first paint, not before it."""
         module = await asyncio.to_thread(import_module, "bioeval_tui.tui.live.talk_widget")
         self.talks = {condition: module.Talk(condition) for condition in heads_view.CONDITIONS}
         await self.query_one("#talks").mount_all(self.talks.values())
@@ -68,7 +68,7 @@ class Conversations(Vertical):
         self.take({})
 
     def take_habits(self) -> None:
-        """Follow, link and show what people chose to."""
+        """Apply the saved display settings."""
         kept = self._program.services.preferences
         self.linked = kept.get("live.linked") is not False
         for talk in self.talks.values():
@@ -86,13 +86,13 @@ class Conversations(Vertical):
 
     @property
     def transcript(self) -> Transcript | None:
-        """The transcript of the conversation that keys act on; None until it is there."""
+        """The active conversation's transcript; None until it exists."""
         talk = self.talks.get(self.watched.condition)
         return talk.transcript if talk else None
 
     @property
     def message(self) -> MessageState | None:
-        """The message that is looked at."""
+        """The selected message."""
         transcript, talk = self.transcript, self.watched.talk
         number = transcript.chosen_message if transcript else None
         return talk.message(number) if talk and number is not None else None
@@ -100,13 +100,13 @@ class Conversations(Vertical):
     # What is shown
 
     def clear(self) -> None:
-        """Show nothing, and follow whatever conversation begins."""
+        """Show nothing, and follow the next conversation that starts."""
         self.watched.condition, self.watched.trial, self.steered = "withheld", 1, False
         for talk in self.talks.values():
             talk.show_talk(None, None)
 
     def begun(self, changed: Mapping[ConversationKey, TalkChange]) -> None:
-        """Look at the conversation that begins, unless somebody has chosen one."""
+        """Show the conversation that starts, unless the user has chosen one."""
         state = self.watched.state
         if state is not None and state.only_condition:
             self.watched.condition = state.only_condition
@@ -127,7 +127,7 @@ class Conversations(Vertical):
             self._waterfall.show_new()
 
     def tick(self) -> None:
-        """Move what moves by itself: clocks, and the timer of an awaited answer."""
+        """Update clocks and the timer of a pending answer."""
         self.show_heads()
         now = self.watched.link.now
         for talk in self.talks.values():
@@ -135,7 +135,7 @@ class Conversations(Vertical):
                 talk.transcript.tick(now)
 
     def show_heads(self) -> None:
-        """Bring the lines above the conversations into step with the run."""
+        """Refresh the lines above the conversations."""
         state, trial = self.watched.state, self.watched.trial
         if state is None:
             return
@@ -152,7 +152,7 @@ class Conversations(Vertical):
         self.query_one("#talk-tabs", TabLine).set_tabs(tabs, self.watched.condition)
 
     def show(self, condition: ConditionName, trial: int) -> None:
-        """Show a conversation; whether somebody chose it is left as it is."""
+        """Show a conversation without marking it as the user's choice."""
         self.watched.condition = condition
         if trial != self.watched.trial:
             self.watched.trial = trial
@@ -161,7 +161,7 @@ class Conversations(Vertical):
                 talk.show_talk(state.conversation(name, trial) if state else None, None)
 
     def look_at(self, condition: ConditionName, trial: int) -> None:
-        """Show a conversation, and keep it in view whatever begins meanwhile."""
+        """Show a conversation and keep it in view when others start."""
         self.steered = True
         self.show(condition, trial)
         self.show_heads()
@@ -175,19 +175,19 @@ class Conversations(Vertical):
             talk.transcript.jump_to(message, quote if name == condition else None)
 
     def focus_talk(self) -> None:
-        """Give the focus to the conversation that keys act on."""
+        """Focus the active conversation."""
         if self.transcript is not None:
             self.transcript.focus()
 
     def present(self, presenting: bool) -> None:
-        """Leave room around the words, or not."""
+        """Add or remove space around the text."""
         shown = not presenting and self._program.services.preferences.get("live.events") is not False
         for talk in self.talks.values():
             talk.transcript.set_choices(show_events=shown, roomy=presenting)
 
     @on(events.DescendantFocus)
     def _looked_into(self, event: events.DescendantFocus) -> None:
-        """A conversation that was clicked is the one that keys act on."""
+        """Make the clicked conversation the active one."""
         here = next((name for name, talk in self.talks.items() if talk.transcript is event.widget), None)
         if here is not None and here != self.watched.condition:
             self.look_at(here, self.watched.trial)
@@ -200,7 +200,7 @@ class Conversations(Vertical):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide what does not apply now."""
+        """Hide actions that do not apply now."""
         state = self.watched.state
         if state is None or self.watched.waits_for_presentation(action):
             return False
@@ -238,11 +238,11 @@ class Conversations(Vertical):
             self.look_at(self.watched.condition, trials[max(0, min(len(trials) - 1, at + by))])
 
     def action_follow(self) -> None:
-        """Stay at the newest message in both conversations, and in those of the next run."""
+        """Follow the newest message in both conversations, and in those of the next run."""
         self._keep_following(True)
 
     def action_stay(self) -> None:
-        """Follow no conversation until following is asked for again."""
+        """Stop following until it is switched on again."""
         self._keep_following(False)
 
     def _keep_following(self, follows: bool) -> None:
@@ -260,7 +260,7 @@ class Conversations(Vertical):
             talk.transcript.set_choices(show_events=not shown)
 
     def action_waterfall(self) -> None:
-        """Open the waterfall of the turn that is looked at, or of the newest of which spans came."""
+        """Open the waterfall of the selected turn, or of the newest turn with spans."""
         state, talk = self.watched.state, self.watched.talk
         turns = spans_view.turns(talk)
         if state is not None and turns:

@@ -1,4 +1,4 @@
-"""The one worker that folds a run's events and tells the screen, at most once a frame, what changed."""
+"""The worker that folds a run's events and notifies the screen of changes, at most once a frame."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FRAME_S = 1 / 60
 SLICE_S = 0.008
-"""How long a backlog folds before the screen gets its turn."""
+"""How long a backlog is folded before control returns to the screen."""
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class TalkChange:
 
     @property
     def only_text(self) -> bool:
-        """Whether nothing but streamed text and spans came in."""
+        """Whether only streamed text and spans arrived."""
         return self.kinds <= {"message_delta", "spans_received"}
 
 
@@ -53,7 +53,7 @@ class Changes:
 
     @property
     def only_text(self) -> bool:
-        """Whether nothing but streamed text came in."""
+        """Whether only streamed text arrived."""
         return not self.run and all(talk.only_text for talk in self.talks.values())
 
     def __bool__(self) -> bool:
@@ -91,7 +91,7 @@ class Feed:
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
-        """Fold until the events end. What comes after a quiet frame is told at once, the rest joined."""
+        """Fold until the events end. The first change after a quiet frame is posted at once, later ones are joined."""
         batches = self.view.events()
         try:
             async for batch in batches:
@@ -118,7 +118,7 @@ class Feed:
         self._tell_soon()
 
     def _tell_soon(self) -> None:
-        """Tell now if the last time was a frame ago, else when it will be."""
+        """Post now if the last post was a frame ago, else as soon as it will be."""
         if self._timer is not None:
             return
         wait = self._posted_at + FRAME_S - self._clock()

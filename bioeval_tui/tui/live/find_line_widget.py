@@ -1,4 +1,4 @@
-"""The line for a text to find in all conversations of the run."""
+"""The line for finding text in all conversations of the run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FindLine(AskLine):
         self._conversations = conversations
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There must be something to look through."""
+        """Finding needs conversations."""
         watched = self._conversations.watched
         if action != "find":
             return True
@@ -36,11 +36,11 @@ class FindLine(AskLine):
         self.open()
 
     def _mark(self, text: str) -> dict[ConditionName, int]:
-        """Mark the matches in the conversations that are shown; return how many each has."""
+        """Mark the matches in the visible conversations; return the number in each."""
         return {name: talk.transcript.find(text) for name, talk in self._conversations.talks.items()}
 
     def _in_trials(self, text: str) -> dict[int, int]:
-        """Return how many matches each trial of the run has."""
+        """Return the number of matches in each trial of the run."""
         state, pattern = self._conversations.watched.state, pattern_of(text)
         found: dict[int, int] = {}
         for key, talk in sorted(state.conversations.items()) if state and pattern else ():
@@ -100,7 +100,7 @@ class FindLine(AskLine):
         )
 
     def _is_through(self, condition: ConditionName) -> bool:
-        """Whether the last match of a conversation has been gone to."""
+        """Whether the last match of a conversation has been reached."""
         at, count = self._conversations.talks[condition].transcript.matches
         return at >= count
 

@@ -1,4 +1,4 @@
-"""What the live screen says about a run and its conversations: title and heads. Reads a RunState only."""
+"""The live screen's title and the heads of its conversations, from a RunState alone."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 CONDITIONS: tuple[ConditionName, ...] = ("withheld", "supplied")
 FROM_JOB = "the job:"
-"""How the sender of what the job itself asked for begins."""
+"""Prefix of the sender of intents that come from the job itself."""
 LinkState = Literal["empty", "waiting", "live", "replay", "interrupted", "failed"]
 
 _ENDINGS: dict[str, Cell] = {
     "signed_off": Cell("■ signed off", "plain"),
-    "max_turns": Cell("✗ out of messages", "warn"),
+    "max_turns": Cell("✗ message limit", "warn"),
     "agent_failed": Cell("✗ agent failed", "bad"),
     "evaluator_failed": Cell("! evaluator failed", "warn"),
     "timed_out": Cell("! timed out", "warn"),
     "cancelled": Cell("– cancelled", "quiet"),
     "unknown": Cell("· imported", "quiet"),
-    "not_held": Cell("? not held", "warn"),
+    "not_held": Cell("? not run", "warn"),
 }
 
 
@@ -36,7 +36,7 @@ def conditions(state: RunState) -> tuple[ConditionName, ...]:
 
 
 def title_notes(state: RunState) -> list[Cell]:
-    """Return what a viewer must know all the time: rehearsal, agent, model, whether the run is clean."""
+    """Return the notes that stay visible: rehearsal, agent, model, whether the run is clean."""
     started = state.started
     if started is None:
         return []
@@ -59,9 +59,9 @@ def title_state(
     waits: bool = False,
     demo: bool = False,
 ) -> Cell:
-    """Return the sign and word for what is going on, with the elapsed time; of a replay also its speed.
+    """Return the sign and word for the run's status, with the elapsed time and, for a replay, its speed.
 
-    A `demo` has a pace of its own, so that neither speed nor the run's clock would say anything.
+    A `demo` has its own pace, so speed and the run's clock are left out.
     """
     elapsed = run_seconds(state, now)
     time = "" if elapsed is None else f"  {clock(elapsed)}"
@@ -93,7 +93,7 @@ _RUN_ENDS: dict[str, tuple[str, Tone]] = {
 
 
 def run_seconds(state: RunState, now: datetime | None) -> float | None:
-    """Return for how long the run has gone on, or went on; None before it began."""
+    """Return how long the run has taken; None before it started."""
     if state.started is None:
         return None
     end = state.ended.at if state.ended else now or state.last_at
@@ -102,7 +102,7 @@ def run_seconds(state: RunState, now: datetime | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The line above a conversation: condition, state in words, and the number that matters."""
+    """The line above a conversation: condition, state, time and score."""
 
     condition: ConditionName
     state: Cell
@@ -116,7 +116,7 @@ def head(state: RunState, condition: ConditionName, trial: int, now: datetime | 
     """Return the head of one conversation; `now` in the run's own time."""
     talk = state.conversation(condition, trial)
     if talk is None:
-        waiting = Cell("– not held" if state.ended else "◌ waits for its turn", "quiet")
+        waiting = Cell("– not run" if state.ended else "◌ queued", "quiet")
         return Head(condition, waiting, "", Cell("–", "quiet"), meaning(state, condition, trial))
     end = talk.ended_at or (state.ended.at if state.ended else now)
     elapsed = clock((end - talk.started_at).total_seconds()) if end and talk.started_at else ""
@@ -148,7 +148,7 @@ def short_state(state: RunState, condition: ConditionName, trial: int) -> Cell:
 
 
 def is_paused(state: RunState, condition: ConditionName) -> bool:
-    """Whether this condition waits because somebody paused it."""
+    """Whether this condition is paused."""
     return condition in state.paused
 
 
@@ -159,13 +159,13 @@ def operator_has(state: RunState, condition: ConditionName) -> bool:
 
 
 def played_by_hand(state: RunState, condition: ConditionName) -> bool:
-    """Whether the job itself has a person play the user: then every viewer is asked."""
+    """Whether the job has a person play the user, so that every viewer is asked."""
     act = _newest_turn(state, condition)
     return act is not None and act.action == "take_over" and act.sender.startswith(FROM_JOB)
 
 
 def _newest_turn(state: RunState, condition: ConditionName) -> OperatorActed | None:
-    """Return the last time that somebody took over or gave back."""
+    """Return when somebody last took over or gave back."""
     for act in reversed(state.operator):
         if act.condition in (None, condition) and act.action in ("take_over", "give_back"):
             return act
@@ -195,7 +195,7 @@ def _doing(state: RunState, talk: ConversationState, now: datetime | None) -> st
     newest = talk.messages[-1]
     if talk.phase == "checking" or newest.done:
         if operator_has(state, talk.key.condition) and newest.role == "assistant":
-            return "your message is awaited"
+            return "waiting for your message"
         return "checking…"
     waited = ""
     if now is not None:
@@ -203,7 +203,7 @@ def _doing(state: RunState, talk: ConversationState, now: datetime | None) -> st
     if newest.role == "assistant":
         return f"agent answers{waited}…"
     if operator_has(state, talk.key.condition):
-        return "your message is awaited"
+        return "waiting for your message"
     return f"evaluator thinks{waited}…"
 
 

@@ -49,8 +49,8 @@ class LiveScreen(BaseScreen):
     NAME = "Live"
     AUTO_FOCUS = ""
     ABOUT = (
-        "Both conversations of a run as they happen. Withheld: the evaluator knows no facts. "
-        "Supplied: it may give them when asked."
+        "Both conversations of a run, live. Withheld: the simulated user knows no facts. Supplied: it shares "
+        "the facts when asked."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("live")
     DEFAULT_CSS = (
@@ -90,9 +90,9 @@ class LiveScreen(BaseScreen):
         super().__init__()
         self.opener: Opener | None = self.bioeval.opener
         self.batch_id: str | None = None
-        """The batch that the run belongs to, where it is known."""
+        """The run's batch, if known."""
         self.from_grid = False
-        """Whether the conversation was opened from the grid: then `esc` goes back there."""
+        """Whether the conversation was opened from the grid; `esc` then goes back there."""
         self.watched = Watched(self._link_to(self.opener))
         self.conversations = Conversations(self.watched)
         self.stage = Stage(self.watched)
@@ -102,7 +102,7 @@ class LiveScreen(BaseScreen):
         self.operator = Operator(self.watched)
         self._card_shown = False
         self._left_card: LookedAt | None = None
-        """Where the score card was left for the evidence of a row: `esc` goes back there."""
+        """The score card row that led to the evidence; `esc` goes back there."""
         self._banner = ""
         for owner in (self.operator, self.replay, self.conversations, self.panels, self.stage, self.find):
             self.key_owners.add(owner, owner.KEYS)
@@ -123,7 +123,7 @@ class LiveScreen(BaseScreen):
 
     @property
     def link(self) -> RunLink:
-        """The run as it is followed."""
+        """The link to the run."""
         return self.watched.link
 
     @property
@@ -135,11 +135,11 @@ class LiveScreen(BaseScreen):
         return RunLink(opener, self.post_message, self.bioeval.clock)
 
     async def on_unmount(self) -> None:
-        """Let go of the run; it goes on without this screen."""
+        """Detach from the run, which continues without this screen."""
         await self.link.close()
 
     def on_mount(self) -> None:
-        """Show that something is coming, then open the run."""
+        """Show that the run is loading, then open it."""
         self.set_class(self.bioeval.captions, "-captions")
         self._show_all()
         self.set_interval(TICK_S, self._tick)
@@ -153,7 +153,7 @@ class LiveScreen(BaseScreen):
         self.run_worker(self._follow(self.link), group="feed")
 
     async def open(self, opener: Opener | None) -> None:
-        """Let go of the run that is shown, and show another."""
+        """Detach from the current run and show another."""
         self.opener = opener
         self.from_grid, self.batch_id = False, None
         self._left_card = None
@@ -162,7 +162,7 @@ class LiveScreen(BaseScreen):
         await self._replace_link(self._link_to(opener))
 
     async def _go_back(self) -> None:
-        """Show the replay again, from its beginning to where it was sent."""
+        """Show the replay again, from its start to the requested place."""
         old = self.link
         if old.view is not None:
             for talk in self.conversations.talks.values():
@@ -207,7 +207,7 @@ class LiveScreen(BaseScreen):
         self._show_end()
 
     def _tick(self) -> None:
-        """Move what moves by itself: clocks, and the bar of the answer that is awaited."""
+        """Update clocks and the bar of a pending answer."""
         state = self.state
         if not self.in_view or self.link.status in ("failed", "interrupted"):
             return
@@ -244,7 +244,7 @@ class LiveScreen(BaseScreen):
     @on(ReplayControls.Moved)
     async def _replay_moved(self, event: ReplayControls.Moved) -> None:
         while self.app.screen is not self and self in self.app.screen_stack:
-            self.app.pop_screen()  # a box would show what is not so any more
+            self.app.pop_screen()  # an open dialog would show outdated values
         if event.mark is not None and event.mark.condition is not None:
             self.conversations.show(event.mark.condition, event.mark.trial)
         if event.back:
@@ -276,7 +276,7 @@ class LiveScreen(BaseScreen):
     # Drawing
 
     def _show_all(self) -> None:
-        """Bring everything but the transcripts into step with the state."""
+        """Refresh everything except the transcripts."""
         state = self.state
         begun = self.watched.has_begun and bool(self.conversations.talks)
         self.set_class(begun, "-running")
@@ -293,7 +293,7 @@ class LiveScreen(BaseScreen):
         self.refresh_keys()
 
     def show_caption(self) -> None:
-        """Say what is happening, where captions are wanted; and that the demo waits, when it does."""
+        """Show the caption if captions are on, and whether the demo is paused."""
         state, play = self.state, self.watched.playback
         if not self.bioeval.captions or state is None:
             return
@@ -343,7 +343,7 @@ class LiveScreen(BaseScreen):
     # Keys of the whole run
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide what does not apply now."""
+        """Hide actions that do not apply now."""
         state, watched = self.state, self.watched
         match action:
             case "score_card" | "again" | "grid" if watched.waits_for_presentation(action):
@@ -374,7 +374,7 @@ class LiveScreen(BaseScreen):
         self.conversations.focus_talk()
 
     def copies(self) -> Sequence[Copied]:
-        """The row of the panel that has the focus, the message looked at, and its conversation."""
+        """The focused panel's row, the selected message and its conversation."""
         message, talk = self.conversations.message, self.watched.talk
         if message is None or talk is None or self.panels.has_focus_within:
             return ()
@@ -387,7 +387,7 @@ class LiveScreen(BaseScreen):
         )
 
     def caption(self) -> str:
-        """What the run found, or what it is."""
+        """The run's conclusion, or its name."""
         state = self.state
         if state is None or state.started is None:
             return ""
@@ -412,12 +412,12 @@ class LiveScreen(BaseScreen):
 
     @property
     def known_batch(self) -> str | None:
-        """The batch of the run that is shown; None when it was run alone."""
+        """The shown run's batch; None if it has none."""
         state = self.state
         return (state.started.batch_id if state and state.started else None) or self.batch_id
 
     def _show_batch(self) -> None:
-        """Show the grid at once when a batch was started from here: its first run alone says little."""
+        """Show the grid at once for a batch started from here."""
         batch_id = self.link.view.batch_id if self.link.view is not None else None
         if batch_id is not None and batch_id != self.batch_id:
             self.batch_id = batch_id
@@ -450,22 +450,22 @@ class LiveScreen(BaseScreen):
     # The end
 
     def _show_end(self) -> None:
-        """Show the score card, once, when there is something to lay it over."""
+        """Show the score card once the conversations are drawn."""
         ended = self.state is not None and self.state.ended is not None
         if self.conversations.talks and ended and not self._card_shown:
             self._card_shown = True
             self.call_after_refresh(self.run_has_ended)
 
     def run_has_ended(self) -> None:
-        """Show the score card, unless somebody is in the middle of something else."""
+        """Show the score card, unless the user is busy with something else."""
         if self.bioeval.leaving or getattr(self.app.screen, "batch_id", None) is not None:
-            return  # the viewer leaves, or sees the end of each run in the grid: nothing is opened any more
+            return  # the viewer is leaving, or sees the end of each run in the grid: do not open the card
         typing = any(line.is_open for line in self.query(AskLine))
         has_card = self.check_action("score_card", ()) is True
         if self.is_active and not typing and has_card:
             self.action_score_card()
             return
-        # Said where it can be done: not every screen has the card's key.
+        # Shown only where the card's key works.
         keys = [self.key("score_card")] if has_card else []
         if self.app.current_mode != "live":
             keys.insert(0, self.key("go('live')"))

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 NAME_WIDTH = 10
 FIGURES = ("avg", "p90", "max", "first")
-"""What is said of the latencies of one condition, in this order."""
+"""The latency statistics of one condition, in this order."""
 
 
 class Look(NamedTuple):
-    """Which part of the run is looked at: the trial, the conditions in view, and the moment."""
+    """Which part of the run is shown: the trial, the visible conditions and the time."""
 
     trial: int
     conditions: tuple[ConditionName, ...]
@@ -66,7 +66,7 @@ class TasksPanel(Panel):
         )
 
     def _foot_lines(self, rows: int) -> int:
-        """Return for how many lines there is room below the rows: titles that had to be cut stand there in full."""
+        """Return the number of lines below the rows, where truncated titles are shown in full."""
         return max(1, min(6, self.size.height - rows - 2))
 
 
@@ -138,7 +138,7 @@ class AssertionsPanel(Panel):
         longest = max([len(row.title) for row in checked], default=0)
 
         def shown(width: int) -> tuple[int, str]:
-            """Return how many turns there is room for, and what stands between them."""
+            """Return how many turns fit, and the separator between them."""
             room = (width - 4 - min(longest, width // 2)) // len(look.conditions) - 2
             between = " " if 2 * turns <= room else ""
             return max(1, min(turns, room)), between

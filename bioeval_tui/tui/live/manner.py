@@ -1,4 +1,4 @@
-"""How the simulated user speaks, beside people: a box over the live screen."""
+"""The dialog that compares how the simulated user speaks with people."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ LABEL, FOUND = 32, 24
 
 
 class MannerDialog(Dialog[None]):
-    """Figures by condition, and those of people who played patients."""
+    """Statistics by condition, beside those of people who played patients."""
 
     NAME: ClassVar[str] = "How the user speaks"
     HEADING: ClassVar[str] = "How the simulated user speaks"
     ABOUT: ClassVar[str] = (
-        "Counted from what the simulated user said, by no model. A figure is marked where its 95 % interval lies outside what "
-        "the middle 90 % of conversations with people lie between: then the user is unlike these people."
+        "Counted from the simulated user's messages, without a model. A value is marked when its 95 % "
+        "interval lies outside the range of the middle 90 % of conversations with people: the user is then "
+        "unlike these people."
     )
 
     def __init__(self, state: RunState) -> None:
@@ -47,9 +48,9 @@ class MannerDialog(Dialog[None]):
 
 
 def manner_lines(found: Sequence[RunManner]) -> list[list[Cell]]:
-    """Return a row for each figure under each condition, with what people do beside it."""
+    """Return a row for each statistic and condition, with the values of people beside it."""
     if not found:
-        return [[Cell("the simulated user has said nothing yet", "quiet")]]
+        return [[Cell("no messages from the simulated user yet", "quiet")]]
     lines: list[list[Cell]] = []
     for one in found:
         talks = plural(one.conversations, "conversation")

@@ -1,4 +1,4 @@
-"""Sentences for what is not a conversation: waiting, could not start, interrupted, not clean, not measured."""
+"""Notices of the live screen: waiting, could not start, interrupted, not clean, not measured."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 SLOW_S = 5.0
 NEWS_S = 15.0
-"""For so long, in the run's own time, a warning that changes nothing of the result stands above the conversations."""
+"""How long, in the run's time, a warning that does not affect the result is shown above the conversations."""
 
 
 class Keys(NamedTuple):
-    """The keys that an empty live screen names, as they are now; empty where a key does nothing."""
+    """The current keys that an empty live screen names; empty for a key that does nothing."""
 
     jobs: str
     runs: str
@@ -34,8 +34,8 @@ def waiting(link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended
         return [
             Cell("No run is open", "strong"),
             Cell(""),
-            *([Cell(f"{keys.jobs}  jobs: enter on one runs it", "quiet")] if keys.jobs else []),
-            Cell(f"{keys.runs}  runs held before, and those in progress elsewhere", "quiet"),
+            *([Cell(f"{keys.jobs}  jobs: press Enter on one to run it", "quiet")] if keys.jobs else []),
+            Cell(f"{keys.runs}  past runs, and runs in progress elsewhere", "quiet"),
         ]
     again = Cell(
         f"{keys.again}  try again     {keys.quit}  quit" if keys.again else f"{keys.quit}  quit", "quiet"
@@ -50,7 +50,7 @@ def waiting(link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended
         ]
     if ended or link == "interrupted":
         return [
-            Cell("The run ended before a conversation began", "strong"),
+            Cell("The run ended before a conversation started", "strong"),
             Cell(""),
             again,
         ]
@@ -61,19 +61,19 @@ def waiting(link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended
     if waited_s < SLOW_S:
         lines.append(Cell("The first message appears here.", "quiet"))
     else:
-        lines.append(Cell(f"This takes longer than usual: {waited_s:.0f} s. {keys.quit} quits.", "warn"))
+        lines.append(Cell(f"This is taking longer than usual: {waited_s:.0f} s. {keys.quit} quits.", "warn"))
     return lines
 
 
 def title(link: LinkState) -> Cell:
-    """Return what the title says before the run has begun."""
+    """Return the title's status before the run has started."""
     if link == "failed":
         return Cell("! COULD NOT START", "bad")
     return Cell("") if link == "empty" else Cell("◌ WAITING", "quiet")
 
 
 def banner(state: RunState, link: LinkState, failure: str, now: datetime | None) -> str:
-    """Return the one sentence that must be read beside the conversations, or nothing."""
+    """Return the warning to show above the conversations, or an empty string."""
     if link == "interrupted":
         kept = sum(1 for talk in state.conversations.values() for message in talk.messages if message.done)
         why = failure.rstrip(".") or "the engine stopped before the run ended"

@@ -1,4 +1,4 @@
-"""The operator's controls: pause, step, cancel, and the line in which somebody plays the user."""
+"""The operator's controls: pause, step, cancel, and the input for playing the user."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 
 
 class Operator(AskLine):
-    """Each key is an intent that is sent to the engine; what it does is seen when the engine took it."""
+    """Each key sends an intent to the engine; its effect shows once the engine has accepted it."""
 
     KEYS: ClassVar[str] = "live/operator"
 
     class Done(Message):
-        """The line is closed: nobody plays the user any more."""
+        """The input is closed: nobody plays the user any more."""
 
     def __init__(self, watched: Watched) -> None:
         super().__init__(
-            "you, as the user", "the user's next message", id="say", enter="send", escape="leave the line"
+            "you, as the user", "the user's next message", id="say", enter="send", escape="leave the input"
         )
         self.watched = watched
         self.taken: set[ConditionName] = set()
         """The conditions that this viewer has taken over."""
         self._plays = False
-        """Whether the line was opened for whoever plays the user now."""
+        """Whether the input was opened for the current operator."""
 
     def forget(self) -> None:
-        """Forget what was taken over in the run before."""
+        """Forget what was taken over in the previous run."""
         self.taken = set()
 
     def put_away(self) -> None:
-        """Close the line: another conversation is looked at."""
+        """Close the input: another conversation is active."""
         self.close()
         self._plays = False
 
     def show(self) -> None:
-        """Open the line when this viewer begins to play the user; close it at the end.
+        """Open the input when this viewer starts to play the user; close it at the end.
 
-        Where somebody took over in another terminal, whoever only watches is not made to type.
+        If somebody took over in another terminal, viewers here are not asked to type.
         """
         state, active = self.watched.state, self.watched.condition
         has = state is not None and heads_view.operator_has(state, active)
@@ -69,7 +69,7 @@ class Operator(AskLine):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide what the run, or the conversation looked at, does not allow now."""
+        """Hide actions that the run or the active conversation does not allow now."""
         if action not in control_view.CONTROL:
             return True
         state, watched = self.watched.state, self.watched

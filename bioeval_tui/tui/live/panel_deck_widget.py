@@ -36,17 +36,17 @@ class PanelDeck(Vertical):
     """
 
     class TaskChosen(Message):
-        """A task is to be shown closely."""
+        """A task was opened."""
 
     class AssertionChosen(Message):
-        """An assertion is to be shown closely."""
+        """An assertion was opened."""
 
         def __init__(self, index: int) -> None:
             super().__init__()
             self.index = index
 
     class MessageChosen(Message):
-        """A message is to be shown in its conversation."""
+        """A message was opened."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
@@ -82,7 +82,7 @@ class PanelDeck(Vertical):
 
     @property
     def look(self) -> Look:
-        """What is drawn: both conditions where there is room, else the one that keys act on."""
+        """What is drawn: both conditions if there is room, else the active one."""
         state, watched = self.watched.state, self.watched
         both = heads_view.conditions(state) if state else heads_view.CONDITIONS
         wide = self.app.size.width >= 120
@@ -95,18 +95,18 @@ class PanelDeck(Vertical):
                 panel.show(self.watched.state, self.look)
 
     def show_latency(self) -> None:
-        """Draw the panel that moves by itself."""
+        """Redraw the panel with running times."""
         if self.watched.state is not None:
             self.latency.show(self.watched.state, self.look)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is nothing to go to before a conversation has begun."""
+        """Panels are empty before a conversation has started."""
         if action != "next_panel":
             return True
         return self.watched.has_begun and not self.watched.waits_for_presentation(action)
 
     def action_next_panel(self) -> None:
-        """Give the focus to the next panel; the first time, to the one that is shown."""
+        """Focus the next panel; the first time, the visible one."""
         if self.has_focus_within:
             self.shown = NAMES[(NAMES.index(self.shown) + 1) % len(NAMES)]
         self._mark()
@@ -142,7 +142,7 @@ class PanelDeck(Vertical):
         self._panels[self.shown].rows.focus()
 
     def on_descendant_focus(self) -> None:
-        """Keep the tab in step with the focus."""
+        """Select the focused panel's tab."""
         for name, panel in self._panels.items():
             if panel.has_focus_within and name != self.shown:
                 self.shown = name

@@ -17,7 +17,7 @@ LinePainter = Callable[[int], Content]
 
 
 class DrawnPanel(Widget):
-    """Lines that are drawn for whatever width there is."""
+    """Lines drawn for the available width."""
 
     DEFAULT_CSS = """
     DrawnPanel { height: 1; }
@@ -63,7 +63,7 @@ class Panel(Vertical):
     def set_panel(
         self, head: LinePainter, count: int, painter: RowPainter, foot: LinePainter, foot_lines: int = 1
     ) -> None:
-        """Show rows; `head` draws what stands on the right of the panel's name."""
+        """Show rows; `head` draws what is right of the panel's name."""
 
         def heading(width: int) -> Content:
             end = head(width)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def task_cell(row: rows.TaskRow, condition: ConditionName, talk: ConversationState | None) -> Cell:
-    """Return what the judge said of a task, or how far it is."""
+    """Return the judge's verdict on a task, or its state."""
     if talk is None:
         return Cell("·", "quiet")
     found = row.verdicts[condition]
@@ -35,7 +35,7 @@ def task_cell(row: rows.TaskRow, condition: ConditionName, talk: ConversationSta
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One answer's time: whole and to the first token, ms. `running` while it still goes on."""
+    """One answer's time: whole and to the first token, ms. `running` while it is still pending."""
 
     ms: float
     first_ms: float | None
@@ -45,7 +45,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class LatencyRow:
-    """One turn, with the bar of each condition that has come this far."""
+    """One turn, with a bar for each condition that has reached it."""
 
     turn: int
     bars: dict[ConditionName, Bar]
@@ -101,7 +101,7 @@ def final_mark(check: AssertionChecked | None) -> Cell | None:
 def uplift(state: RunState, trial: int) -> Cell | None:
     """Return supplied − withheld once both have their scores, or why there is none; None of one condition alone.
 
-    Before that a difference would only say which conversation is further.
+    Before that, a difference would only show which conversation has progressed further.
     """
     if state.only_condition:
         return None

@@ -1,4 +1,4 @@
-"""Asked when the program is left while a run goes on: stop it, or leave it running?"""
+"""Asks on quitting during a run whether to stop it or leave it running."""
 
 from __future__ import annotations
 

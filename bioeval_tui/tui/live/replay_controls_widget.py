@@ -1,4 +1,4 @@
-"""The controls of a replay and its bar: a click goes to a turn; with the focus, arrows, home and end do."""
+"""The controls of a replay, and its bar: a click goes to a turn, as do arrows, home and end when focused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
 class ReplayControls(Widget, can_focus=True):
-    """Shows how far a replay is, and sends it elsewhere. Posts `Moved` when it was."""
+    """Shows the position of a replay and changes it. Posts `Moved` when it did."""
 
     KEYS: ClassVar[str] = "live/replay"
     BINDINGS: ClassVar[list[BindingType]] = bindings("~bar")
@@ -38,10 +38,10 @@ class ReplayControls(Widget, can_focus=True):
     """
 
     class Moved(Message):
-        """The replay was sent elsewhere, or waits, or goes on.
+        """The replay's position changed, or it paused or continued.
 
-        `mark` is the turn to look at. With `back`, the run has to be shown from its beginning to where the replay
-        was sent: what has been folded cannot be unfolded.
+        `mark` is the turn to show. With `back`, the run must be shown again from its start to the new
+        position, because events cannot be unfolded.
         """
 
         def __init__(self, mark: TurnMark | None = None, *, back: bool = False) -> None:
@@ -57,7 +57,7 @@ class ReplayControls(Widget, can_focus=True):
     # The bar
 
     def show(self) -> None:
-        """Bring the bar into step with the replay; a live run has none."""
+        """Update the bar; a live run has none."""
         playback = self.watched.playback
         if playback is None:
             if self.watched.link.status != "waiting":  # a replay that goes back is opened anew: the bar stays
@@ -71,7 +71,7 @@ class ReplayControls(Widget, can_focus=True):
             self.refresh(layout=grows)
 
     def render(self) -> Content:
-        """Draw the bar, and where it stands."""
+        """Draw the bar and its position."""
         marks, given, now_s = self._shown
         width = self.size.width
         words = timeline_view.label(marks, given, now_s, width)
@@ -106,7 +106,7 @@ class ReplayControls(Widget, can_focus=True):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide what a live run, or the place of a replay, does not allow."""
+        """Hide actions that a live run, or the position of a replay, does not allow."""
         playback, state = self.watched.playback, self.watched.state
         if playback is None:
             return False
@@ -124,7 +124,7 @@ class ReplayControls(Widget, can_focus=True):
         return True
 
     def seek(self, mark: TurnMark) -> None:
-        """Show the run as it was at a turn, and wait there."""
+        """Show the run as it was at a turn, and pause there."""
         if self.watched.playback is not None:
             back = not self.watched.playback.seek(mark.given)
             self.post_message(self.Moved(mark, back=back))
@@ -133,7 +133,7 @@ class ReplayControls(Widget, can_focus=True):
         """Go to the turn before or after."""
         playback = self.watched.playback
         if playback is not None:
-            # From where it was sent last: it may still be on its way there.
+            # Relative to the last requested position, which it may not have reached yet.
             mark = timeline_view.step(playback.marks, playback.heading, by)
             if mark is not None:
                 self.seek(mark)
@@ -167,7 +167,7 @@ class ReplayControls(Widget, can_focus=True):
         """Play one message."""
         if self.watched.playback is not None and not self.watched.playback.step():
             key = cast("BaseScreen", self.screen).key("play")
-            self._tell(f"There is no further message; {key} plays to the end.")
+            self._tell(f"No more messages; {key} plays to the end.")
         self.post_message(self.Moved())
 
     def action_play_back(self) -> None:
@@ -179,7 +179,7 @@ class ReplayControls(Widget, can_focus=True):
     def action_next_failure(self) -> None:
         """Play to the next assertion that fails."""
         if self.watched.playback is not None and not self.watched.playback.to_next_failure():
-            self._tell("No further assertion fails.")
+            self._tell("No more failed assertions.")
         self.post_message(self.Moved())
 
     def action_speed(self, by: int) -> None:

@@ -1,4 +1,4 @@
-"""Asks at which speed a run is played again."""
+"""The dialog that asks for a replay's speed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
 
 SPEEDS: tuple[float, ...] = (0.5, 1, 2, 4, 8, 16, 32)
-WORDS = {0.5: "half as fast", 1: "true to the recorded times"}
+WORDS = {0.5: "half as fast", 1: "as recorded"}
 
 
 class SpeedRows(RowList):
@@ -30,7 +30,7 @@ class ReplayDialog(Dialog[float]):
     """The result is the speed, or None when it was closed."""
 
     NAME: ClassVar[str] = "Replay"
-    ABOUT: ClassVar[str] = "Plays a recording again on the live screen, true to its times or faster."
+    ABOUT: ClassVar[str] = "Replays a recording on the live screen, at the recorded speed, slower or faster."
     DEFAULT_CSS = """
     ReplayDialog > .dialog--box { width: 60; }
     ReplayDialog RowList { height: 7; }

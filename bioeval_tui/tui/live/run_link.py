@@ -1,4 +1,4 @@
-"""A run as a screen holds it: opening it, following it, its own clock, and sending intents."""
+"""A screen's link to a run: opens it, follows it, keeps its clock and sends intents."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.services import Opener
 
 LOOK_S = 0.25
-"""How often somebody who sees the whole run looks whether something is new."""
+"""Interval of checks for new events once all known ones are shown."""
 
 
 class RunLink:
-    """One run followed. `status` says how the link stands; `failure` why it broke, in a sentence."""
+    """One run being followed. `status` is the state of the link; `failure` a sentence saying why it broke."""
 
     def __init__(
         self,
@@ -55,12 +55,12 @@ class RunLink:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a live run would be lost, or left alone, if the screen closed now."""
+        """Whether closing now would cancel or leave a live run."""
         return self.status == "live" and self.state is not None and self.state.ended is None
 
     @property
     def now(self) -> datetime | None:
-        """The moment in the run's own time: the newest event's, and what has passed since it was heard.
+        """The current time by the run's clock: that of the newest event, plus the time since it arrived.
 
         A replay has the time of the recording, and a viewer's clock may differ from the engine's.
         """
@@ -76,7 +76,7 @@ class RunLink:
 
     @property
     def waited_s(self) -> float:
-        """For how long the run has been awaited, in seconds."""
+        """How long the run has been loading, in seconds."""
         return self._clock() - self.opened_at
 
     def anew(self) -> RunLink:
@@ -92,7 +92,7 @@ class RunLink:
         return link
 
     async def changes(self) -> AsyncIterator[tuple[RunState, bool]]:
-        """Yield the run whenever something is new, and whether its engine is gone, until it has ended."""
+        """Yield the run whenever something is new, and whether its engine has stopped, until it has ended."""
         seen = -1
         while (state := self.state) is not None:
             gone = self.status == "interrupted"
@@ -126,7 +126,7 @@ class RunLink:
         self._over.set()
         if self._feed.state.started is None:
             self.status = "failed"
-            self.failure = _last_warning(self._feed.state) or "the engine ended before the run began"
+            self.failure = _last_warning(self._feed.state) or "the engine stopped before the run started"
         elif self._feed.state.ended is None:
             self.status = "interrupted"
             self.failure = _last_warning(self._feed.state)
@@ -134,13 +134,13 @@ class RunLink:
     async def send(
         self, kind: IntentKind, condition: ConditionName | None = None, text: str = ""
     ) -> str | None:
-        """Send an intent; return None when it was taken, else one sentence saying why not."""
+        """Send an intent; return None if it was accepted, else a sentence saying why not."""
         if self._feed is None:
-            return "the run has not begun yet"
+            return "the run has not started yet"
         return await self._feed.view.send(Intent(kind, condition, text))
 
     async def wait_for_end(self) -> None:
-        """Wait until no more events come."""
+        """Wait until there are no more events."""
         await self._over.wait()
 
     async def close(self) -> None:

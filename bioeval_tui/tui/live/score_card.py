@@ -1,4 +1,4 @@
-"""The score card: what both conversations were worth, why, and what would raise it."""
+"""The score card: both conversations' scores, the reasons, and what would raise them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ GAINS_SHOWN, BAR, PLOT_ROWS = 5, 6, 5
 
 
 class LookedAt(NamedTuple):
-    """Where somebody was on the card."""
+    """A position on the card."""
 
     row: int
     condition: ConditionName
 
 
 class EvidenceRows(RowList):
-    """The rows of the card; enter where there is something to go to."""
+    """The rows of the card; enter opens those with evidence."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("~evidence-rows")
 
@@ -61,8 +61,8 @@ class ScoreCard(Dialog[CardEvidence]):
 
     NAME = "Score card"
     ABOUT = (
-        "Both conditions' scores first, then their mean. Bars add up to the score; the last column is what "
-        "the facts changed. Enter on a task goes to the judge's evidence."
+        "The scores of both conditions, then their mean. The bars add up to the score; the last column shows "
+        "what the facts changed. Press Enter on a task to see the judge's evidence."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("score-card")
     DEFAULT_CSS = """
@@ -100,7 +100,7 @@ class ScoreCard(Dialog[CardEvidence]):
     """
 
     def __init__(self, state: RunState, trial: int, looked_at: LookedAt | None = None) -> None:
-        """`looked_at` is the row and condition to begin with; else the condition with more to explain."""
+        """`looked_at` is the row and condition to begin with; else the condition with the lower score."""
         super().__init__()
         self._state = state
         self._trial = trial
@@ -175,7 +175,7 @@ class ScoreCard(Dialog[CardEvidence]):
         for condition, talk in self._both.items():
             name = Cell(f"{condition:<{COLUMN}}", "quiet")
             if talk is None:
-                lines += [paint(name, Cell("not held", "quiet")), Content("")]
+                lines += [paint(name, Cell("not run", "quiet")), Content("")]
                 continue
             room = max(0, width - COLUMN)
             lines.append(paint(name, *score_parts_view.score_bar(talk, room)))
@@ -202,7 +202,7 @@ class ScoreCard(Dialog[CardEvidence]):
         talk = self._both.get(self._condition)
         found = gains(self._state, talk) if talk else []
         value = score_parts_view.score_words(talk)
-        lines = [paint(Cell(f"why {value} ({self._condition}): what would gain most", "quiet"))]
+        lines = [paint(Cell(f"why {value} ({self._condition}): what would raise it most", "quiet"))]
         most = max((gain.by for gain in found), default=0.0)
         for gain in found[:GAINS_SHOWN]:
             bar = Cell("█" * max(1, round(gain.by / most * BAR)), "warn")
@@ -213,7 +213,7 @@ class ScoreCard(Dialog[CardEvidence]):
             )
         if not found:
             perfect = talk is not None and talk.score is not None and talk.score.score == 1
-            why = "nothing is left to gain" if perfect else "not known without a score"
+            why = "nothing is left to gain" if perfect else "unknown without a score"
             lines.append(paint(Cell(why, "quiet")))
         lines += [Content("")] * (GAINS_SHOWN + 2 - len(lines))
         lines += self._steps(width)
@@ -235,7 +235,7 @@ class ScoreCard(Dialog[CardEvidence]):
         plot = step_plot(drawn, width, PLOT_ROWS)
         return (
             [
-                paint(Cell("score by turn, the judge's word last", "quiet")),
+                paint(Cell("score by turn, the judge's score last", "quiet")),
                 *(paint(*line) for line in plot),
             ]
             if plot
@@ -250,7 +250,7 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _show_details(self, index: int) -> None:
         row = self._rows[index]
-        lines = row.details.get(self._condition) or [Cell("nothing more is known", "quiet")]
+        lines = row.details.get(self._condition) or [Cell("no further details", "quiet")]
         name = Content.styled(f"{self._condition}  ", "$quiet")
         body = Content("\n").join([paint(line._replace(text=shorten(line.text, 400))) for line in lines[:5]])
         self.query_one("#details", Static).update(Content.assemble(name, body))
@@ -266,7 +266,7 @@ class ScoreCard(Dialog[CardEvidence]):
         return self._rows[self._list.cursor].evidence.get(self._condition)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A run that goes on is not started again; where one condition was held there is no other."""
+        """A run in progress cannot be run again; a single condition cannot be switched."""
         if action == "again":
             return self._state.ended is not None
         return action != "other" or len(self._both) > 1
@@ -297,7 +297,7 @@ class ScoreCard(Dialog[CardEvidence]):
             self.bioeval.review(ReviewSource((self._state.started.run_id,)))
 
     def on_screen_resume(self) -> None:
-        """Say what the reviews made of the scores, now and whenever the card is come back to."""
+        """Show the scores after reviews, now and whenever the card is shown again."""
         if self._state.started is not None:
             self.run_worker(self._reviewed(self._state.started.run_id), group="reviewed")
 

@@ -1,4 +1,4 @@
-"""How the score card shows what `report.rows` found, and its sentences. Reads a RunState only."""
+"""The score card's rows and sentences, from a RunState alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CardEvidence(NamedTuple):
-    """Where the judge saw what it says: to jump to."""
+    """A passage that the judge quotes, to jump to."""
 
     condition: ConditionName
     message: int
@@ -35,7 +35,7 @@ NOTHING = Cell("")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the card: what it is about, a cell a condition, the difference, and what to say about it."""
+    """One line of the card: title, one cell per condition, the difference and details."""
 
     label: Cell
     cells: dict[ConditionName, Cell]
@@ -82,14 +82,14 @@ def to_explain(both: report_rows.Talks) -> ConditionName:
 
 
 def notes(state: RunState) -> list[Cell]:
-    """Return what a reader must know before believing a number."""
+    """Return the caveats on the scores."""
     found: list[Cell] = []
     started = state.started
     if started is not None and started.rehearsal:
         played = words.who(started.evaluator, "evaluator")
         found.append(Cell(f"rehearsal: {played}, {words.who(started.judge, 'judge')}", "warn"))
     if not state.clean:
-        why = "both conditions did not start from the same state, so no uplift"
+        why = "the conditions did not start from the same state, so no uplift is shown"
         own = state.only_condition or state.clean_unknown
         found.append(Cell(f"{state.cleanness}: {state.why_not_clean if own else why}", "warn"))
     unmeasured: dict[str, list[str]] = {}
@@ -130,7 +130,7 @@ def mean(state: RunState, trial: int) -> str:
 
 
 def reviewed_words(state: RunState, found: ReviewedScores, *, wide: bool = True) -> list[Cell]:
-    """Return what reviews made of the run's scores: `ada, 1 of 4 tasks  withheld 0.41 → 0.55 (reviewed) …`.
+    """Return the run's scores after reviews: `ada, 1 of 4 tasks  withheld 0.41 → 0.55 (reviewed) …`.
 
     Unless it is `wide`, the scores stand on a line of their own.
     """
@@ -188,7 +188,7 @@ def _task_detail(talk: ConversationState | None, task: TaskScored | None) -> lis
     if task.unproved:
         lines.insert(0, Cell("unproved: the judge quotes words that are not in the transcript", "warn"))
     if task.spread:
-        lines.append(Cell(f"the judges' verdicts lie {task.spread:.2f} apart", "quiet"))
+        lines.append(Cell(f"the verdicts differ by {task.spread:.2f}", "quiet"))
     missing = [warned for warned in talk.warnings if warned.code == "verdict_missing"] if talk else []
     lines += [Cell(f"! {warned.message}", "warn") for warned in missing]
     for item in task.evidence:
@@ -200,7 +200,7 @@ def _task_detail(talk: ConversationState | None, task: TaskScored | None) -> lis
 def _tone_row(both: report_rows.Talks) -> Row:
     values = {c: talk.verdict.tone if talk and talk.verdict else None for c, talk in both.items()}
     cells = {c: Cell(score(tone), "quiet") for c, tone in values.items()}
-    about = [Cell("How the agent spoke, by the judge. It is shown, and not in the score.", "quiet")]
+    about = [Cell("The judge's rating of the agent's tone. It is not part of the score.", "quiet")]
     return Row(Cell("  tone (not in score)", "quiet"), cells, details=dict.fromkeys(both, about))
 
 
@@ -307,7 +307,7 @@ def _fact_row(both: report_rows.Talks) -> Row:
             Cell(f"fact {f.fact} in turn {f.turn}, {'asked' if f.asked else 'not asked'}: {f.text}")
             for f in (talk.facts if talk else ())
         ]
-        or [Cell("no fact was given away", "quiet")]
+        or [Cell("no facts were given", "quiet")]
         for c, talk in both.items()
     }
     evidence = {
@@ -317,7 +317,7 @@ def _fact_row(both: report_rows.Talks) -> Row:
 
 
 def faults(state: RunState) -> str:
-    """Return how many faults were whose: the agent's failures, the evaluator's slips, the judge's, the rest's."""
+    """Return the number of faults by origin: agent, evaluator, judge and infrastructure."""
     counts = {"agent": 0, "evaluator": 0, "judge": 0, "infrastructure": 0}
     for talk in state.conversations.values():
         counts["agent"] += talk.failures

@@ -1,4 +1,4 @@
-"""The composite taken apart for the score card: bars that add up to the score."""
+"""The parts of the composite score, as bars that add up to the score."""
 
 from __future__ import annotations
 

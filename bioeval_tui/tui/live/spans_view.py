@@ -1,4 +1,4 @@
-"""What the live screen says of spans: a line for each below its answer, and the waterfall of a turn."""
+"""Spans on the live screen: a line for each below its answer, and the waterfall of a turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SIGN = "∿"
 MOST_ROWS = 500
-"""So many spans of a turn stand in a waterfall."""
+"""Maximum number of spans in a waterfall."""
 LEAST_BAR = 16
 _TIME = 9
 """How wide the column of durations is, in cells."""
@@ -23,7 +23,7 @@ _TONES: dict[str, Tone] = {"tool": "good", "model": "busy", "retrieval": "warn"}
 
 
 def title(span: AgentSpan, message: MessageState) -> str:
-    """Return what a span did, in a line, and what is not as it should be."""
+    """Return a span's summary in a line, and its problems."""
     meaning = meaning_of(span)
     said = meaning.title
     if meaning.kind == "tool":
@@ -42,15 +42,15 @@ def title(span: AgentSpan, message: MessageState) -> str:
 
 
 def detail(span: AgentSpan) -> dict[str, object]:
-    """Return everything that a span tells."""
+    """Return all attributes of a span."""
     return span.model_dump(mode="json", exclude_defaults=True)
 
 
 def _troubles(span: AgentSpan, message: MessageState) -> list[str]:
     return [
         *(["late"] if span.span_id in message.late_spans else []),
-        *(["came twice"] if span.span_id in message.doubled_spans else []),
-        *(["of an attempt that failed"] if not _is_of_the_answer(span, message) else []),
+        *(["received twice"] if span.span_id in message.doubled_spans else []),
+        *(["from a failed attempt"] if not _is_of_the_answer(span, message) else []),
     ]
 
 
@@ -59,7 +59,7 @@ def _is_of_the_answer(span: AgentSpan, message: MessageState) -> bool:
 
 
 def turns(talk: ConversationState | None) -> list[int]:
-    """Return the turns of whose answers spans came."""
+    """Return the turns that have spans."""
     return [message.turn for message in talk.messages if message.spans] if talk is not None else []
 
 
@@ -79,7 +79,7 @@ def waterfall(talk: ConversationState | None, turn: int | None, width: int) -> l
     """
     message = _answer(talk, turn)
     if message is None or not message.spans:
-        return [[Cell("No span of this turn has come.", "quiet")]]
+        return [[Cell("No spans of this turn have arrived.", "quiet")]]
     bars = max(LEAST_BAR, (width - _TIME) // 2 - 1)
     names = max(10, width - _TIME - bars - 1)
     lines: list[list[Cell]] = []
@@ -91,11 +91,11 @@ def waterfall(talk: ConversationState | None, turn: int | None, width: int) -> l
         of_the_answer = _is_of_the_answer(spans[0], message)
         root = (message.traceparent or "").split("-")[2] if of_the_answer and message.traceparent else ""
         if not of_the_answer:
-            lines.append([Cell("an attempt that failed", "warn")])
+            lines.append([Cell("a failed attempt", "warn")])
         lines += _rows(spans, root, message, names, bars)
         absent = absent_parents(spans, root)
         if absent and of_the_answer:
-            lines.append([Cell(f"? {plural(len(absent), 'span')} did not come that others name", "warn")])
+            lines.append([Cell(f"? {plural(len(absent), 'span')} missing that others refer to", "warn")])
     return lines
 
 

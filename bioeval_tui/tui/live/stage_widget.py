@@ -1,4 +1,4 @@
-"""What stands beside the conversation in a presentation: the scores in large figures, and the response times."""
+"""The side of a presentation: scores in large digits, and response times."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class Stage(Vertical):
         yield self._chart
 
     def show(self) -> None:
-        """Bring the scores and the chart, of the active condition, into step with the run."""
+        """Refresh the scores, and the chart of the active condition."""
         watched = self.watched
         state, active = watched.state, watched.condition
         if state is None or not watched.presenting:
@@ -191,13 +191,13 @@ class Stage(Vertical):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What has not begun cannot be presented."""
+        """A run that has not started cannot be presented."""
         if action not in ("present", "stop_presenting"):
             return True
         return self.watched.has_begun and self.watched.presenting == (action == "stop_presenting")
 
     def action_present(self) -> None:
-        """Show only what an audience looks at."""
+        """Show only the conversation, scores and chart."""
         self._present(True)
 
     def action_stop_presenting(self) -> None:

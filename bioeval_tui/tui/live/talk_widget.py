@@ -1,4 +1,4 @@
-"""One conversation on the live screen: its transcript in a frame that says whose it is and how it stands."""
+"""One conversation on the live screen: its transcript in a frame with condition, state and score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bar of a replay: how far it is, where its turns are, and which one is looked at."""
+"""The bar of a replay: its position, its turns and the selected one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def at_mark(marks: Sequence[TurnMark], given: int) -> int:
 def step(marks: Sequence[TurnMark], given: int, by: int) -> TurnMark | None:
     """Return the place before or after the one that is shown; None at the ends.
 
-    In the middle of a turn, back is to the end of the turn before.
+    In the middle of a turn, going back leads to the end of the previous turn.
     """
     at = at_mark(marks, given)
     exactly = at >= 0 and marks[at].given == given
@@ -61,7 +61,7 @@ EIGHTHS = " ▁▂▃▄▅▆▇█"
 def scores(marks: Sequence[TurnMark], now_s: float, width: int, height: int) -> list[list[Cell]]:
     """Return the score over the turns as an area above the bar, `height` lines; nothing where no turn has one.
 
-    A step begins where its turn ends. What is still to come is quiet.
+    A step begins where its turn ends. Turns not played yet are drawn quietly.
     """
     known = [mark for mark in marks if mark.score is not None]
     if not known or width <= 0:

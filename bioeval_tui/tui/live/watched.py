@@ -1,4 +1,4 @@
-"""What the live screen looks at: a run, and one of its conversations. Its widgets read it."""
+"""The live screen's run and active conversation, which its widgets read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PRESENTED = frozenset(
         *("hold", "play", "play_step", "play_back", "turn", "edge", "speed", "next_failure", "leave", "to_grid"),
     }
 )  # fmt: skip
-"""What can be done while presenting; everything else waits."""
+"""Actions available while presenting."""
 
 
 @dataclass
@@ -41,14 +41,14 @@ class Watched:
 
     @property
     def talk(self) -> ConversationState | None:
-        """The conversation that keys act on."""
+        """The active conversation."""
         return self.state.conversation(self.condition, self.trial) if self.state else None
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is a conversation to see."""
+        """Whether there is a conversation to show."""
         return self.state is not None and bool(self.state.conversations)
 
     def waits_for_presentation(self, action: str) -> bool:
-        """Return whether an action has to wait until the presentation has ended."""
+        """Return whether an action is disabled during the presentation."""
         return self.presenting and action not in PRESENTED

@@ -1,4 +1,4 @@
-"""The waterfall of one turn: the agent's spans, each below the one that it belongs to, along the time."""
+"""The waterfall of one turn: the agent's spans on a time axis, each below its parent."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 
 class Waterfall(Dialog[None]):
-    """Opened from a conversation; arrows go through the turns, `tab` to the other condition."""
+    """Opened from a conversation; arrows switch turns, `tab` switches the condition."""
 
     NAME: ClassVar[str] = "Waterfall"
-    ABOUT: ClassVar[str] = "The spans that the agent told of a turn by OpenTelemetry; times are the agent's."
+    ABOUT: ClassVar[str] = (
+        "The spans that the agent reported for a turn through OpenTelemetry. Times are by the agent's clock."
+    )
     BINDINGS: ClassVar[list[BindingType]] = bindings("waterfall")
     DEFAULT_CSS = """
     Waterfall {
@@ -54,7 +56,7 @@ class Waterfall(Dialog[None]):
         return self._state.conversation(self._condition, self._trial)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where one condition was held there is no other; where one turn has spans, no other turn."""
+        """Without a second condition, or another turn with spans, there is nothing to switch to."""
         if action == "turn":
             return len(spans_view.turns(self._talk)) > 1
         return action != "other" or self._state.only_condition is None
@@ -73,7 +75,7 @@ class Waterfall(Dialog[None]):
         self.call_after_refresh(self.show_new)
 
     def action_turn(self, by: int) -> None:
-        """Go to another turn of which spans came."""
+        """Go to another turn with spans."""
         turns = spans_view.turns(self._talk)
         if turns:
             at = turns.index(self._turn) if self._turn in turns else len(turns) - 1
@@ -91,7 +93,7 @@ class Waterfall(Dialog[None]):
         self.refresh_bindings()
 
     def show_new(self) -> None:
-        """Draw, if anything is new since the last time."""
+        """Redraw if anything changed."""
         if not self.is_mounted:
             return
         body = self.query_one("#spans", Static)

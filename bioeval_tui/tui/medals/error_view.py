@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def explain(app: Program, row: MedalRow) -> None:
-    """Look into a valid submission, then show its error views."""
+    """Analyse a valid submission, then show its error views."""
 
     async def work(tell: Tell) -> Sequence[Section]:
         return await app.services.explain(row)
@@ -34,7 +34,7 @@ def explain(app: Program, row: MedalRow) -> None:
         if found is not None:
             app.push_screen(ErrorView(row, found))
 
-    app.push_screen(WorkDialog(f"Looking into {row.file}", work), show)
+    app.push_screen(WorkDialog(f"Analysing {row.file}", work), show)
 
 
 class ErrorView(Dialog[None]):
@@ -42,7 +42,7 @@ class ErrorView(Dialog[None]):
 
     NAME: ClassVar[str] = "Error view"
     ABOUT: ClassVar[str] = (
-        "Where the submission is right and wrong. Answers that the task keeps private are not shown."
+        "Where the submission is right and where it is wrong. The task's private answers are not shown."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("error-view")
 

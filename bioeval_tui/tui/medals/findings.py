@@ -1,4 +1,4 @@
-"""What the doctor says of a submission."""
+"""The findings on a submission's file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADS: dict[str, Cell] = {
 
 
 def examine(app: Program, row: MedalRow) -> None:
-    """Look at the file of a graded submission, then show everything that is wrong with it."""
+    """Check the file of a graded submission, then show everything that is wrong with it."""
 
     async def work(tell: Tell) -> Examined:
         return await app.services.examine(row.task_id, str(row.path or row.file))
@@ -38,14 +38,14 @@ def examine(app: Program, row: MedalRow) -> None:
         if found is not None:
             app.push_screen(FindingsDialog(row.task_id, row.file, found))
 
-    app.push_screen(WorkDialog(f"Looking at {row.file}", work), show)
+    app.push_screen(WorkDialog(f"Checking {row.file}", work), show)
 
 
 class FindingsDialog(Dialog[None]):
     """One line a finding."""
 
     NAME: ClassVar[str] = "Validation"
-    ABOUT: ClassVar[str] = "Everything that is wrong with the file, not only the first thing."
+    ABOUT: ClassVar[str] = "Every problem with the file, not only the first."
 
     def __init__(self, task_id: str, file: str, found: Examined) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the medal card says about one submission."""
+"""The lines of the medal card."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEWEST_FOR_COLUMNS = 8
 LOW, TALL, WIDE = 4, 9, 80
 """How high the columns are: beside the table, and from this width on."""
 UNKNOWN = "unknown"
-"""Stands in a report for an agent that has no name; a card leaves it out."""
+"""The report's placeholder for an agent without a name, which cards leave out."""
 
 
 def card(row: MedalRow, width: int, *, tall: bool = True) -> list[Line]:
@@ -37,8 +37,8 @@ def card(row: MedalRow, width: int, *, tall: bool = True) -> list[Line]:
     if report is not None:
         lines += [[Cell(conclude_grading(report).sentence, "strong")], []]
     if report is None:
-        lines.append([Cell("not graded: ", "warn"), Cell(row.not_graded or "no reason is known")])
-        return [*lines, [], [Cell("its data can be prepared from here", "busy")]] if row.lacks_data else lines
+        lines.append([Cell("not graded: ", "warn"), Cell(row.not_graded or "no reason given")])
+        return [*lines, [], [Cell("you can prepare its data here", "busy")]] if row.lacks_data else lines
     extra = report.extra
     if place == "invalid":
         why = (extra.error if extra else None) or _why_invalid(report)
@@ -54,7 +54,7 @@ def card(row: MedalRow, width: int, *, tall: bool = True) -> list[Line]:
 
 
 def _why_invalid(report: TaskReport) -> str:
-    return "the file is not valid" if report.submission_exists else "no file was handed in"
+    return "the file is not valid" if report.submission_exists else "no file was submitted"
 
 
 def position(report: TaskReport) -> str:
@@ -94,7 +94,7 @@ def _sure_lines(report: TaskReport) -> list[Line]:
         [Cell(f"95 % interval {found.interval_words}")],
         [Cell(f"  {places}", "quiet")],
         [],
-        [Cell("chance of each medal, on other such rows", "quiet")],
+        [Cell("chance of each medal, on similar test rows", "quiet")],
         *(_chance_line(name, share) for name, share in found.medals),
         [],
     ]
@@ -185,9 +185,7 @@ def _warning_lines(report: TaskReport) -> list[Line]:
         return []
     lines: list[Line] = []
     if extra.self_trained_leaderboard and not any("self-trained" in warning for warning in extra.warnings):
-        lines.append(
-            [Cell("! self-trained leaderboard: models trained for this program, not people", "warn")]
-        )
+        lines.append([Cell("! leaderboard of models trained for bioeval-tui, not of people", "warn")])
     lines += [[Cell(f"! {warning}", "warn")] for warning in extra.warnings]
     if extra.leaderboard:
         lines.append([Cell(f"leaderboard: {extra.leaderboard}", "quiet")])

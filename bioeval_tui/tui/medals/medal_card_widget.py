@@ -23,7 +23,7 @@ TALL = 30
 
 
 class MedalCard(VerticalScroll, can_focus=False):
-    """Follows the row that it is shown."""
+    """Shows one row at a time."""
 
     DEFAULT_CSS = """
     MedalCard { padding: 0 2; & > Static { height: auto; } }
@@ -47,7 +47,7 @@ class MedalCard(VerticalScroll, can_focus=False):
         self.call_after_refresh(self._draw)
 
     def show(self, row: MedalRow | None, reviews: Opinions | None = None) -> None:
-        """Show another row, with what reviewers say of it."""
+        """Show another row and its reviews."""
         self._row = row
         self._reviews = reviews or {}
         self._draw()

@@ -43,11 +43,11 @@ class MedalDetail(Dialog[None]):
         yield card
 
     def on_mount(self) -> None:
-        """Give the keys to the card."""
+        """Focus the card."""
         self.query_one(MedalCard).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only a file that is at fault has findings, and only one with a score can be looked into."""
+        """Findings need a faulty file; error views need a score."""
         if action == "explain":
             return self._row.report is not None and self._row.report.valid_submission
         return action != "validate" or standing(self._row) == "invalid"
@@ -57,5 +57,5 @@ class MedalDetail(Dialog[None]):
         explain(self.bioeval, self._row)
 
     def action_validate(self) -> None:
-        """Say everything that is wrong with the file."""
+        """List everything that is wrong with the file."""
         examine(self.bioeval, self._row)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MEDAL_NAMES = ("bronze", "silver", "gold")
 CLOSE = 8
-"""Medals nearer than so many cells are shown once more, larger."""
+"""Medals closer than this many cells are also shown enlarged."""
 FAR_OUT = 3.0
 """The axis begins no further below the median than this many times the median's distance from the best."""
 
@@ -36,7 +36,7 @@ class Scale:
     worst: float
     best: float
     cut: bool
-    """Whether the worst entries lie further out than the axis shows."""
+    """Whether the axis cuts off the worst entries."""
 
 
 def scale_of(row: MedalRow) -> Scale | None:
@@ -75,7 +75,7 @@ def _named(report: TaskReport, human: float | None) -> list[tuple[str, float | N
 
 
 def axis(scale: Scale, width: int) -> list[Cell]:
-    """Return the axis as one line, `┼` at each mark. The score has a line of its own, so that it hides none."""
+    """Return the axis as one line, `┼` at each mark. The score has its own line, so it hides no mark."""
     cells: list[Cell] = [Cell("─", "quiet")] * max(1, width)
     if scale.cut:
         cells[0] = Cell("┄", "quiet")

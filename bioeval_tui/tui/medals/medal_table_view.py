@@ -123,13 +123,13 @@ class MedalTable:
         self.visible = [entries[at] for at in kept]
 
     def sort_by(self, column: int) -> None:
-        """Sort by a column, best or first letter on top; by the one that it is sorted by already, the other way round."""
+        """Sort by a column, best or first letter on top; sorting by the same column again reverses the order."""
         column %= len(COLUMNS)
         self.sorting = Sorting(column, column == self.sorting.column and not self.sorting.reverse)
         self.arrange()
 
     def turn_round(self) -> None:
-        """Sort the other way round."""
+        """Reverse the order."""
         self.sorting = self.sorting._replace(reverse=not self.sorting.reverse)
         self.arrange()
 

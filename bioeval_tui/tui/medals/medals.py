@@ -1,4 +1,4 @@
-"""The medal table: graded submissions as they arrive, and the card of the one looked at."""
+"""The medal table: graded submissions as they arrive, and the card of the selected one."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ FRAME_S = 0.05
 SHARE = 10
 """A redrawing while rows stream in is followed by a pause of this many times what it took."""
 SLICE_S = 0.008
-"""How long rows are taken in before the screen gets its turn."""
+"""How long rows are added before control returns to the screen."""
 
 
 INTERVALS_S = 0.5
 """How often what is known of intervals is drawn while more are computed."""
 MOST_REVIEWED = 1000
-"""So many rows go into one queue of reviews."""
+"""Maximum number of rows in one review queue."""
 NEEDS_ROWS = frozenset({"filter", "export"})
 FLAT_ONLY = frozenset({"sort", "reverse", "columns", "group"})
 
@@ -88,7 +88,7 @@ class MedalsScreen(BaseScreen):
     NAME = "Medals"
     ABOUT = (
         "Graded submissions: medal, score, percentile on the leaderboard, and what the next medal needs. "
-        "Invalid is the file's fault; not graded is ours."
+        "Invalid means that the file is at fault; not graded means that it is not."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("medals")
     DEFAULT_CSS = """
@@ -113,18 +113,18 @@ class MedalsScreen(BaseScreen):
     """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (132, "-wide")]  # noqa: RUF012
-    """The card stands beside the table only where that leaves the table as much room as it has without."""
+    """The card is shown beside the table only if the table keeps all its columns."""
 
     def __init__(self) -> None:
         super().__init__()
         self.at_rest: AtRest = AtRest(self, self._rests)
         self.looked_at: Entry | None = None
         self.marks: dict[int, Opinions] = {}
-        """What reviewers say of a row, by the row's identity."""
+        """The reviews of each row, by the row's identity."""
         self.samples = False
-        """Whether what is shown was shipped with the program, to try it out."""
+        """Whether the shown submissions are the samples."""
         self.is_stopped = False
-        """Whether somebody stopped the grading."""
+        """Whether the user stopped the grading."""
         self.grouped = False
         self.groups: list[Group] = []
         self.standings: dict[str, Standing] = {}
@@ -156,7 +156,7 @@ class MedalsScreen(BaseScreen):
         totals = DrawnPanel()
         totals.id = "totals"
         yield totals
-        yield AskLine("filter", "words of task, agent or medal", id="filter")
+        yield AskLine("filter", "task, agent or medal", id="filter")
 
     def on_mount(self) -> None:
         """Restore sorting and columns, and begin to take in rows."""
@@ -178,7 +178,7 @@ class MedalsScreen(BaseScreen):
         self.run_worker(self._take(self.bioeval.services.medals()), group="medals")
 
     def action_grade_samples(self) -> None:
-        """Grade what is shipped to try it out."""
+        """Grade the sample submissions."""
         self.samples = True
         self._done = False
         self.redraw()
@@ -186,7 +186,7 @@ class MedalsScreen(BaseScreen):
         self._grade()
 
     async def _take(self, rows: AsyncIterator[MedalRow | None]) -> None:
-        """Take in what there is; what is written later is followed in a worker that has no end."""
+        """Add the existing rows, then follow new reports in a worker without end."""
         began = monotonic()
         try:
             async for row in rows:
@@ -216,13 +216,13 @@ class MedalsScreen(BaseScreen):
         return not self._done and not self._watching
 
     def action_stop(self) -> None:
-        """Stop the grading; what is graded by now stays."""
+        """Stop grading; finished results are kept."""
         self.workers.cancel_group(self, "medals")
         self.is_stopped = True
         self._all_taken()
 
     def action_again(self) -> None:
-        """Grade from the start what was stopped."""
+        """Grade again from the start."""
         before, self.table = self.table, MedalTable()
         self.table.sorting, self.table.filter = before.sorting, before.filter
         self.looked_at, self.marks = None, {}
@@ -232,7 +232,7 @@ class MedalsScreen(BaseScreen):
         self._grade()
 
     def _all_taken(self) -> None:
-        """Draw what is there by now, and what reviewers say of it."""
+        """Draw the rows so far and their reviews."""
         self._done = True
         self.redraw()
         self.refresh_bindings()
@@ -255,7 +255,7 @@ class MedalsScreen(BaseScreen):
     # Drawing
 
     def redraw(self) -> None:
-        """Bring everything into step with the table; the cursor stays on its row once it was moved."""
+        """Refresh everything; a cursor that was moved stays on its row."""
         began = monotonic()
         self.table.arrange()
         self.show_rows()
@@ -299,7 +299,7 @@ class MedalsScreen(BaseScreen):
         return cells
 
     def on_screen_resume(self) -> None:
-        """Show what reviewers say, now and whenever the table is come back to."""
+        """Show the reviews, now and whenever the table is shown again."""
         if self.table.entries:
             self._read_marks()
 
@@ -313,7 +313,7 @@ class MedalsScreen(BaseScreen):
         try:
             found = await self.bioeval.services.marks(rows)
         except (BioevalError, OSError) as error:
-            self.tell(f"The reviews could not be read: {error}", bad=True)
+            self.tell(f"Could not read the reviews: {error}", bad=True)
             return
         marks = {id(row): opinions for row, opinions in zip(rows, found, strict=True) if opinions}
         if marks != self.marks:
@@ -342,7 +342,7 @@ class MedalsScreen(BaseScreen):
         if self.table.filter:
             notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))
         ended = (
-            Cell("■ stopped, the rest is not graded", "warn")
+            Cell("■ stopped before the rest was graded", "warn")
             if self.is_stopped
             else Cell("■ all graded" if count else "")
         )
@@ -367,11 +367,11 @@ class MedalsScreen(BaseScreen):
         return Content.assemble(
             ("Nothing is graded yet\n\n", "bold"),
             (
-                f"{self.key('grade_samples')}  grade three shipped samples, to see what this looks like\n\n",
+                f"{self.key('grade_samples')}  grade three sample submissions, to see what this looks like\n\n",
                 "$text-accent",
             ),
             ("bioeval-tui grade SUBMISSIONS.jsonl --output-dir DIR grades files;\n", "$quiet"),
-            ("bioeval-tui medals REPORT.json shows what was graded before.", "$quiet"),
+            ("bioeval-tui medals REPORT.json shows earlier results.", "$quiet"),
             *looked,
         )
 
@@ -391,11 +391,11 @@ class MedalsScreen(BaseScreen):
     # Keys
 
     def focus_rows(self) -> None:
-        """Give the focus to the rows that are seen."""
+        """Focus the visible rows."""
         (self.group_rows if self.grouped else self.rows).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """An empty table has nothing to sort; only a file that is at fault has findings."""
+        """Sorting needs rows; findings need a faulty file."""
         if action in NEEDS_ROWS:
             return bool(self.table.entries)
         if action in FLAT_ONLY:
@@ -527,7 +527,7 @@ class MedalsScreen(BaseScreen):
         self._sorted()
 
     def action_reverse(self) -> None:
-        """Sort the other way round."""
+        """Reverse the order."""
         self.table.turn_round()
         self._sorted()
 
@@ -556,13 +556,13 @@ class MedalsScreen(BaseScreen):
         return (
             Copied("this submission, separated by tabs", lambda: tabbed([medals_view.exported(entry.row)])),
             Copied(
-                f"the submissions that are shown ({len(shown):,}), separated by tabs",
+                f"the submissions shown ({len(shown):,}), separated by tabs",
                 lambda: tabbed([medals_view.EXPORTED, *(medals_view.exported(one.row) for one in shown)]),
             ),
         )
 
     def caption(self) -> str:
-        """What grading the submission looked at found."""
+        """The conclusion on the selected submission."""
         return str(self.query_one("#medal-line", Static).content)
 
     def action_export(self) -> None:
@@ -579,7 +579,7 @@ class MedalsScreen(BaseScreen):
             text = str(chosen.write("table", medals_view.EXPORTED, values))
             path = export_view.save(text, folder, "bioeval-tui-medals", chosen.endings[0], datetime.now())
         except StorageError as error:
-            self.tell(f"No table was written: {error}", bad=True)
+            self.tell(f"Could not write the table: {error}", bad=True)
             return
         self.tell(f"Saved {plural(len(self.table.visible), 'row')} in {home_relative(path)}")
 
@@ -596,7 +596,7 @@ class MedalsScreen(BaseScreen):
             examine(self.bioeval, self.looked_at.row)
 
     def action_prepare(self) -> None:
-        """Prepare the task of this row, telling what goes on, then grade its submissions."""
+        """Prepare the task of this row, showing progress, then grade its submissions."""
         if self.looked_at is None:
             return
         task_id, services = self.looked_at.row.task_id, self.bioeval.services
@@ -650,7 +650,7 @@ class MedalsScreen(BaseScreen):
                         self._put(waiting)
                         waiting, began = {}, monotonic()
         except (BioevalError, OSError) as error:
-            self.tell(f"The intervals of the scores could not be computed: {error}", bad=True)
+            self.tell(f"Could not compute the intervals of the scores: {error}", bad=True)
         if waiting:
             self._put(waiting)
 

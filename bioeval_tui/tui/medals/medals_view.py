@@ -1,4 +1,4 @@
-"""What the medal table says: columns, a row's cells, and the totals under the table."""
+"""The medal table's columns, cells and totals."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def standing(row: MedalRow) -> Standing:
 
 
 def graded_as(row: MedalRow) -> Mark:
-    """Return what the grading says of the file, in the words of its reviewers."""
+    """Return the standing of the file as reviewers would mark it."""
     return "valid" if row.report is not None and row.report.valid_submission else "invalid"
 
 
@@ -74,7 +74,7 @@ def column_number(value: float | None) -> str:
 
 
 def next_medal(row: MedalRow) -> Cell:
-    """Return the next better medal and how far it is, or what stands in the way."""
+    """Return the next better medal and its distance, or why there is none."""
     report = row.report
     if report is None:
         return Cell(row.not_graded or "not graded", "warn")

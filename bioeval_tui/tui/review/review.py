@@ -1,4 +1,4 @@
-"""Review: judged tasks and graded submissions one by one, beside the transcript with the judge's evidence marked."""
+"""The review screen: judged tasks and graded submissions beside the transcript, with the judge's evidence marked."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import left, paint, right
 
 OTHERS_S = 2.0
-"""How often other people's reviews are looked for."""
+"""Interval of checks for other people's reviews."""
 WHERE, OUTCOME = 10, 13
 
 
 class ReviewTranscript(Transcript):
-    """A transcript that leaves `f` to the screen: nothing streams in here."""
+    """A transcript without following: nothing streams in here."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide following."""
@@ -47,7 +47,7 @@ class QueueRows(RowList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("~queue-rows")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only where there is something quoted."""
+        """Enter needs a quotation."""
         screen = self.screen
         if action != "choose":
             return super().check_action(action, parameters)
@@ -55,13 +55,14 @@ class QueueRows(RowList):
 
 
 class ReviewScreen(RefreshedScreen):
-    """Queue, transcript, and what the judge and people say."""
+    """Queue, transcript, and the scores of the judge and reviewers."""
 
     NAME = "Review"
     ABOUT = (
-        "Judged tasks and graded submissions, to be accepted or judged otherwise. Reviews are kept beside the "
-        "recording with who, when and why; nothing recorded changes. The latest of each reviewer counts; where "
-        "reviewers differ (≠), the score is the mean of theirs. Blind keeps the judge's word back until you gave yours."
+        "Accept or override judged tasks and graded submissions. Reviews are saved beside the recording with "
+        "the reviewer, time and reason; the recording itself does not change. Each reviewer's latest review "
+        "counts; where reviewers differ (≠), the score is their mean. Blind hides the judge's score until you"
+        " have given yours."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("review")
     AUTO_FOCUS = ""
@@ -94,12 +95,12 @@ class ReviewScreen(RefreshedScreen):
         self.items: list[ReviewItem] = []
         self.shown: list[ReviewItem] = []
         self.seen: set[ItemId] = set()
-        """Where the judge's word was shown: a score given after that is not blind, whatever is hidden by then."""
+        """Items whose judge's score was shown: a score given after that is not blind, even if it is hidden again."""
         self.only_to_do = False
         self.wished: ItemId | None = None
         self.at_quote = 0
         self._given: list[tuple[ItemId, str]] = []
-        """What was given in this session and not taken back, newest last."""
+        """The reviews of this session that were not undone, newest last."""
         self.rows = QueueRows()
         self._loaded = False
         self._failure = ""
@@ -114,7 +115,7 @@ class ReviewScreen(RefreshedScreen):
 
     @property
     def looked_at(self) -> ReviewItem | None:
-        """The item under the cursor, at this very moment."""
+        """The item under the cursor now."""
         at = self.rows.cursor
         return self.shown[at] if at < len(self.shown) else None
 
@@ -124,11 +125,11 @@ class ReviewScreen(RefreshedScreen):
         return review_view.quotes(self.looked_at, self.blind, self.me) if self.looked_at else []
 
     def lines_of(self, item: ReviewItem) -> list[review_view.Line]:
-        """Return what may be shown of an item now."""
+        """Return what of an item may be shown now."""
         return review_view.lines(item, self.blind, self.me, seen=item.id in self.seen)
 
     def compose_body(self) -> Iterable[Widget]:
-        """Trouble, queue, transcript or card, and what is said of it."""
+        """Problems, queue, transcript or card, and its reviews."""
         yield Static(id="trouble", markup=False)
         yield Static(id="notice", markup=False)
         with Container(id="review"):
@@ -258,13 +259,15 @@ class ReviewScreen(RefreshedScreen):
 
     def _notice(self) -> list[Cell]:
         if self._failure:
-            return [Cell("! This could not be read", "strong"), Cell(""), Cell(self._failure, "bad")]
+            return [Cell("! Could not be read", "strong"), Cell(""), Cell(self._failure, "bad")]
         if not self._loaded:
             return [Cell("Reading…", "strong")]
         return [
-            Cell("There is nothing to review here", "strong"),
+            Cell("Nothing to review", "strong"),
             Cell(""),
-            Cell("Tasks of conversations that have ended, and graded submissions, can be reviewed.", "quiet"),
+            Cell(
+                "You can review the tasks of conversations that have ended, and graded submissions.", "quiet"
+            ),
         ]
 
     @on(RowList.Highlighted)
@@ -276,7 +279,7 @@ class ReviewScreen(RefreshedScreen):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide what does not apply to the item looked at."""
+        """Hide actions that do not apply to the selected item."""
         item = self.looked_at
         match action:
             case "blind" | "seeing":
@@ -319,7 +322,7 @@ class ReviewScreen(RefreshedScreen):
     # What a reviewer gives
 
     def action_accept(self) -> None:
-        """Say that the judge, or the grading, is right."""
+        """Accept the judge's score or the grading."""
         item = self.looked_at
         if item is None:
             return
@@ -341,7 +344,7 @@ class ReviewScreen(RefreshedScreen):
         self._ask("mark", "valid" if item is not None and item.graded == "invalid" else "invalid")
 
     def action_fault(self) -> None:
-        """Ask whose fault it is."""
+        """Ask who is at fault."""
         self._ask("fault", self.looked_at.fault if self.looked_at else "none")
 
     def action_note(self) -> None:
@@ -368,21 +371,21 @@ class ReviewScreen(RefreshedScreen):
         try:
             entry = await self.bioeval.services.give_review(item, given)
         except (BioevalError, OSError) as error:
-            self.tell(f"The review was not kept: {error}", bad=True)
+            self.tell(f"Could not save the review: {error}", bad=True)
             return
         self._given.append((item.id, entry))
         if given.action in ("accept", "override") and not given.blind:
-            # On to the next one; after a blind score the judge's is shown instead.
+            # Go to the next item; after a blind score, show the judge's first.
             at = next((n for n, other in enumerate(self.shown) if other.id == item.id), -1)
             following = review_view.next_to_do([i for i in self.shown if i.id != item.id], at - 1, self.me)
             if following is not None:
                 self.wished = [i for i in self.shown if i.id != item.id][following].id
         await self.load_items()
         if all(not review_view.to_do(other, self.me) for other in self.items):
-            self.tell(f"Everything here is reviewed. {self.key('undo')} takes the last one back.")
+            self.tell(f"Everything is reviewed. {self.key('undo')} undoes the last review.")
 
     def action_undo(self) -> None:
-        """Take back my newest entry of this session, else the newest of the item looked at."""
+        """Undo my newest entry of this session, else my newest on the selected item."""
         item, entry = self.looked_at, self._own_last()
         if self._given:
             identity, entry = self._given[-1]
@@ -394,23 +397,23 @@ class ReviewScreen(RefreshedScreen):
         try:
             await self.bioeval.services.undo_review(item, entry)
         except (BioevalError, OSError) as error:
-            self.tell(f"Nothing was taken back: {error}", bad=True)
+            self.tell(f"Could not undo the review: {error}", bad=True)
             return
         self._given = [kept for kept in self._given if kept[1] != entry]
         self.wished = item.id
         await self.load_items()
-        self.tell(f"Taken back: {review_view.where(item)}, {item.title}")
+        self.tell(f"Undone: {review_view.where(item)}, {item.title}")
 
     # Looking
 
     def action_blind(self, on_: bool = True) -> None:
-        """Keep the judge's word back."""
+        """Hide the judge's score."""
         self.blind = on_
         self.bioeval.services.keep("review.blind", on_)
         self.redraw()
 
     def action_seeing(self) -> None:
-        """Show the judge's word."""
+        """Show the judge's score."""
         self.action_blind(False)
 
     def action_to_do(self) -> None:
@@ -438,7 +441,7 @@ class ReviewScreen(RefreshedScreen):
         (self.rows if beside.has_focus else beside).focus()
 
     def copies(self) -> Sequence[Copied]:
-        """What is said of the item."""
+        """The item's details."""
         item = self.looked_at
         if item is None:
             return ()

@@ -1,4 +1,4 @@
-"""Asks for a score, a mark, a fault or a note, always with the reason."""
+"""The dialog for a score, mark, fault or note, with its reason."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField
 HEADINGS: dict[review_view.Kind, str] = {
     "override": "Your score",
     "mark": "Your mark of the submission",
-    "fault": "Whose fault",
+    "fault": "Who is at fault",
     "note": "Add a note",
 }
 PLACEHOLDERS: dict[review_view.Kind, str] = {
     "mark": "what you saw in the file",
-    "note": "anything worth knowing",
+    "note": "your note",
 }
 
 
@@ -39,8 +39,8 @@ class ReviewDialog(FormDialog[review_view.ReviewForm]):
 
     NAME: ClassVar[str] = "Review form"
     ABOUT: ClassVar[str] = (
-        "The reason is kept with the review, beside the recording, with your name and the time. "
-        "Nothing that was recorded or published changes."
+        "The reason is saved with the review, beside the recording, with your name and the time. The "
+        "recording and published results do not change."
     )
     LABEL_WIDTH: ClassVar[int] = 10
     BINDINGS: ClassVar[list[BindingType]] = bindings("review-form")
@@ -54,7 +54,7 @@ class ReviewDialog(FormDialog[review_view.ReviewForm]):
 
     @property
     def heading(self) -> str:
-        """What is asked, of what."""
+        """The kind of review and its item."""
         return f"{HEADINGS[self._kind]}: {self._about}"
 
     def compose_body(self) -> Iterable[Widget]:
@@ -75,18 +75,18 @@ class ReviewDialog(FormDialog[review_view.ReviewForm]):
 
     @property
     def form(self) -> review_view.ReviewForm:
-        """The form as it stands."""
+        """The form as filled in so far."""
         typed = {field.id: field.value for field in self.query(Input)}
         choice = next((choice.value for choice in self.query(Choice)), "")
         return review_view.ReviewForm(self._kind, typed.get("score", ""), choice, typed.get("why", ""))
 
     def told(self, *, trying: bool) -> Cell:
-        """What is missing, or that nothing is."""
+        """What is missing, or that the form is complete."""
         problem = review_view.wrong(self.form)
-        return Cell(problem, "bad" if trying else "quiet") if problem else Cell("enter keeps it", "quiet")
+        return Cell(problem, "bad" if trying else "quiet") if problem else Cell("enter saves it", "quiet")
 
     def action_give(self) -> None:
-        """Close with the form, unless something is missing; then go to what is."""
+        """Close with the form, or go to the field that is missing."""
         form = self.form
         if not review_view.wrong(form):
             self.dismiss(form)

@@ -1,4 +1,4 @@
-"""What the review screen is given and gives back: judged tasks and graded submissions, and a person's word on them."""
+"""The review screen's items, judged tasks and graded submissions, and the reviews it returns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ReviewSource(NamedTuple):
-    """What is to be reviewed: everything of these runs, and these graded submissions."""
+    """What to review: all items of these runs, and these graded submissions."""
 
     run_ids: tuple[str, ...] = ()
     rows: tuple[MedalRow, ...] = ()
@@ -25,7 +25,7 @@ class ReviewSource(NamedTuple):
 
 
 class ItemId(NamedTuple):
-    """What tells items apart: a run or a folder of reports, and what in it."""
+    """An item's identity: a run or a folder of reports, and the item in it."""
 
     place: str
     key: ConversationKey | None
@@ -35,7 +35,7 @@ class ItemId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the judge said of a task. Without a score the task could not be judged; `reason` then says why."""
+    """The judge's verdict on a task. Without a score the task could not be judged; `reason` then says why."""
 
     judge: str
     score: float | None
@@ -47,7 +47,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """One judged task (`judged`, `talk`) or one graded submission (`row`), and what people said of it so far.
+    """One judged task (`judged`, `talk`) or one graded submission (`row`), and its reviews so far.
 
     `opinions` and `faults` hold the latest of each reviewer; `fault` is the recorded one.
     """
@@ -65,12 +65,12 @@ class ReviewItem:
     fault: Fault = "none"
     graded: Mark = "valid"
     sample: str = ""
-    """What the draw is worth so far that the task belongs to; empty where it was not drawn."""
+    """What the reviews of the sample show so far; empty if the task was not sampled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a reviewer says of one item."""
+    """One review of one item."""
 
     action: ReviewAction
     score: float | None = None

@@ -1,4 +1,4 @@
-"""What the review screen says: the queue's rows, what is known of the item looked at, and what a form lacks."""
+"""The review screen's texts: the queue's rows, the selected item's details, and a form's errors."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ MARKS: dict[Mark, Cell] = {
 
 
 def hidden(item: ReviewItem, blind: bool, me: str) -> bool:
-    """Say whether the judge's word, and other people's, are kept back: until `me` has given mine."""
+    """Return whether the scores of the judge and of others are hidden until `me` has given theirs."""
     return blind and item.row is None and me not in item.opinions
 
 
 def to_do(item: ReviewItem, me: str) -> bool:
-    """Say whether `me` has neither scored nor marked the item."""
+    """Return whether `me` has neither scored nor marked the item."""
     return me not in item.opinions
 
 
@@ -69,7 +69,7 @@ def where(item: ReviewItem) -> str:
 
 
 def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
-    """Return `0.20 → 0.80`, the medal with the reviewers' mark, or a sign that it is kept back."""
+    """Return `0.20 → 0.80`, the medal with the reviewers' mark, or a sign that it is hidden."""
     if hidden(item, blind, me):
         return Cell("hidden", "quiet")
     if item.row is not None:
@@ -83,7 +83,7 @@ def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
 
 
 def marked(medal: Cell, graded: Mark, mark: Mark | None) -> Cell:
-    """Return a medal with what reviewers say of the submission: accepted, invalid or suspicious."""
+    """Return a medal with the reviewers' mark: accepted, invalid or suspicious."""
     if mark is None:
         return medal
     if mark == graded:
@@ -94,7 +94,7 @@ def marked(medal: Cell, graded: Mark, mark: Mark | None) -> Cell:
 
 
 def mark_lines(opinions: Mapping[str, Reviewed]) -> list[Line]:
-    """Return what reviewers say of a submission, for its card, and an empty line; nothing without reviews."""
+    """Return a submission's reviews for its card, and an empty line; nothing without reviews."""
     mark = reviews.mark_of(opinions)
     if mark is None:
         return []
@@ -111,7 +111,7 @@ LABEL = 11
 
 
 def label(name: str) -> Cell:
-    """Return what a line is about, as its first cell."""
+    """Return a line's label as its first cell."""
     return Cell(name.ljust(LABEL), "quiet")
 
 
@@ -128,9 +128,9 @@ def heading(item: ReviewItem) -> Line:
 
 
 def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list[Line]:
-    """Return what is known of the item: criteria, the judge's score and reason, and what people said.
+    """Return the item's details: criteria, the judge's score and reason, and reviews.
 
-    `seen` says that the judge's word was shown before it was kept back.
+    `seen` means that the judge's score was shown before it was hidden.
     """
     kept_back = hidden(item, blind, me)
     found: list[Line] = []
@@ -163,7 +163,7 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
         )
     line.append(Cell(f"  {shorten(judged.judge, 60)}", "quiet"))
     if judged.spread:
-        line.append(Cell(f"  verdicts {judged.spread:.2f} apart", "warn"))
+        line.append(Cell(f"  verdicts differ by {judged.spread:.2f}", "warn"))
     found = [line]
     if after is not None:
         many = "" if len(item.opinions) == 1 else f", mean of {len(item.opinions)}"
@@ -197,7 +197,7 @@ def _fault_lines(item: ReviewItem) -> list[Line]:
         return [
             [
                 label("fault"),
-                Cell(f"reviewers differ; it stays {item.fault}, as recorded", "warn"),
+                Cell(f"reviewers differ; the recorded fault, {item.fault}, stands", "warn"),
             ]
         ]
     return [[label("fault"), Cell(f"{item.fault} → {agreed} (reviewed)", "strong")]]
@@ -222,7 +222,7 @@ def _said(entry: Reviewed) -> Line:
 
 
 def quotes(item: ReviewItem, blind: bool, me: str) -> list[tuple[int, str]]:
-    """Return the judge's quotations that stand in the transcript, as (message, quote); none while kept back."""
+    """Return the judge's quotations that stand in the transcript, as (message, quote); none while hidden."""
     if item.judged is None or hidden(item, blind, me):
         return []
     return [(found.message, found.quote) for found in item.judged.evidence if found.message is not None]
@@ -242,7 +242,7 @@ class ReviewForm:
 
 
 def score_typed(text: str) -> float | None:
-    """Return a score from 0 to 1; a comma is a point. None when it is none."""
+    """Parse a score from 0 to 1, with a point or a comma; None if invalid."""
     try:
         value = float(text.strip().replace(",", "."))
     except ValueError:
@@ -251,7 +251,7 @@ def score_typed(text: str) -> float | None:
 
 
 def wrong(form: ReviewForm) -> str:
-    """Return what the form lacks, in one sentence; empty when it can be given."""
+    """Return what the form lacks, in one sentence; empty if it is complete."""
     if form.kind == "override" and score_typed(form.score) is None:
         return "a score is a number from 0 to 1, such as 0.8"
     if not form.why.strip():
@@ -260,7 +260,7 @@ def wrong(form: ReviewForm) -> str:
 
 
 def given(form: ReviewForm, blind: bool) -> Given:
-    """Return what a complete form says."""
+    """Return the review of a complete form."""
     why = clean(form.why.strip(), 10_000)
     if form.kind == "override":
         return Given("override", score=score_typed(form.score), why=why, blind=blind)
@@ -272,6 +272,6 @@ def given(form: ReviewForm, blind: bool) -> Given:
 
 
 def next_to_do(items: Sequence[ReviewItem], after: int, me: str) -> int | None:
-    """Return the place of the next item that I have not reviewed, around the end; None when all are."""
+    """Return the index of the next item I have not reviewed, wrapping around; None if all are."""
     order: Iterable[int] = (*range(after + 1, len(items)), *range(after + 1))
     return next((at for at in order if at < len(items) and to_do(items[at], me)), None)

@@ -1,4 +1,4 @@
-"""Two runs side by side: what may be said of the difference, then tasks, assertions and times."""
+"""The comparison of two runs: conclusions, then tasks, assertions and times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def compare(program: Program, a: str, b: str) -> None:
-    """Compare run B with run A: read both recordings, then show what may be said of them."""
+    """Read both recordings, then show the comparison of run B with run A."""
 
     async def work(tell: Tell) -> RunComparison:
         return await program.services.compare(a, b)
@@ -56,8 +56,9 @@ class CompareDialog(Dialog[None]):
 
     NAME: ClassVar[str] = "Compare two runs"
     ABOUT: ClassVar[str] = (
-        "Run B against run A, by condition. Differences are paired by trial; an interval is shown from "
-        "five pairs on, and a time difference only between runs of equal concurrency. Enter shows what both runs did."
+        "Run B compared with run A, by condition. Differences are paired by trial. An interval needs at least"
+        " five pairs, and a difference in response times needs runs of equal concurrency. Press Enter to see "
+        "what both runs did."
     )
     HEADING: ClassVar[str] = "B against A"
     BINDINGS: ClassVar[list[BindingType]] = bindings("compare")
@@ -75,16 +76,16 @@ class CompareDialog(Dialog[None]):
         self._table: list[comparison_view.ComparisonRow] = []
         self._list = ComparedRows()
         self._states: tuple[RunState, RunState] | None = None
-        """Both recordings, once they were asked for."""
+        """Both recordings, once they are needed."""
 
     def compose_body(self) -> Iterable[Widget]:
-        """What may be said, the table, and what makes the runs unlike."""
+        """Conclusions, the table, and how the runs differ in setup."""
         yield Static(id="head", classes="compare--words", markup=False)
         yield self._list
         yield Static(id="notes", classes="compare--words", markup=False)
 
     def on_mount(self) -> None:
-        """Give the keys to the table."""
+        """Focus the table."""
         self._list.focus()
         self.call_after_refresh(self._begin)
 
@@ -103,17 +104,17 @@ class CompareDialog(Dialog[None]):
         return self._table[at] if at < len(self._table) else comparison_view.ComparisonRow([])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """One key shows only differences, and everything again."""
+        """One key toggles between differences and all rows."""
         if action in ("differences", "every_row"):
             return self._only_differences == (action == "every_row")
         return True
 
     def action_differences(self) -> None:
-        """Leave out what is the same."""
+        """Hide rows that are the same."""
         self._show(only_differences=True)
 
     def action_every_row(self) -> None:
-        """Show what is the same, too."""
+        """Show rows that are the same."""
         self._show(only_differences=False)
 
     def _show(self, *, only_differences: bool) -> None:
@@ -153,7 +154,7 @@ class CompareDialog(Dialog[None]):
 
     def _show_passages(self, states: tuple[RunState, RunState] | None) -> None:
         if states is not None:
-            # Transcripts: whoever only reads the table does not wait for them.
+            # Transcripts are slow to load and not needed for the table.
             from bioeval_tui.tui.runs.passages import (
                 PassagesDialog,
             )  # transcripts are loaded when they are opened

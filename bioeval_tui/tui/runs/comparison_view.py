@@ -1,4 +1,4 @@
-"""Two runs side by side, as lines: what may be said first, then conditions, tasks, assertions, time."""
+"""The lines of a comparison: conclusions first, then conditions, tasks, assertions and times."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def table(found: RunComparison, width: int, *, only_differences: bool = False) -
 
 
 def notes(found: RunComparison) -> list[Line]:
-    """Return what makes the runs unlike."""
+    """Return how the runs differ in setup."""
     return [[Cell(f"! {note}", "warn")] for note in found.notes]
 
 

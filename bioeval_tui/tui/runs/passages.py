@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Passage(Vertical):
-    """One run: what is said of the row, and its conversation at the place that it is about."""
+    """One run: the row's details, and its conversation at the relevant place."""
 
     DEFAULT_CSS = """
     Passage {
@@ -47,7 +47,7 @@ class Passage(Vertical):
         yield self.transcript
 
     def show(self, condition: ConditionName, trial: int, title: str) -> None:
-        """Show what a row says of a conversation, and go to the message that it is about."""
+        """Show a row's details on a conversation, and go to its message."""
         state, talk = self._state, self._state.conversation(condition, trial)
         started = state.started
         run = started.run_id if started else ""
@@ -78,8 +78,8 @@ class PassagesDialog(Dialog[None]):
 
     NAME: ClassVar[str] = "Passages"
     ABOUT: ClassVar[str] = (
-        "What both runs did where they differ: what the judge said with the passage that it quotes, the turn in which an "
-        "assertion became what it was at the end, the slowest answer."
+        "What both runs did where they differ: the judge's reason and the passage it quotes, the turn in "
+        "which an assertion reached its final status, the slowest answer."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("passages")
     DEFAULT_CSS = """

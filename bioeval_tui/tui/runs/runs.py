@@ -1,4 +1,4 @@
-"""The history of runs: filter, sort, mark, compare, open, replay, report, delete and undo."""
+"""The runs screen: filter, sort, mark, compare, open, replay, report, delete and restore."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class RunRows(RowList):
 
 
 class RunsScreen(ListScreen[RunSummary]):
-    """Every recorded run, those that go on elsewhere too."""
+    """Every recorded run, including those in progress elsewhere."""
 
     NAME = "Runs"
     ABOUT = (
-        "Recorded runs, newest first. ● live runs go on, here or in another terminal. "
-        "The mean of both conditions is the published formula's score."
+        "Recorded runs, newest first. ● live marks runs in progress, here or in another terminal. The mean is"
+        " that of both conditions, as in the published formula."
     )
     LEAST = 18
     ON_ONE = frozenset({"mark", "replay", "review", "report", "delete", "exact"})
@@ -64,7 +64,7 @@ class RunsScreen(ListScreen[RunSummary]):
         self.marked: list[str] = []
         self._deleted = 0
         self._previews: dict[str, RunPreview] = {}
-        """What runs found, by id; of those that were looked at and have ended."""
+        """The conclusions of ended runs that were selected, by id."""
 
     def compose_side(self) -> Iterable[Widget]:
         """The run, and its job's trend."""
@@ -72,7 +72,7 @@ class RunsScreen(ListScreen[RunSummary]):
             yield Static(id="run-card", markup=False)
 
     def compose_foot(self) -> Iterable[Widget]:
-        """One line instead, where there is no room."""
+        """A single line if there is no room."""
         line = DrawnPanel()
         line.id = "run-line"
         yield line
@@ -82,7 +82,7 @@ class RunsScreen(ListScreen[RunSummary]):
         self.query_one("#run-line", DrawnPanel).draw(self._line)
 
     async def load(self) -> Sequence[RunSummary]:
-        """Return the history; marks of runs that are gone go too."""
+        """Return the runs; unmark those that no longer exist."""
         found = await self.bioeval.services.runs()
         if self.marked:
             present = {run.run_id for run in found}
@@ -94,7 +94,7 @@ class RunsScreen(ListScreen[RunSummary]):
         return runs_view.row(item, datetime.now(UTC), marked=item.run_id in self.marked, exact=self.exact)
 
     def notes(self) -> list[Cell]:
-        """How many runs there are, go on, and are marked."""
+        """The numbers of runs, live runs and marked runs."""
         items = self.listing.items
         live = sum(1 for run in items if run.status == "running")
         notes = [Cell(plural(len(items), "run"), "quiet")]
@@ -106,15 +106,15 @@ class RunsScreen(ListScreen[RunSummary]):
         return notes
 
     def empty(self) -> list[Cell]:
-        """Say how to hold the first run, where that can be done."""
+        """Explain how to start a first run, where that is possible."""
         if self.bioeval.READ_ONLY:
-            return [Cell("No run has been held yet", "strong")]
+            return [Cell("No runs yet", "strong")]
         jobs = self.key("go('jobs')")
         return [
-            Cell("No run has been held yet", "strong"),
+            Cell("No runs yet", "strong"),
             Cell(""),
-            Cell(f"{jobs}  goes to the jobs; enter on one runs it.", "quiet"),
-            Cell("bioeval-tui demo holds a first run, offline.", "quiet"),
+            Cell(f"{jobs}  opens the jobs; press Enter on one to run it.", "quiet"),
+            Cell("bioeval-tui demo runs a first job, offline.", "quiet"),
         ]
 
     def look(self, item: RunSummary | None) -> None:
@@ -130,7 +130,7 @@ class RunsScreen(ListScreen[RunSummary]):
         self.query_one("#run-line", DrawnPanel).refresh()
 
     async def _preview(self, run_id: str) -> None:
-        """Read what the run found, and show it if it is still looked at."""
+        """Read the run's conclusion, and show it if the run is still selected."""
         try:
             self._previews[run_id] = await self.bioeval.services.preview(run_id)
         except (BioevalError, OSError):
@@ -147,7 +147,7 @@ class RunsScreen(ListScreen[RunSummary]):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Two marked runs can be compared, what was deleted brought back, a live run not deleted."""
+        """Comparing needs two marked runs, restoring needs deleted runs, deleting needs an ended run."""
         match action:
             case "compare":
                 return len(self.marked) == 2
@@ -179,7 +179,7 @@ class RunsScreen(ListScreen[RunSummary]):
         self.table.rows.action_move(1)
 
     def _chosen_ids(self) -> list[str]:
-        """Return the marked runs, else the one looked at."""
+        """Return the marked runs, or the selected one."""
         if self.marked:
             return list(self.marked)
         return [self.looked_at.run_id] if self.looked_at is not None else []
@@ -191,7 +191,7 @@ class RunsScreen(ListScreen[RunSummary]):
         compare(self.bioeval, a, b)
 
     def action_batch(self) -> None:
-        """Show all that was started with this run."""
+        """Show the batch of this run."""
         if (run := self.looked_at) is not None and run.batch_id is not None:
             self.app.push_screen(self.bioeval.grid_of(run.batch_id))
 
@@ -221,12 +221,12 @@ class RunsScreen(ListScreen[RunSummary]):
         try:
             path = await self.bioeval.services.report(run_ids)
         except (BioevalError, OSError) as error:
-            self.tell(f"No report was written: {error}", bad=True)
+            self.tell(f"Could not write the report: {error}", bad=True)
         else:
             self.tell(f"Wrote {home_relative(path)}")
 
     def action_delete(self) -> None:
-        """Move this run to the trash. Marks are for comparing: they delete nothing."""
+        """Move this run to the trash. Marks are ignored: they are for comparing."""
         if (run := self.looked_at) is not None:
             self.run_worker(self._delete([run.run_id]), group="delete")
 
@@ -234,26 +234,26 @@ class RunsScreen(ListScreen[RunSummary]):
         try:
             await self.bioeval.services.delete_runs(run_ids)
         except (BioevalError, OSError) as error:
-            self.tell(f"Nothing was deleted: {error}", bad=True)
+            self.tell(f"Could not delete: {error}", bad=True)
             return
         self._deleted += 1
         what = "it" if len(run_ids) == 1 else "them"
-        self.tell(f"Moved {plural(len(run_ids), 'run')} to the trash; {self.key('undo')} brings {what} back")
+        self.tell(f"Moved {plural(len(run_ids), 'run')} to the trash; {self.key('undo')} restores {what}")
         self.refresh_items()
         self.refresh_bindings()
 
     def action_undo(self) -> None:
-        """Bring back what was deleted last."""
+        """Restore the runs deleted last."""
         self.run_worker(self._undo(), group="delete")
 
     async def _undo(self) -> None:
         try:
             count = await self.bioeval.services.undo_delete()
         except (BioevalError, OSError) as error:
-            self.tell(f"Nothing was brought back: {error}", bad=True)
+            self.tell(f"Could not restore: {error}", bad=True)
             return
         self._deleted = self._deleted - 1 if count else 0
-        self.tell(f"Brought back {plural(count, 'run')}" if count else "There is nothing to bring back")
+        self.tell(f"Restored {plural(count, 'run')}" if count else "Nothing to restore")
         self.refresh_items()
         self.refresh_bindings()
 
@@ -262,6 +262,6 @@ class RunsScreen(ListScreen[RunSummary]):
         return "the run's id", item.run_id
 
     def caption(self) -> str:
-        """What the run looked at found."""
+        """The conclusion of the selected run."""
         found = self._previews.get(self.looked_at.run_id) if self.looked_at is not None else None
         return found.sentence if found else ""

@@ -1,4 +1,4 @@
-"""The history of runs as a table, and what is known of one run and its job's trend."""
+"""The table of runs, and the details of one run with its job's trend."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MARK = "◆"
 
 
 def status_of(run: RunSummary) -> Cell:
-    """Return how a run ended. A completed run without a score is marked, because it was not a success."""
+    """Return a run's status. A completed run without a score is marked, because it did not succeed."""
     if run.imported and run.status == "completed":
         return IMPORTED
     if run.status != "completed" or run.measured:
@@ -108,7 +108,7 @@ def _score(value: float | None) -> Cell:
 
 
 def trend(runs: Iterable[RunSummary], job: str) -> list[RunSummary]:
-    """Return the job's runs that have ended, oldest first; of one condition there is no mean to follow."""
+    """Return the job's ended runs, oldest first; runs of one condition have no mean and are left out."""
     ended = [run for run in runs if run.job == job and run.status != "running" and not run.only_condition]
     return sorted(ended, key=lambda run: run.started_at)
 
@@ -116,8 +116,8 @@ def trend(runs: Iterable[RunSummary], job: str) -> list[RunSummary]:
 def card(
     run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, found: RunPreview | None = None
 ) -> list[Line]:
-    """Return the lines beside the table: the run, what it found where that is known, and how its job has done."""
-    played = "rehearsal: no model asked or judged" if run.rehearsal else f"model {run.model or 'not known'}"
+    """Return the lines beside the table: the run, its conclusion if known, and its job's trend."""
+    played = "rehearsal: no models used" if run.rehearsal else f"model {run.model or 'not known'}"
     began = f"{run.started_at.astimezone():%Y-%m-%d %H:%M:%S}"
     lines: list[Line] = [
         [status_of(run)],
@@ -160,7 +160,7 @@ def _score_lines(run: RunSummary) -> list[Line]:
         return [
             [Cell(f"{only:<10}", "quiet"), Cell(score(run.scores[only]), "strong")],
             *_reviewed_line(run),
-            [Cell(f"{other:<10}not held", "quiet")],
+            [Cell(f"{other:<10}not run", "quiet")],
             [Cell("mean and uplift need both conditions", "quiet")],
         ]
     withheld, supplied = run.scores.get("withheld"), run.scores.get("supplied")
@@ -210,7 +210,7 @@ def trend_lines(history: Sequence[RunSummary], run: RunSummary, width: int) -> l
         lines.append([Cell(f"best {score(best)}   worst {score(worst)}   last {score(known[-1])}")])
     before = _before(history, run)
     if before is not None and run.score is not None:
-        lines.append([Cell(f"{signed(run.score - before)} against the run before")])
+        lines.append([Cell(f"{signed(run.score - before)} since the previous run")])
     return lines
 
 

@@ -1,1 +1,1 @@
-"""What several screens use: base classes, dialogs, tables, keys and colours."""
+"""Shared parts of the screens: base classes, dialogs, tables, keys and colours."""

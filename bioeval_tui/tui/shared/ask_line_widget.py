@@ -1,4 +1,4 @@
-"""One line at the bottom in which something is typed: a text to find, or the user's next message."""
+"""An input line at the bottom of a screen: for text to find, or the user's next message."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class AskLine(Horizontal):
         self.remove_class("-open")
 
     def remark(self, text: str) -> None:
-        """Say something short on the right."""
+        """Show a short remark on the right."""
         self._remark.update(Content(text))
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""What follows a cursor is drawn when the cursor rests: a key that is held down must not wait for cards."""
+"""Draws what depends on the cursor only when the cursor rests, so that holding down a key stays fast."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from textual.screen import Screen
 
 REST_S = 0.1
-"""A cursor that stood still for so long rests."""
+"""How long a cursor must not move to be at rest."""
 
 
 class AtRest:

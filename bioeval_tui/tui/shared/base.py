@@ -1,4 +1,4 @@
-"""What every screen has: a title bar, a body, a footer with the keys that apply now, and help."""
+"""The base of every screen: a title bar, a body, a footer with the keys that apply now, and help."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class BaseScreen(Screen[None]):
-    """A screen of the application. `NAME` stands in the title, `ABOUT` at the top of its help."""
+    """A screen of the application. `NAME` is shown in the title, `ABOUT` at the top of its help."""
 
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
@@ -34,7 +34,7 @@ class BaseScreen(Screen[None]):
     ]
 
     at_rest: AtRest | None = None
-    """What is drawn when the cursor rests, on screens where something follows it."""
+    """Draws what depends on the cursor, on screens that have such parts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,11 +42,11 @@ class BaseScreen(Screen[None]):
         self._applied: tuple[bool, ...] = ()
 
     def on_mount(self) -> None:
-        """Answer to the keys that people chose."""
+        """Apply the user's keys."""
         self.take_keys()
 
     def take_keys(self) -> None:
-        """Answer to the chosen keys from now on; screens that name keys say them anew."""
+        """Apply the chosen keys; screens that name keys redraw them."""
         use_keys(self, self.bioeval.keys)
         self.key_owners.use_keys(self.bioeval.keys)
 
@@ -55,7 +55,7 @@ class BaseScreen(Screen[None]):
         return self.key_owners.chain(super()._binding_chain)
 
     def refresh_keys(self) -> None:
-        """Tell the footer, only when the set of keys that apply has changed."""
+        """Update the footer only if the set of keys that apply has changed."""
         own = {binding.action.partition("(")[0] for _, binding in self._bindings}
         applied = (
             *(self.check_action(action, ()) is True for action in sorted(own)),
@@ -76,11 +76,11 @@ class BaseScreen(Screen[None]):
         return self.query_one(TitleBar)
 
     def copies(self) -> Sequence[Copied]:
-        """Return what can be copied from here, what is looked at first."""
+        """Return what can be copied from here, the selected item first."""
         return ()
 
     def caption(self) -> str:
-        """Return what stands under a picture of this screen; empty where its title says enough."""
+        """Return the caption of a picture of this screen; empty if its title is enough."""
         return ""
 
     def compose(self) -> ComposeResult:
@@ -105,7 +105,7 @@ class BaseScreen(Screen[None]):
 
     @property
     def in_view(self) -> bool:
-        """Whether the screen is seen: on top, or behind a box."""
+        """Whether the screen is visible: on top, or behind a dialog."""
         return self.is_active or (self.is_current and self.app.screen.is_modal)
 
     def tell(self, sentence: str, *, bad: bool = False) -> None:
@@ -114,7 +114,7 @@ class BaseScreen(Screen[None]):
 
 
 class RefreshedScreen(BaseScreen):
-    """A screen whose items are asked for again while it is seen."""
+    """A screen that reloads its items while it is visible."""
 
     _loading = False
 
@@ -123,7 +123,7 @@ class RefreshedScreen(BaseScreen):
         raise NotImplementedError
 
     def refresh_every(self, seconds: float) -> None:
-        """Ask for the items again and again, while the screen is seen."""
+        """Reload the items regularly while the screen is visible."""
         self.set_interval(seconds, self._refresh_seen)
 
     def _refresh_seen(self) -> None:
@@ -131,7 +131,7 @@ class RefreshedScreen(BaseScreen):
             self.refresh_items()
 
     def refresh_items(self) -> None:
-        """Load in the background, unless that is under way."""
+        """Load in the background, unless that is already in progress."""
         if not self._loading:
             self._loading = True
             self.run_worker(self._load_items(), group="items")

@@ -1,4 +1,4 @@
-"""The small vocabulary that view models are written in: a piece of text, and the tone in which it is said."""
+"""The vocabulary of view models: pieces of text with a tone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Tone = Literal[
 
 
 HIGH, LOW = 0.8, 0.5
-"""Scores from the one on are drawn as good, below the other as bad: for the eye alone, no bar of a gate."""
+"""Scores from `HIGH` are drawn as good, below `LOW` as bad. These are display colours, not thresholds of a gate."""
 score = number
 """A score is written as in every report."""
 

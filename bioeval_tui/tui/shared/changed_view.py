@@ -1,4 +1,4 @@
-"""What changed in the agent's observed state since the turn before."""
+"""What changed in the agent's observed state since the previous turn."""
 
 from __future__ import annotations
 

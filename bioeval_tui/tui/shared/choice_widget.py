@@ -1,4 +1,4 @@
-"""One of a few values, on one line: `‹ as the job says ›`."""
+"""One of a few values, on one line: `‹ as set in the job ›`."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Choice(Widget, can_focus=True):
         return Content.assemble(("‹ ", "$text-accent"), words, (" ›", "$text-accent"))
 
     def action_go(self, by: int) -> None:
-        """Choose the next value or the one before."""
+        """Choose the next or previous value."""
         values = list(self._options)
         self.value = values[(values.index(self.value) + by) % len(values)]
         self.refresh()
         self.post_message(self.Changed(self))
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the next value; on the left angle, the one before."""
+        """Choose the next value; on the left angle, the previous one."""
         self.action_go(-1 if event.x <= 2 else 1)

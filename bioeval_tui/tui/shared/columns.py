@@ -24,14 +24,14 @@ class ColumnRows(RowList):
 
 
 class ColumnsDialog(Dialog[frozenset[str]]):
-    """Returns the names of the columns that are hidden; None when nothing is to change.
+    """Returns the names of the hidden columns; None if nothing changed.
 
     The first column always stays.
     """
 
     NAME: ClassVar[str] = "Columns"
     ABOUT: ClassVar[str] = (
-        "The columns of the table; a narrow terminal leaves some out. Kept for the next time."
+        "Choose the columns of the table. A narrow terminal leaves some out. Your choice is saved."
     )
     HEADING: ClassVar[str] = "Columns"
     BINDINGS: ClassVar[list[BindingType]] = bindings("columns")

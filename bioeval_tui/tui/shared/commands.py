@@ -24,7 +24,7 @@ class Action(NamedTuple):
 
 
 class Actions(Provider):
-    """Everything that a key would do now on the screen below, and the themes."""
+    """Every action that a key has on the screen below, and the themes."""
 
     async def discover(self) -> Hits:
         """Return every action, before anything is typed."""
@@ -46,9 +46,7 @@ class Actions(Provider):
                 run = partial(self.app.run_action, hint.action, hint.node)
                 yield Action(words, hint.tooltip, run)
         app = cast("Program", self.app)
-        yield Action(
-            "Change the keys", "Every key by its name; enter gives it another", app.action_change_keys
-        )
+        yield Action("Change the keys", "List every key; press Enter to change one", app.action_change_keys)
         for name in app.theme_names:
             yield Action(f"Theme: {name}", "Change the colours", partial(self._use, name))
 

@@ -1,4 +1,4 @@
-"""What can be taken away from a screen, and how it becomes text."""
+"""What can be copied from a screen, and how it becomes text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 
 
 class Copied(NamedTuple):
-    """Something to copy: what it is, in words, and how its text is made once it is wanted."""
+    """Something to copy: its description, and a function that returns its text."""
 
     what: str
     text: Callable[[], str]
 
 
 class Picture(NamedTuple):
-    """Where a picture of the screen is to go, and what stands under it."""
+    """The path of a picture of the screen, and its caption."""
 
     path: Path
     caption: str
@@ -33,8 +33,8 @@ def tables(screen: Screen[Any]) -> list[Copied]:
     if not isinstance(rows, RowList) or not rows.row_count:
         return []
     return [
-        Copied("this row, as it is shown", rows.row_text),
-        Copied(f"the table as it is shown, {plural(rows.row_count, 'row')}", rows.table_text),
+        Copied("this row, as shown", rows.row_text),
+        Copied(f"the table, as shown, {plural(rows.row_count, 'row')}", rows.table_text),
     ]
 
 

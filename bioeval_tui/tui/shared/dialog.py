@@ -1,4 +1,4 @@
-"""A box over a screen: a heading, a body, and a line of keys."""
+"""A dialog over a screen: a heading, a body, and a line of keys."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         """Widgets of the screen below whose keys apply here, too."""
 
     def on_mount(self) -> None:
-        """Answer to the keys that people chose."""
+        """Apply the user's keys."""
         use_keys(self, self.bioeval.keys)
         self.key_owners.use_keys(self.bioeval.keys)
 
@@ -71,11 +71,11 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         return cast("Program", self.app)
 
     def copies(self) -> Sequence[Copied]:
-        """Return what can be copied from here, what is looked at first."""
+        """Return what can be copied from here, the selected item first."""
         return ()
 
     def caption(self) -> str:
-        """Return what stands under a picture of this screen; empty where its title says enough."""
+        """Return the caption of a picture of this screen; empty if its title is enough."""
         return ""
 
     def compose(self) -> ComposeResult:
@@ -92,7 +92,7 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         return self.HEADING
 
     def compose_body(self) -> Iterable[Widget]:
-        """Yield what stands between heading and keys."""
+        """Yield the widgets between heading and keys."""
         return ()
 
     def action_close(self) -> None:

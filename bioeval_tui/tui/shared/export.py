@@ -1,4 +1,4 @@
-"""In which format a table is to be written."""
+"""The dialog for a table's export format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bioeval_tui.tui.shared.dialog import Dialog
 
 
 class ExportDialog(Dialog[Format]):
-    """Returns the format; None when nothing is to be written."""
+    """Returns the format; None if the dialog was closed."""
 
     NAME: ClassVar[str] = "Export"
     HEADING: ClassVar[str] = "Export the table"

@@ -9,7 +9,7 @@ from bioeval_tui.files import write_beside
 
 
 def save(text: str, folder: Path, stem: str, ending: str, at: datetime) -> Path:
-    """Write a file that only its owner may read, under a name that is free; return its path.
+    """Write a file that only its owner may read, under an unused name; return its path.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.

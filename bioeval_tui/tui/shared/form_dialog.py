@@ -60,14 +60,14 @@ class FormDialog(Dialog[Form]):
 
     @abstractmethod
     def told(self, *, trying: bool) -> Cell:
-        """Return what stands below the lines; `trying` is true when enter was pressed and something is wrong."""
+        """Return the text below the fields; `trying` is true if enter was pressed and something is wrong."""
 
     @abstractmethod
     def action_give(self) -> None:
         """Close with the form, unless something in it is wrong."""
 
     def tell(self, *, trying: bool = False) -> None:
-        """Say what is wrong, or what the answers amount to."""
+        """Show what is wrong, or a summary of the answers."""
         self.query_one("#told", Static).update(Content("\n").join([paint(self.told(trying=trying))]))
 
     @on(Choice.Changed)

@@ -22,9 +22,7 @@ class HelpScreen(Dialog[None]):
     """The keys of the screen that was open when help was asked for."""
 
     NAME: ClassVar[str] = "Help"
-    ABOUT: ClassVar[str] = (
-        "What the screen below shows, every key that applies there, and what signs and words mean."
-    )
+    ABOUT: ClassVar[str] = "What the screen shows, its keys, and what signs and terms mean."
     BINDINGS: ClassVar[list[BindingType]] = bindings("help")
 
     def __init__(self, about: Screen[Any]) -> None:
@@ -53,7 +51,7 @@ class HelpScreen(Dialog[None]):
             yield Static(listed("Words", WORDS), markup=False)
 
     def action_change_keys(self) -> None:
-        """Show every key, to be changed."""
+        """Open the dialog for changing keys."""
         self.dismiss(None)
         self.bioeval.action_change_keys()
 

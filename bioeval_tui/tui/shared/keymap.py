@@ -1,8 +1,8 @@
-"""Keys that people change: every key has a name, `screen.action`, under which another key can be kept.
+"""Custom key bindings: every key has a name, `screen.action`, under which another key can be saved.
 
 The preference `keys` maps such names to keys in Textual's writing, several with commas:
-`{"live.pause": "f6", "app.picture": "f12,ctrl+s"}`. What a key does under different circumstances (pause, go on)
-has one name: that of the first. The keys that move about in tables and texts are the same everywhere and stay.
+`{"live.pause": "f6", "app.picture": "f12,ctrl+s"}`. The different actions of one key (pause, continue)
+share one name: that of the first. Navigation keys are the same everywhere and cannot be changed.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from bioeval_tui.text import clean_line
 from bioeval_tui.tui.keys import MOVING, KeyPlace, bindings
 
 FIXED = MOVING | {"h", "j", "k", "l", "G", "ctrl+b", "ctrl+f"}
-"""Keys that move about, open, close and leave: no other action takes them."""
+"""Keys that navigate, open, close and leave; no other action can use them."""
 _SPECIAL = {key.value for key in Keys} - {"<any>", "ignore"}
 
 
 class Chosen(NamedTuple):
-    """Keys by name, those that can be used; and a sentence for each entry that was left out."""
+    """The valid keys by name, and a sentence for each invalid entry."""
 
     keys: dict[str, str]
     problems: tuple[str, ...] = ()
 
 
 def resolve(kept: object, places: Sequence[KeyPlace]) -> Chosen:
-    """Return what can be used of the preference `keys`."""
+    """Return the valid entries of the preference `keys`."""
     if kept is None or kept == {}:
         return Chosen({})
     if not isinstance(kept, Mapping):
@@ -44,7 +44,7 @@ def resolve(kept: object, places: Sequence[KeyPlace]) -> Chosen:
         keys: dict[str, str] = {}
         for name, value in left.items():
             place = by_name.get(name) if isinstance(name, str) else None
-            # What the others give up is free; what they take is theirs if they come first.
+            # Keys that other entries give up are free; keys they take are theirs if they come first.
             problem = unfit(place, value, {**dict.fromkeys(left, ""), **keys}, places) if place else _UNKNOWN
             if problem or place is None:
                 problems.append(problem.replace("{name}", clean_line(str(name), 60)))
@@ -59,7 +59,7 @@ _UNKNOWN = "keys: there is no {name}; the keys dialog of the palette lists the n
 
 
 def unfit(place: KeyPlace, value: Any, kept: Mapping[str, str], places: Sequence[KeyPlace]) -> str:
-    """Return why `value` cannot be the key of `place`, in one sentence; empty when it can.
+    """Return one sentence saying why `value` cannot be the key of `place`; empty if it can.
 
     `kept` holds the other changes: a key that was given up may be used again.
     """
@@ -71,12 +71,12 @@ def unfit(place: KeyPlace, value: Any, kept: Mapping[str, str], places: Sequence
         if not is_key(key):
             return f"keys: {place.name}: there is no key {shown}; give one such as f6 or ctrl+t"
         if key in FIXED and key not in place.keys:
-            return f"keys: {place.name}: {shown} moves about on every screen; give another key"
+            return f"keys: {place.name}: {shown} is a navigation key on every screen; give another key"
         for other in places:
             if other.name == place.name or not _meet(place, other):
                 continue
             if key in (_normal(kept[other.name]) if other.name in kept else other.keys):
-                return f"keys: {place.name}: {shown} is {other.name} already; give another key"
+                return f"keys: {place.name}: {shown} is already used by {other.name}; give another key"
     return ""
 
 
@@ -89,7 +89,7 @@ def _owner(place: KeyPlace) -> str:
 
 
 def is_key(key: str) -> bool:
-    """Say whether a terminal may send such a key: a character, a named key, or either with ctrl, alt or shift."""
+    """Return whether a terminal can send such a key: a character, a named key, or either with ctrl, alt or shift."""
     *modifiers, last = key.split("+") if key != "+" else [key]
     if not set(modifiers) <= {"ctrl", "alt", "shift", "super", "meta"}:
         return False
@@ -110,7 +110,7 @@ def _split(keys: str) -> list[str]:
 
 
 def use_keys(node: DOMNode, keys: Mapping[str, str]) -> None:
-    """Let a screen, or the app, answer to the chosen keys from now on."""
+    """Apply the chosen keys to a screen or the app."""
     merged = type(node)._merged_bindings
     if merged is not None:
         node._bindings = moved(merged, keys)
@@ -154,7 +154,7 @@ class KeyOwners:
         self.use_keys({})
 
     def use_keys(self, keys: Mapping[str, str]) -> None:
-        """Answer to the chosen keys from now on."""
+        """Apply the chosen keys."""
         self._bindings = {owner: moved(BindingsMap(own), keys) for owner, own in self._owners.items()}
 
     def binding_of(self, action: str) -> Binding | None:

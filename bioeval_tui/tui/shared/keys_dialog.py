@@ -1,4 +1,4 @@
-"""Every key of every screen, to be seen and changed."""
+"""The dialog that lists every key and lets users change them."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ KEY, DOES, WHERE = 14, 26, 14
 
 
 class KeyRows(RowList):
-    """The rows; while a key is waited for, the next one is taken, whatever it is."""
+    """The rows; while waiting for a new key, the next key press is taken as it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("~key-rows")
 
     waiting = False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a key is waited for, none means what it usually does."""
+        """Disable all bindings while waiting for a new key."""
         return not self.waiting and super().check_action(action, parameters)
 
     def on_key(self, event: events.Key) -> None:
-        """Take the key, before it does what it usually does."""
+        """Take the key before it triggers its usual action."""
         if self.waiting and isinstance(self.screen, KeysDialog):
             event.stop()
             event.prevent_default()
@@ -44,12 +44,12 @@ class KeyRows(RowList):
 
 
 class KeysDialog(Dialog[None]):
-    """What is changed holds at once, and the next time."""
+    """Changes apply at once and are saved."""
 
     NAME: ClassVar[str] = "Keys"
     ABOUT: ClassVar[str] = (
-        "Every key that can be changed, by its name. Keys that move about, open and close are the same on "
-        "every screen and stay."
+        "Every key that you can change. Keys that navigate, open and close are the same on every screen and "
+        "cannot be changed."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("keys")
     DEFAULT_CSS = """
@@ -75,11 +75,11 @@ class KeysDialog(Dialog[None]):
         return self.NAME
 
     def compose_body(self) -> Iterable[Widget]:
-        """Rows, and a line that says what happens."""
+        """Rows, and a line with messages."""
         yield Static(id="keys-head", markup=False)
         yield self._rows
         yield Static(id="keys-told", markup=False)
-        yield AskLine("filter", "words of a screen or an action", id="filter")
+        yield AskLine("filter", "screen or action", id="filter")
 
     def on_mount(self) -> None:
         """Draw."""
@@ -88,7 +88,7 @@ class KeysDialog(Dialog[None]):
         self.query_one("#keys-head", Static).update(
             Content.assemble(left("key", KEY), left("does", DOES), left("where", WHERE), "name")
         )
-        self._tell("Changed keys are kept.", "quiet")
+        self._tell("Changes are saved.", "quiet")
 
     @property
     def _keys(self) -> dict[str, str]:
@@ -108,7 +108,7 @@ class KeysDialog(Dialog[None]):
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a key is waited for, only `esc` does what it usually does."""
+        """While waiting for a new key, only `esc` keeps its action."""
         return action == "close" or not self._rows.waiting
 
     def _tell(self, sentence: str, tone: Any = "plain") -> None:
@@ -119,7 +119,7 @@ class KeysDialog(Dialog[None]):
         if self._shown:
             self._wait(True)
             place = self._shown[self._rows.cursor]
-            self._tell(f"Press the new key for “{place.words}”; esc leaves it as it is.", "busy")
+            self._tell(f"Press the new key for “{place.words}”; esc cancels.", "busy")
 
     def _wait(self, waiting: bool) -> None:
         self._rows.waiting = waiting
@@ -137,10 +137,10 @@ class KeysDialog(Dialog[None]):
             self._tell(f"! {problem.removeprefix('keys: ')}", "warn")
             return
         self._keep(place, "" if place.keys == (key,) else key)
-        self._tell(f"✓ {key_name(key)} is “{place.words}” from now on.", "good")
+        self._tell(f"✓ {key_name(key)} is now “{place.words}”.", "good")
 
     def action_reset(self) -> None:
-        """Give the row its first key back."""
+        """Restore the row's default key."""
         if not self._shown:
             return
         place = self._shown[self._rows.cursor]
@@ -150,7 +150,7 @@ class KeysDialog(Dialog[None]):
             self._tell(f"! {problem.removeprefix('keys: ')}", "warn")
             return
         self._keep(place, "")
-        self._tell(f"“{place.words}” has its first key.", "quiet")
+        self._tell(f"“{place.words}” has its default key again.", "quiet")
 
     def _keep(self, place: KeyPlace, key: str) -> None:
         kept = dict(self._keys)

@@ -1,4 +1,4 @@
-"""The last line before the terminal: control and bidirectional characters that got through are dropped."""
+"""The last safeguard before the terminal: removes control and bidirectional characters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u
 
 
 class SafeLines(LineFilter):
-    """Drops what a terminal could act on. None of the dropped characters takes a cell, so nothing moves."""
+    """Removes characters that a terminal could act on. They take no cells, so nothing moves."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the segments without unsafe characters; untouched if there are none."""
@@ -29,7 +29,7 @@ class SafeLines(LineFilter):
 
 
 class MaskedLines(LineFilter):
-    """Masks what got past everything else, such as a file's path: within a line, and in as many cells as before."""
+    """Masks names that were not masked elsewhere, such as in a file's path, without changing a line's width."""
 
     def __init__(self, spans: Callable[[str], Sequence[tuple[int, int, str]]]) -> None:
         """`spans` finds what to replace in a line: start, end, and what stands there instead."""

@@ -1,4 +1,4 @@
-"""What the screens of jobs, runs and benchmarks share: a table that is refreshed, filtered and sorted."""
+"""The base of the jobs, runs and benchmarks screens: a table that is refreshed, filtered and sorted."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ TIMES_MOVE_S = 10.0
 
 
 class ListScreen(RefreshedScreen, Generic[Item]):
-    """A table on the left, what is known of the row looked at on the right.
+    """A table on the left, the selected row's details on the right.
 
     Subclasses load the items, draw a row's cells and follow the cursor.
     """
 
     REFRESH_S: ClassVar[float] = 1.0
-    """How often the items are asked for again while the screen is seen; 0 for never."""
+    """Interval of reloading while the screen is visible; 0 for never."""
     NEEDS_ROWS: ClassVar[frozenset[str]] = frozenset({"filter", "sort", "reverse"})
     LEAST: ClassVar[int] = 16
     AUTO_FOCUS = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (150, "-wide")]  # noqa: RUF012
-    """Beside the table stands something only where the table keeps as much room as it has without."""
+    """The side is shown only if the table keeps all its columns."""
     DEFAULT_CSS = """
     ListScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
@@ -64,16 +64,16 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.exact = False
         """Whether times are shown exactly, on screens that have a key for it."""
         self._drawn: list[Item] = []
-        """The items as the rows show them: what the cursor's place refers to."""
+        """The items in the order of the rows."""
         self._wished: Hashable = None
 
     @property
     def looked_at(self) -> Item | None:
-        """The item under the cursor, at this very moment: a key may follow another before any message."""
+        """The item under the cursor now, even before messages about a move are handled."""
         at = self.table.rows.cursor
         return self._drawn[at] if at < len(self._drawn) else None
 
-    # What subclasses say
+    # For subclasses
 
     async def load(self) -> Sequence[Item]:
         """Return the items as they are now."""
@@ -84,30 +84,30 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         raise NotImplementedError
 
     def compose_side(self) -> Iterable[Widget]:
-        """Yield what stands beside the table."""
+        """Yield the widgets beside the table."""
         return ()
 
     def compose_foot(self) -> Iterable[Widget]:
-        """Yield what stands under the table."""
+        """Yield the widgets under the table."""
         return ()
 
     def look(self, item: Item | None) -> None:
         """Follow the cursor."""
 
     def notes(self) -> list[Cell]:
-        """Return what the title says besides the screen's name."""
+        """Return the title's notes."""
         return []
 
     def state(self) -> Cell:
-        """Return what goes on, for the right end of the title."""
+        """Return the status at the right end of the title."""
         return Cell("")
 
     def empty(self) -> list[Cell]:
-        """Return what an empty screen says: what to do first."""
+        """Return the text of an empty screen: what to do first."""
         return []
 
     def loading_words(self) -> str:
-        """Return what is said until the first items are there."""
+        """Return the loading message."""
         return "Reading…"
 
     # Life
@@ -121,7 +121,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
             with Container(id="side"):
                 yield from self.compose_side()
         yield from self.compose_foot()
-        yield AskLine("filter", "words to look for", id="filter")
+        yield AskLine("filter", "text to look for", id="filter")
 
     def on_mount(self) -> None:
         """Restore the sorting, and load."""
@@ -137,18 +137,18 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.set_interval(TIMES_MOVE_S, self._move_times)
 
     def _move_times(self) -> None:
-        """Draw again what says how long ago something was."""
+        """Redraw relative times."""
         if self.in_view and self.listing.items:
             self.table.rows.refresh()
             self.look(self.looked_at)
 
     def take_keys(self) -> None:
-        """Name the keys as they are now."""
+        """Redraw texts that name keys."""
         super().take_keys()
         self.show_words()
 
     def on_screen_resume(self) -> None:
-        """Bring the items up to date when the screen is come back to."""
+        """Bring the items up to date when the screen is shown again."""
         if not self.is_mounted:
             return
         if self.focused is None and self.listing.items:
@@ -180,7 +180,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     # Drawing
 
     def redraw(self) -> None:
-        """Bring everything into step with the listing; the cursor stays on its item."""
+        """Refresh everything; the cursor stays on its item."""
         listing = self.listing
         looked_at = self.looked_at
         self._drawn = listing.visible
@@ -205,7 +205,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         return self.cells(self._drawn[index])
 
     def show_words(self) -> None:
-        """Say in the title, and where rows would be, how things stand."""
+        """Update the title and, without rows, the notice."""
         listing = self.listing
         notes = self.notes() if listing.items else []
         if listing.filter:
@@ -215,7 +215,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         trouble.display = bool(self.failure) and bool(listing.items)
         trouble.update(Content(f"! {self.failure}"))
         if self.failure:
-            lines = [Cell("! This could not be read", "strong"), Cell(""), Cell(self.failure, "bad")]
+            lines = [Cell("! Could not be read", "strong"), Cell(""), Cell(self.failure, "bad")]
         else:
             lines = self.empty() if self.loaded else [Cell(self.loading_words(), "strong")]
         self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
@@ -242,7 +242,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self._sorted()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """An empty table has nothing to sort, filter or open."""
+        """Sorting, filtering and opening need rows."""
         return bool(self.listing.items) if action in self.NEEDS_ROWS else True
 
     def action_filter(self) -> None:
@@ -276,7 +276,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self._sorted()
 
     def action_reverse(self) -> None:
-        """Sort the other way round."""
+        """Reverse the order."""
         self.listing.turn_round()
         self._sorted()
 
@@ -291,15 +291,15 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.keep("sorting", list(self.listing.sorting))
 
     def keep(self, name: str, value: Any) -> None:
-        """Keep a setting of this screen for the next time."""
+        """Save a setting of this screen."""
         self.bioeval.services.keep(f"{self.NAME.lower()}.{name}", value)
 
     def name_of(self, item: Item) -> tuple[str, str]:
-        """Return what an item is called elsewhere, for copying: what that is, and the name."""
+        """Return a description of an item's identifier and the identifier, for copying."""
         raise NotImplementedError
 
     def copies(self) -> Sequence[Copied]:
-        """The name of the row looked at, and the rows that are shown."""
+        """The selected row's identifier, and the rows shown."""
         item, rows = self.looked_at, list(self._drawn)
         if item is None:
             return ()

@@ -53,7 +53,7 @@ class _Entry(Generic[Item]):
 
 
 class Sorting(NamedTuple):
-    """Which column a table is sorted by, and whether the other way round."""
+    """Which column a table is sorted by, and whether reversed."""
 
     column: int
     reverse: bool = False
@@ -88,7 +88,7 @@ class Listing(Generic[Item]):
         self._entries: list[_Entry[Item]] = []
 
     def fill(self, items: Iterable[Item]) -> None:
-        """Take in the items of a refresh; what is the same object as before is not looked at again."""
+        """Add the items of a refresh; the same objects as before are not processed again."""
         known = {id(entry.item): entry for entry in self._entries}
         self.items = list(items)
         self._entries = [
@@ -106,14 +106,14 @@ class Listing(Generic[Item]):
         self.visible = [entry.item for entry in kept]
 
     def sort_by(self, column: int) -> None:
-        """Sort by a column; by the one that it is sorted by already, the other way round."""
+        """Sort by a column; sorting by the same column again reverses the order."""
         column %= len(self.columns)
         again = column == self.sorting.column
         self.sorting = Sorting(column, not self.sorting.reverse if again else False)
         self.arrange()
 
     def turn_round(self) -> None:
-        """Sort the other way round."""
+        """Reverse the order."""
         self.sorting = self.sorting._replace(reverse=not self.sorting.reverse)
         self.arrange()
 
@@ -123,5 +123,5 @@ class Listing(Generic[Item]):
         self.arrange()
 
     def place_of(self, identity: Hashable) -> int | None:
-        """Return where the item with this identity stands now; None when it is not shown."""
+        """Return the position of the item with this identity; None if it is not shown."""
         return next((at for at, item in enumerate(self.visible) if self.identity(item) == identity), None)

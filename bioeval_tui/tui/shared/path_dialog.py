@@ -1,4 +1,4 @@
-"""Asks for a file: typed, pasted, or dropped on the terminal."""
+"""The dialog for a file path: typed, pasted, or dropped on the terminal."""
 
 from __future__ import annotations
 

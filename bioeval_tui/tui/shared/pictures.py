@@ -1,4 +1,4 @@
-"""Screenshots as SVG that ask no outside host for anything."""
+"""SVG screenshots without references to other hosts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def without_hosts(svg: str) -> str:
 
 
 def save(svg: str, folder: Path, name: str, at: datetime) -> Path:
-    """Write a picture that only its owner may read, under a name that is free; return its path.
+    """Write a picture that only its owner may read, under an unused name; return its path.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
@@ -29,7 +29,7 @@ def save(svg: str, folder: Path, name: str, at: datetime) -> Path:
 
 
 def share(svg: str, path: Path, caption: str) -> Path:
-    """Write a picture under a name that is free, and its caption as text beside it; return the picture's path.
+    """Write a picture under an unused name, and its caption as text beside it; return the picture's path.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.

@@ -1,4 +1,4 @@
-"""The screens of the application, to go to one: for people who have a mouse in their hand."""
+"""The list of screens, for mouse users."""
 
 from __future__ import annotations
 

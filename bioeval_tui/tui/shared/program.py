@@ -1,4 +1,4 @@
-"""What screens and boxes may ask of the application. `BioevalApp` gives it; nothing here imports a screen."""
+"""The application as screens and dialogs see it. `BioevalApp` implements it; nothing here imports a screen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Program(Protocol):
-    """The application, as screens know it."""
+    """The application as screens see it."""
 
     services: Services
     keys: dict[str, str]
@@ -26,7 +26,7 @@ class Program(Protocol):
     READ_ONLY: ClassVar[bool]
     """Nothing can be run, changed or written here."""
     captions: ClassVar[bool]
-    """Whether the live screen says in sentences what is happening."""
+    """Whether the live screen shows captions."""
 
     @property
     def opener(self) -> Opener | None:
@@ -40,11 +40,11 @@ class Program(Protocol):
 
     @property
     def leaving(self) -> bool:
-        """Whether the program is on its way out."""
+        """Whether the app is closing."""
         ...
 
     def spare_collector(self) -> None:
-        """Leave what is loaded by now out of every later garbage collection."""
+        """Exclude all objects loaded so far from garbage collection."""
         ...
 
     async def action_go(self, mode: str) -> None:
@@ -56,23 +56,23 @@ class Program(Protocol):
         ...
 
     def action_change_keys(self) -> None:
-        """Show every key, to be changed."""
+        """Open the dialog for changing keys."""
         ...
 
     def choose_keys(self) -> None:
-        """Answer to the keys that were kept; say which of them cannot be used."""
+        """Apply the saved keys; report those that cannot be used."""
         ...
 
     def caption(self, state: RunState, trial: int) -> str:
-        """Return what is happening in a run, where `captions` are wanted."""
+        """Return the caption of a run, if `captions` are on."""
         ...
 
     def introduction(self) -> list[Cell]:
-        """Return what is shown before the first conversation, where `captions` are wanted."""
+        """Return the introduction, if `captions` are on."""
         ...
 
     def conclude(self, state: RunState) -> str:
-        """Return what a run found, in one sentence."""
+        """Return a run's conclusion in one sentence."""
         ...
 
     @property
@@ -81,19 +81,19 @@ class Program(Protocol):
         ...
 
     def habits_changed(self) -> None:
-        """Let the live screen take up reading habits that were changed in the settings."""
+        """Apply changed display settings to the live screen."""
         ...
 
     def use_theme(self, name: str) -> None:
-        """Change the colours, now and for the next time."""
+        """Change the theme and save it."""
         ...
 
     def copy_text(self, text: str, what: str) -> None:
-        """Copy a text to the clipboard, and say so."""
+        """Copy a text to the clipboard, and confirm it in a toast."""
         ...
 
     def notify(self, message: str, **options: Any) -> None:
-        """Show a message for a moment."""
+        """Show a toast."""
         ...
 
     def push_screen(self, screen: Any, callback: Any = None) -> Any:
@@ -105,7 +105,7 @@ class Program(Protocol):
         ...
 
     async def show_job(self, path: str, *, run: bool) -> None:
-        """Go to a job file in the list of jobs; with `run`, ask how it is to be run."""
+        """Go to a job file in the list of jobs; with `run`, open its run dialog."""
         ...
 
     async def show_runs(self, words: str) -> None:
@@ -117,7 +117,7 @@ class Program(Protocol):
         ...
 
     def run_again(self) -> None:
-        """Start the run of the live screen, or its replay, once more."""
+        """Start the run of the live screen, or its replay, again."""
         ...
 
     def open_conversation(self, glance: Glance, batch_id: str | None) -> None:

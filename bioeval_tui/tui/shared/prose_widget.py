@@ -1,4 +1,4 @@
-"""A description in Markdown, quietly: HTML literal, links shown with their address and leading nowhere."""
+"""A Markdown description: HTML is literal, and links show their address but are not clickable."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Prose(Static):
         if len(text) > MAX_TEXT:
             text = (
                 text[:MAX_TEXT].rpartition("\n\n")[0]
-                + f"\n\n*Cut here: {len(self._text):,} characters in all.*"
+                + f"\n\n*Truncated: {len(self._text):,} characters in total.*"
             )
         self.update(_Page(text, Theme(self._styles_by_name(), inherit=False)) if text else "")
 

@@ -1,4 +1,4 @@
-"""A list of one-line rows, drawn on demand: only the rows in view are ever rendered, so 100,000 cost what 20 do."""
+"""A list of one-line rows, drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than 20."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from textual.visual import Visual
 from bioeval_tui.tui.keys import bindings
 
 MOST_KEPT = 300
-"""So many drawn rows are kept: scrolling by a row draws one."""
+"""Number of drawn rows kept, so that scrolling by one row draws only one."""
 RowPainter = Callable[[int, int], Content]
 """Called with a row's index and the width in cells; returns that row."""
 
@@ -63,7 +63,7 @@ class RowList(ScrollView, can_focus=True):
         self._blurred_cursor = False
         self.cursor = 0
         self.steered = False
-        """Whether the reader has moved the cursor; until then a list that fills may keep it on its first row."""
+        """Whether the user has moved the cursor; until then, it may stay on the first row as the list fills."""
         self.tail = False
         """Whether the list stays at its end as rows are added."""
 

@@ -1,4 +1,4 @@
-"""Settings, on `,`: each takes effect at once, so that the screen behind shows what it does."""
+"""The settings dialog. Each change takes effect at once, so the screen behind shows its effect."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ READING: tuple[tuple[str, str, bool], ...] = (
     ("live.linked", "scroll conversations together", True),
     ("live.dense", "no empty lines between turns", False),
 )
-"""Habits of the live screen: the preference, the question, and what holds unless it was chosen."""
+"""Display settings of the live screen: the preference, its label and its default."""
 
 
 class SettingsDialog(Dialog[None]):
-    """Themes and reading habits. Arrows change a value."""
+    """The theme and display settings. Arrows change a value."""
 
     NAME: ClassVar[str] = "Settings"
-    ABOUT: ClassVar[str] = "Themes and reading habits. What is changed here takes effect at once and is kept."
+    ABOUT: ClassVar[str] = "Theme and display settings. Changes take effect at once and are saved."
     HEADING: ClassVar[str] = "Settings"
     DEFAULT_CSS = """
     SettingsDialog {

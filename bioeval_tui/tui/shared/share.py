@@ -1,4 +1,4 @@
-"""What can be taken away from a screen: text for the clipboard, or a picture with its caption."""
+"""The copy dialog: text for the clipboard, or a picture with its caption."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class ShareField(FormField):
 
 
 class ShareDialog(FormDialog[Copied | Picture]):
-    """The result is what to copy, or where the picture goes; None when it was closed."""
+    """Returns what to copy, or the picture's path; None if it was closed."""
 
     NAME: ClassVar[str] = "Copy or share"
     HEADING: ClassVar[str] = "Copy to the clipboard"
     ABOUT: ClassVar[str] = (
-        "Enter copies the row under the cursor; y once more copies the first. Below: write a picture of the screen, "
-        "with its caption in a text file beside it."
+        "Enter copies the selected row; y again copies the first. Below, save a picture of the screen, with "
+        "its caption in a text file beside it."
     )
     LABEL_WIDTH: ClassVar[int] = 10
     BINDINGS: ClassVar[list[BindingType]] = bindings("share")
@@ -69,14 +69,12 @@ class ShareDialog(FormDialog[Copied | Picture]):
         return self._rows
 
     def told(self, *, trying: bool) -> Cell:
-        """Say where the caption goes, or what is wrong with the name of the file."""
+        """Show the caption's path, or what is wrong with the file name."""
         if self._picture is None:
             return Cell("")
         path = Path(self.query_one("#path", Input).value).expanduser()
         if path.suffix.lower() != ".svg":
-            return Cell(
-                "picture: give a file that ends in .svg; a browser shows it", "bad" if trying else "warn"
-            )
+            return Cell("picture: give a file name that ends in .svg", "bad" if trying else "warn")
         if not path.absolute().parent.is_dir():
             return Cell(
                 f"picture: there is no folder {home_relative(path.absolute().parent)}",
@@ -89,7 +87,7 @@ class ShareDialog(FormDialog[Copied | Picture]):
         self.dismiss(self._copies[event.index])
 
     def action_first(self) -> None:
-        """Copy what is looked at."""
+        """Copy the selected row."""
         self.dismiss(self._copies[0])
 
     def action_give(self) -> None:

@@ -1,4 +1,4 @@
-"""Scores in a line of characters: how a job has done lately."""
+"""A job's latest scores as a sparkline."""
 
 from __future__ import annotations
 

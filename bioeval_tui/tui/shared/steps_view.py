@@ -14,7 +14,7 @@ AXIS = 4
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A line: its name, its values in [0, 1] by place from 1, and whether it is drawn heavily. Gaps keep the value before."""
+    """A line: its name, its values in [0, 1] by place from 1, and whether it is drawn heavily. Gaps keep the previous value."""
 
     name: str
     points: Sequence[tuple[int, float]]

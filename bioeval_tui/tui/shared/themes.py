@@ -1,4 +1,4 @@
-"""The four looks. Colour only ever repeats what a sign or a word says."""
+"""The four themes. Colour only repeats what a sign or word says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEFAULT_VARIABLES = {
     "silver": "#9aa0a8",
     "bronze": "#b5793f",
 }
-"""What this program's styles use beyond Textual's variables, for themes that do not set them."""
+"""Variables of bioeval-tui's styles beyond Textual's, for themes that do not set them."""
 
 DEFAULT_LIGHT_VARIABLES = {
     "quiet": "#5f6672",

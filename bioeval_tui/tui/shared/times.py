@@ -1,4 +1,4 @@
-"""Times as they are read on screen: latencies and spans with their units, moments as how long ago they were."""
+"""Formats times: latencies and durations with units, and moments as relative times."""
 
 from __future__ import annotations
 

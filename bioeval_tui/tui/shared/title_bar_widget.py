@@ -1,4 +1,4 @@
-"""The first line of every screen: where you are, and what is going on."""
+"""The first line of every screen: where you are, and the status."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TitleBar(Widget):
         state: Cell = Cell(""),  # noqa: B008 - an immutable value
         name: str = "",
     ) -> None:
-        """Show where you are, what to know, what goes on, and the name of it (a run's id)."""
+        """Show the path, notes, status and a name (such as a run's id)."""
         shown = (tuple(path), tuple(notes), state, name)
         if shown != self._shown:
             self._shown = shown

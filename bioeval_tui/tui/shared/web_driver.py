@@ -1,4 +1,4 @@
-"""The driver of a session in a browser: Textual's, but it ends when whoever reads it has gone.
+"""Textual's web driver, which also ends when its reader has disconnected.
 
 It also tells the browser's terminal which background the theme has (xterm's OSC 11), for what lies beside the cells.
 """

@@ -1,4 +1,4 @@
-"""Long work in a box: what it is doing, for how long, and a way out."""
+"""A dialog for long work: its progress, its duration, and a way to cancel."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from bioeval_tui.tui.shared.tones import paint
 Result = TypeVar("Result")
 Tell = Callable[[str], None]
 SHOWN = 8
-"""How many of the newest sentences are shown."""
+"""Number of the latest messages shown."""
 
 
 class WorkDialog(Dialog[Result], Generic[Result]):
-    """Does `work`, which may tell sentences; the result is what it returns, None when it was stopped."""
+    """Runs `work`, which may post messages; returns its result, or None if it was cancelled."""
 
     NAME: ClassVar[str] = "Work"
-    ABOUT: ClassVar[str] = "Something that takes a moment. Escape stops it; nothing half-done is left behind."
+    ABOUT: ClassVar[str] = "Working. Press Esc to cancel; no partial files are left behind."
     BINDINGS: ClassVar[list[BindingType]] = bindings("work")
 
     def __init__(self, heading: str, work: Callable[[Tell], Awaitable[Result]]) -> None:
@@ -47,7 +47,7 @@ class WorkDialog(Dialog[Result], Generic[Result]):
         return self._heading
 
     def compose_body(self) -> Iterable[Widget]:
-        """What was told, and the time."""
+        """The messages, and the elapsed time."""
         yield Static(id="told", markup=False)
 
     def on_mount(self) -> None:

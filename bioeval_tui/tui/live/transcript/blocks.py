@@ -1,7 +1,7 @@
-"""What a message consists of on screen: blocks, in order, built from its state.
+"""The blocks of a message on screen, in order, built from its state.
 
-Plain Python without widths or colours. A block keeps the lines that were painted of it and how high it
-turned out to be; `built` reuses the blocks that did not change.
+Plain Python without widths or colours. A block caches its painted lines and its height; `built` reuses
+blocks that did not change.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Mark(NamedTuple):
     text: str
     style: str
     optional: bool = False
-    """Left out where it does not fit beside the text; others get a line of their own."""
+    """Omitted if it does not fit beside the text; other marks get their own line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Block:
     height: int = 1
     lines: list[Line] | None = field(default=None, repr=False)
     before: list[Line] | None = field(default=None, repr=False)
-    """What was painted in its place until now, for the lines that stay as they were."""
+    """The lines painted in its place before, reused where they did not change."""
     found: Any = field(default=None, repr=False)
 
     @property
@@ -100,7 +100,7 @@ class Block:
 
 
 class Item:
-    """One message on screen, or what stands before or after the messages: its blocks, once they are needed."""
+    """One message, or what comes before or after the messages, with its blocks once they are needed."""
 
     __slots__ = ("blocks", "chunks", "count", "message", "text")
 

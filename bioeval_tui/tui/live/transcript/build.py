@@ -1,4 +1,4 @@
-"""From the state of a message to its blocks: what is shown, in which order, in which words."""
+"""Builds the blocks of a message from its state: content, order and wording."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bioeval_tui.tui.live.transcript.generation import GenerationLine, generatio
 from bioeval_tui.tui.shared.times import duration, latency
 
 MOST_SPANS = 12
-"""So many spans of an answer stand below it, those that came last; its waterfall has the others."""
+"""Maximum number of spans below an answer, the latest ones; its waterfall shows all."""
 
 
 @dataclass(slots=True)
 class Choices:
-    """What the reader has chosen to see."""
+    """The reader's display settings."""
 
     opened: set[Fold] = field(default_factory=set)
     show_events: bool = True
@@ -35,10 +35,10 @@ class Choices:
 
 
 def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[Block]:
-    """Return the blocks of a message: failed attempts, its text, what it did, what it gave away."""
+    """Return the blocks of a message: failed attempts, text, events and given facts."""
     blocks = [Block("gap")] if _parted(message, choices) else []
     if message.message == choices.parting:
-        blocks.append(Block("parting", "here they part"))
+        blocks.append(Block("parting", "the conversations differ from here"))
     first = len(blocks)
     blocks.extend(_failures(message))
     blocks.extend(_text(item, message))
@@ -57,7 +57,7 @@ def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[
 
 
 def _told(message: MessageState) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield what the agent told by its protocol, numbered; calls that spans told stand with their spans."""
+    """Yield the events that the agent reported through its protocol, numbered; calls reported as spans are shown there."""
     return ((index, event) for index, event in enumerate(message.generation) if "span" not in event)
 
 
@@ -107,7 +107,7 @@ def folds_of(message: MessageState, choices: Choices) -> list[Fold]:
 
 
 def head_blocks(conversation: ConversationState | None, choices: Choices) -> list[Block]:
-    """Return what stands before the first message: setups, seeds, warnings, or that nothing is there yet."""
+    """Return what comes before the first message: setups, seeds, warnings, or that there is none yet."""
     if conversation is None:
         return [Block("note", "no conversation yet", style="note")]
     blocks = list(_preparation(conversation, choices))
@@ -121,7 +121,7 @@ def head_blocks(conversation: ConversationState | None, choices: Choices) -> lis
 
 
 def tail_blocks(conversation: ConversationState) -> list[Block]:
-    """Return what stands after the last message of a conversation that has ended."""
+    """Return what comes after the last message of an ended conversation."""
     ended = conversation.ended
     if ended is None:
         return []
@@ -140,7 +140,7 @@ def _text(item: Item, message: MessageState) -> Iterator[Block]:
     marks = _marks(message)
     if not text.strip():
         if message.done:
-            yield Block("note", "(said nothing)", style="note", marks=marks)
+            yield Block("note", "(empty message)", style="note", marks=marks)
         else:
             word = "thinking…" if message.role == "user" else "answering…"
             yield Block("waiting", word, style="note", marks=marks, timer=True)
@@ -184,7 +184,7 @@ def _failures(message: MessageState) -> Iterator[Block]:
         yield Block("note", _failure(failure, message.role), sign=_failure_sign(failure), style="warn")
         if last and message.waited_ms >= 1000:
             yield Block(
-                "note", f"waited {latency(message.waited_ms)} in all, not in the latency", style="note"
+                "note", f"waited {latency(message.waited_ms)} in total, not part of the latency", style="note"
             )
 
 
@@ -200,7 +200,7 @@ def _failure(failure: events.RequestFailed, role: str) -> str:
     if failure.wait_ms is None:
         said = f"{who}gave up: {why}"
     else:
-        said = f"{who}tried again: {why} after {latency(failure.wait_ms)}"
+        said = f"{who}retried after {latency(failure.wait_ms)}: {why}"
     return said + ("" if failure.counted or failure.peer != "agent" else ", not counted")
 
 
@@ -231,7 +231,12 @@ def _preparation(conversation: ConversationState, choices: Choices) -> Iterator[
         fold = Fold("preparation", 0, 0)
         opened = fold in choices.opened
         yield Block(
-            "note", f"{' and '.join(counts)} applied first", sign="⚙", style="event", fold=fold, opened=opened
+            "note",
+            f"{' and '.join(counts)} applied before the start",
+            sign="⚙",
+            style="event",
+            fold=fold,
+            opened=opened,
         )
         if opened:
             lines = [f"setup {s.index + 1}, {latency(s.elapsed_ms)}\n{s.cypher}" for s in setups]
@@ -256,11 +261,11 @@ def _detail(text: str, language: str) -> Iterator[Block]:
 
 _ENDINGS: dict[str, tuple[str, str, str]] = {
     "signed_off": ("■", "signed off", "note"),
-    "max_turns": ("◐", "out of messages", "warn"),
+    "max_turns": ("◐", "message limit reached", "warn"),
     "agent_failed": ("✗", "the agent failed", "bad"),
     "evaluator_failed": ("✗", "the evaluator failed", "bad"),
-    "timed_out": ("✗", "out of time", "bad"),
+    "timed_out": ("✗", "timed out", "bad"),
     "cancelled": ("–", "cancelled", "note"),
-    "unknown": ("·", "how it ended is unknown", "note"),
+    "unknown": ("·", "ended for an unknown reason", "note"),
     "not_held": ("?", "could not be run", "warn"),
 }

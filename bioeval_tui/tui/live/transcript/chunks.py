@@ -43,7 +43,7 @@ class Fence:
 
     @property
     def closing(self) -> re.Pattern[str]:
-        """What ends it."""
+        """Pattern of the line that closes it."""
         return re.compile(rf"^ {{0,3}}{self.marker[0]}{{{len(self.marker)},}}[ \t]*(?:\n|\Z)", re.MULTILINE)
 
 

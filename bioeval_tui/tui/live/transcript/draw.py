@@ -1,4 +1,4 @@
-"""What is laid over painted lines as they are shown: running times, the mark, matches, the selection."""
+"""Overlays on painted lines: running times, the cursor, matches and the selection."""
 
 from __future__ import annotations
 

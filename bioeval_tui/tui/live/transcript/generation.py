@@ -1,4 +1,4 @@
-"""One line and one page for each thing that an agent did while it answered.
+"""A line and a page for each generation event of an agent.
 
 Events are told apart by shape: `systemPrompt`, `request` with a function, `output`, and `content` with
 `summaryDirection` (a request for knowledge). An unknown shape is shown as it is.

@@ -1,4 +1,4 @@
-"""What is looked for in a transcript: search matches in order, and evidence that was jumped to."""
+"""Highlights of a transcript: search matches in order, and evidence."""
 
 from __future__ import annotations
 

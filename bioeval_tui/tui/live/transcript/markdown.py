@@ -1,4 +1,4 @@
-"""Rich's Markdown in this program's manner: calm headings, literal HTML, links shown and never actionable."""
+"""Rich's Markdown, restyled: plain headings, literal HTML, and links shown but never clickable."""
 
 from __future__ import annotations
 

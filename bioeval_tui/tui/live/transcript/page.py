@@ -1,4 +1,4 @@
-"""A view of a `Document`: where it stands, and how it stays there while heights turn out differently."""
+"""A view of a `Document` that keeps its position while estimated heights are corrected."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class PageView(ScrollView):
         return [strip.crop(start, end) for strip in strips]
 
     def stay(self) -> None:
-        """Stay at what is read now, whatever comes in; `follow` goes to the end again."""
+        """Stop following; `follow` starts it again."""
         self.may_follow = self.following = False
 
     def follow(self) -> None:
-        """Go to the end and stay there."""
+        """Go to the end and follow it."""
         self.following = True
         self._settle()
 
@@ -79,7 +79,7 @@ class PageView(ScrollView):
         """Take new colours when the theme or a style has changed."""
         super().notify_style_update()
         if self._laid_out:
-            # Textual tells before it has computed the component styles, and those are what lines are painted in.
+            # Textual notifies before it has computed the component styles, which lines are painted in.
             self.call_after_refresh(self._take_styles)
 
     def _take_styles(self) -> None:
@@ -133,7 +133,7 @@ class PageView(ScrollView):
         self.refresh()
 
     def scroll_end(self, **how: Any) -> None:
-        """Go to the end and stay there."""
+        """Go to the end and follow it."""
         self.follow()
 
     def action_scroll_home(self) -> None:

@@ -253,7 +253,7 @@ class Transcript(PageView, can_focus=True):
     # Keys and mouse.
 
     def action_follow(self) -> None:
-        """Go to the end and stay there."""
+        """Go to the end and follow it."""
         self.follow()
 
     def action_toggle_events(self) -> None:

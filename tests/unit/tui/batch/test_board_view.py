@@ -36,7 +36,7 @@ def test_the_best_model_stands_first_with_its_means_its_uplift_and_its_latency()
     assert large.startswith("large")
     assert all(words in large for words in ("0.42", "0.92", "+0.50", "0.9 s"))
     assert "+0.40" in small
-    assert "the range, where there are too few" in legend
+    assert "range, where there are too few" in legend
 
 
 def test_from_five_values_on_bars_are_intervals() -> None:

@@ -65,7 +65,7 @@ async def test_a_batch_of_the_history_is_read_from_its_recordings(settings: Sett
     assert by[IDS[0], "withheld", 1].latencies_ms == (420.0, 910.0, 3420.0, 1280.0)
     # Nobody writes the second one: what goes on in it was interrupted.
     assert by[IDS[1], "withheld", 2].rank is Rank.SPOILT
-    assert "engine is gone" in by[IDS[1], "withheld", 2].state.text
+    assert "engine stopped" in by[IDS[1], "withheld", 2].state.text
 
 
 async def test_runs_to_come_are_shown_and_a_torn_line_is_read_when_it_is_whole(settings: Settings) -> None:

@@ -146,9 +146,9 @@ def test_the_editor_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert job_list.edit(path, 3) is None
         assert path.read_text() == "edited"
     monkeypatch.setenv("EDITOR", "/no/such/editor")
-    assert "cannot be started" in (job_list.edit(path) or "")
+    assert "could not start the editor" in (job_list.edit(path) or "")
     monkeypatch.setenv("EDITOR", '"unbalanced')
-    assert "cannot be started" in (job_list.edit(path) or "")
+    assert "could not start the editor" in (job_list.edit(path) or "")
 
 
 def test_many_new_files_are_listed_at_once_and_checked_bit_by_bit(

@@ -23,15 +23,15 @@ def test_the_demo_is_told_from_beginning_to_end() -> None:
     told = captions()
     assert told[0] == "Conversation 1 of 2: the user knows no facts, and cannot answer when the agent asks."
     assert (
-        "Without the facts the agent scores 0.44: 3 of 4 assertions do not hold, such as that “a reminder exists”."
+        "Without the facts the agent scores 0.44: 3 of 4 assertions do not hold, such as “a reminder exists”."
         in told
     )
     assert any(
         words.startswith("Conversation 2 of 2: the same user again, who now knows 2 facts") for words in told
     )
-    assert any(words.startswith("Here they part") for words in told)
-    assert "Fact 1 is given away, because the agent asked." in told
-    assert any(words.startswith("Now it holds that “a reminder exists” and 2 more") for words in told)
+    assert any(words.startswith("The conversations differ from here") for words in told)
+    assert "The user gives fact 1 because the agent asked." in told
+    assert any(words.startswith("Now true: “a reminder exists” and 2 more") for words in told)
     assert "With the facts the agent scores 1.00: all 4 assertions hold." in told
     assert told[-1].startswith("Rehearsal: knowing two facts lifts the agent")
 

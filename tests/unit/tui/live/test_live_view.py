@@ -32,7 +32,7 @@ def test_head_says_which_message_of_how_many_and_for_how_long_the_agent_thinks()
 
 
 def test_head_of_a_condition_that_has_not_begun() -> None:
-    assert heads_view.head(after(5), "supplied", 1, None).state.text == "◌ waits for its turn"
+    assert heads_view.head(after(5), "supplied", 1, None).state.text == "◌ queued"
 
 
 def test_head_of_a_finished_conversation_shows_its_score() -> None:

@@ -183,7 +183,7 @@ def test_the_card_says_place_distance_and_that_the_board_is_self_trained() -> No
     text = lines(sample_rows()[1])
     assert "would place 34 of 1,044" in text
     assert "gold begins at" in text
-    assert "! self-trained leaderboard" in text
+    assert "! leaderboard of models trained for" in text
     assert "▶" in text
 
 

@@ -63,7 +63,7 @@ def test_a_card_shows_the_trend_of_the_job_and_where_the_run_stands_in_it() -> N
     all_runs = history.history(NOW)
     said = text(runs_view.card(all_runs[1], all_runs, NOW, 40))
     assert "means of 6 runs of this job" in said
-    assert "+0.07 against the run before" in said
+    assert "+0.07 since the previous run" in said
     assert "best 0.78   worst 0.31   last 0.78" in said
     bars, pointer = said.splitlines()[15:17]
     assert pointer.index("▲") == len(bars) - 1
@@ -80,7 +80,7 @@ def test_one_condition_is_a_result_of_its_own_and_no_part_of_the_trend() -> None
     assert runs_view.status_of(alone).text == "■ completed"
     said = text(runs_view.card(alone, [alone, *all_runs[2:]], NOW, 40))
     assert "supplied  0.90" in said
-    assert "withheld  not held" in said
+    assert "withheld  not run" in said
     assert "mean and uplift need both conditions" in said
     assert "means of 5 runs of this job" in said
     assert "with both conditions has ended yet" in text(runs_view.card(alone, [alone], NOW, 40))

@@ -34,10 +34,10 @@ def test_what_can_be_used_is_used() -> None:
         ({"live.pause": "[/x"}, "keys: live.pause: there is no key [/x; give one such as f6 or ctrl+t"),
         ({"live.pause": 6}, "keys: live.pause: give a key such as f6 or ctrl+t"),
         ({"live.pause": ""}, "keys: live.pause: give a key such as f6 or ctrl+t"),
-        ({"live.pause": "t"}, "keys: live.pause: t is live.take_over already; give another key"),
-        ({"live.pause": "1"}, "keys: live.pause: 1 is app.jobs already; give another key"),
-        ({"app.help": "t"}, "keys: app.help: t is live.take_over already; give another key"),
-        ({"live.pause": "j"}, "keys: live.pause: j moves about on every screen; give another key"),
+        ({"live.pause": "t"}, "keys: live.pause: t is already used by live.take_over; give another key"),
+        ({"live.pause": "1"}, "keys: live.pause: 1 is already used by app.jobs; give another key"),
+        ({"app.help": "t"}, "keys: app.help: t is already used by live.take_over; give another key"),
+        ({"live.pause": "j"}, "keys: live.pause: j is a navigation key on every screen; give another key"),
         (["live.pause"], "keys: a mapping of names to keys is expected; none was changed"),
     ],
 )
@@ -48,7 +48,7 @@ def test_what_cannot_is_left_out_with_one_sentence(kept: object, sentence: str) 
 def test_one_wrong_entry_does_not_spoil_the_others() -> None:
     found = resolve({"live.pause": "f6", "live.step": "f6", "medals.export": "ctrl+y"}, PLACES)
     assert found.keys == {"live.pause": "f6", "medals.export": "ctrl+y"}
-    assert found.problems == ("keys: live.step: f6 is live.pause already; give another key",)
+    assert found.problems == ("keys: live.step: f6 is already used by live.pause; give another key",)
 
 
 def test_no_key_that_moves_about_in_a_widget_can_be_given_away() -> None:
