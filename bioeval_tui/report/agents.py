@@ -66,7 +66,7 @@ class Standing:
 
     @property
     def medal_words(self) -> str:
-        """Such as `41.7 % ± 2.1`; one pass has no standard error."""
+        """For example `41.7 % ± 2.1`; one pass has no standard error."""
         error = "" if self.medal_error is None else f" ± {100 * self.medal_error:.1f}"
         return f"{100 * self.medal_share:.1f} %{error}"
 
@@ -116,7 +116,7 @@ class Standings:
 
     @property
     def words(self) -> str:
-        """What the ranks rest on."""
+        """The basis of the ranks."""
         if self.shared < FEWEST_CASES:
             return f"ranks need {FEWEST_CASES} tasks that all agents have; there are {self.shared}"
         return f"ranks on {self.shared:,} tasks that all agents have, with 95 % confidence in all of them together"

@@ -59,13 +59,13 @@ class RatedTask:
 
     @property
     def cluster(self) -> str:
-        """What the verdict is not independent of: its case, or its conversation."""
+        """The cluster of the verdict: its case or conversation."""
         where = self.case or f"{self.run_id} {self.key.condition} {self.key.trial}"
         return f"{self.job}: {where}"
 
     @property
     def blind_score(self) -> float | None:
-        """The mean over the reviewers who had not seen the judge's; None without any."""
+        """The mean over the blind reviewers; None without any."""
         return reviews.score_of({name: entry for name, entry in self.people.items() if entry.blind})
 
     @property
@@ -90,7 +90,7 @@ class Gap:
 
     @property
     def difference(self) -> float:
-        """How far a is above b."""
+        """a − b."""
         return self.a - self.b
 
     @property
@@ -139,7 +139,7 @@ class AgreementReport:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know before believing a number."""
+        """The caveats on the numbers."""
         found = []
         if self.given > self.blind:
             seen = "was" if self.given == 1 else "were"

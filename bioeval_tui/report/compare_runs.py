@@ -89,7 +89,7 @@ def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = No
 
 
 def concluded(paths: Sequence[Path]) -> str:
-    """Return what these recordings found, in one sentence.
+    """Return the conclusion of these recordings in one sentence.
 
     Raises:
         RecordingError: one of them cannot be read.

@@ -71,7 +71,7 @@ class RunPreview:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A value in run A and in run B, and what may be said of the difference."""
+    """A value in run A and in run B, and a verdict on the difference."""
 
     name: str
     a: float | None
@@ -112,7 +112,7 @@ class ComparedCondition:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Run B against run A; `notes` say what makes them unlike."""
+    """Run B against run A; `notes` say how the runs differ in setup."""
 
     a: RunSummary
     b: RunSummary

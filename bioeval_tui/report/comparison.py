@@ -92,7 +92,7 @@ class ConditionComparison:
 
     @property
     def sentence(self) -> str:
-        """What the comparison says, in a plain sentence."""
+        """The conclusion of the comparison, in one sentence."""
         known = [task.difference.mean for task in self.tasks if task.difference is not None]
         means = [mean for mean in known if mean is not None]
         better = sum(mean > TINY for mean in means)
@@ -108,7 +108,7 @@ class ConditionComparison:
 
     @property
     def corrected(self) -> str:
-        """What may be said of single tasks and assertions where several were looked at; empty for one."""
+        """The corrected conclusion on single tasks and assertions; empty if there is only one."""
         tested = [(f"task “{one.title}”", one.p) for one in self.tasks]
         tested += [(f"assertion “{one.title}”", one.p) for one in self.assertions]
         known = [(name, p) for name, p in tested if p is not None]
@@ -125,7 +125,7 @@ def _p_words(p: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Run B against run A. `timing_refused` says why no timing difference is called; empty when one may be."""
+    """Run B against run A. `timing_refused` says why response times are not compared; empty if they are."""
 
     a: LoadedRun
     b: LoadedRun
@@ -183,9 +183,11 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
             why = run.state.why_not_clean if only or run.state.clean_unknown else left
             notes.append(f"{name}, {run.state.cleanness}: {why}")
         if run.state.ended is None or run.state.ended.status != "completed":
-            notes.append(f"{name} did not run to its end")
+            notes.append(f"{name} did not finish")
     if len(a.trials) != len(b.trials):
-        notes.append(f"A has {len(a.trials)} trials, B {len(b.trials)}: only trials of the same number pair")
+        notes.append(
+            f"A has {len(a.trials)} trials, B {len(b.trials)}: only trials with the same number are paired"
+        )
     return notes
 
 
@@ -289,7 +291,7 @@ def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> list
 def _corrected(
     tasks: Sequence[TaskComparison], assertions: Sequence[AssertionComparison], raw: Mapping[str, float]
 ) -> tuple[tuple[TaskComparison, ...], tuple[AssertionComparison, ...]]:
-    """Return them with their p-values, corrected together: the more is looked at, the more chance finds."""
+    """Return them with p-values corrected for multiple testing."""
     p_values = {f"assertion {title}": p for title, p in raw.items()}
     for one in tasks:
         p = one.difference.estimate.p_value if one.difference is not None else None

@@ -58,7 +58,7 @@ class Conclusion:
 
     @property
     def standing(self) -> Standing:
-        """Whether it is good news, bad news, or nothing to rely on yet."""
+        """Whether the conclusion is good, bad or uncertain."""
         return _STANDINGS.get(self.outcome, "plain")
 
 
@@ -98,7 +98,7 @@ def _of_batch(runs: Sequence[LoadedRun]) -> Conclusion:
 
 
 def conclude_grading(report: TaskReport) -> Conclusion:
-    """Return what grading one submission found."""
+    """Return the conclusion on one graded submission."""
     about = report.task_id
     if not report.submission_exists:
         return Conclusion("invalid", f"Nothing was submitted for {about}.")
@@ -163,7 +163,7 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
     if ended.reason == "evaluator_failed":
         invalid = ended.fault == "evaluator"
         what = "stepped out of its role" if invalid and talk.violations else "failed"
-        consequence = "so that conversation says nothing of the agent"
+        consequence = "so that conversation says nothing about the agent"
         return Conclusion(
             "evaluator_failed", f"The simulated user {what} {_turn(talk)} {where} ({detail}), {consequence}."
         )
@@ -177,7 +177,7 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
 
 
 def _agent_trouble(run: LoadedRun) -> Conclusion | None:
-    """Return how the agent broke off a conversation: that explains its score better than any assertion."""
+    """Return how the agent ended a conversation early, which explains its score better than any assertion."""
     broken = [
         talk for talk in _talks(run) if talk.ended and talk.ended.reason in ("agent_failed", "timed_out")
     ]

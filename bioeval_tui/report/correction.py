@@ -57,7 +57,7 @@ class Correction:
 
     @property
     def worth(self) -> str:
-        """What the next ten reviews are worth, such as `ten more: ±0.085 → ±0.081`; empty where that is unknown."""
+        """The gain from ten more reviews, such as `ten more: ±0.085 → ±0.081`; empty if unknown."""
         if self.found is None:
             return ""
         return f"ten more reviews: ±{self.found.width / 2:.3f} → ±{self.found.width_after_ten_more / 2:.3f}"
@@ -173,7 +173,7 @@ def _draw_of(paths: Sequence[Path], items: Sequence[RatedTask]) -> tuple[_Draw |
         runs = " ".join(known[0].runs)
         return None, f"the reviews were drawn from these runs together: {runs}; name exactly these"
     if sum(bool(item.judges) for item in items) != sum(each.population for each in known):
-        return None, "the runs have other verdicts than when the reviews were drawn; draw again"
+        return None, "the runs' verdicts have changed since the reviews were drawn; draw again"
     places = {
         f"{each.run_id} {item.condition} {item.trial} {item.task}": item.place
         for each in known

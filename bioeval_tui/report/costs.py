@@ -132,7 +132,7 @@ def _kind(run: LoadedRun, role: str) -> str:
 
 
 def _models_host(run: LoadedRun, role: str) -> str:
-    """Return where a role's model was asked. Recordings of 0.1 name one host for both."""
+    """Return the host of a role's model. Recordings of 0.1 have one host for both."""
     options = run.started.options
     named = options.get(f"{role}_host") or options.get("models_host")
     hosts = run.started.hosts
@@ -148,7 +148,7 @@ def _priced(run: LoadedRun, peer: PeerName, asked: Asked, models: Sequence[Any],
         prices.append(price)
     silent = sum(each.tokens_in is None or each.tokens_out is None for each in asked)
     if silent:
-        return _unknown(peer, asked, f"{silent} of {len(asked)} answers came without a count of tokens")
+        return _unknown(peer, asked, f"{silent} of {len(asked)} answers have no token count")
     # A panel's tokens are recorded as one sum: its dearest price is never too low.
     price = max(prices, key=lambda each: each.tokens_out)
     dollars = sum(price.cost(each.tokens_in or 0, each.tokens_out or 0) for each in asked)

@@ -78,7 +78,7 @@ class Decider:
 
     @property
     def words(self) -> str:
-        """What is known, in a sentence."""
+        """The state of the decision, in one sentence."""
         rounds = plural(self._sequence.rounds, "round")
         left_out = f"; {plural(self._left_out, 'round')} left out, since a conversation could not be measured"
         tail = left_out if self._left_out else ""

@@ -42,7 +42,7 @@ class GateRules:
         """Read the options as given: `0.8`, `supplied:0.85,withheld:0.5`; `2:0.9,3:0.8`.
 
         Raises:
-            UsageError: an option cannot be read; the sentence says what would be right.
+            UsageError: an option cannot be parsed; the message says what is expected.
         """
         under: dict[str, float] = {}
         for part in _parts(fail_under):
@@ -129,7 +129,7 @@ class GateResult:
 
 
 def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
-    """Hold the runs against the rules: each job of each agent and model for itself, so that none hides another."""
+    """Check the runs against the rules, separately for each job, agent and model, so that none hides another."""
     planned = [sample for run in runs for sample in _planned(run)]
     counted = count(planned)
     checks: list[GateCheck] = []

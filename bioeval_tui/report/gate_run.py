@@ -28,7 +28,7 @@ class Gate:
     """Where to write, by the format's name."""
 
     def check_paths(self) -> None:
-        """Raise `UsageError` for a file that could not be written, before an hour was spent."""
+        """Raise `UsageError` early for a file that cannot be written."""
         for path in self.files.values():
             if not path.absolute().parent.is_dir():
                 raise UsageError(f"{path}: the folder {path.absolute().parent} does not exist")

@@ -14,7 +14,7 @@ from bioeval_tui.report.agreement import RatedTask
 from bioeval_tui.text import clean_line
 
 COLUMNS = ("people_score", "label", "score", "passed", "people")
-"""Where labels are looked for, unless a column is named."""
+"""Default names of the label column."""
 _WORDS = dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0) | dict.fromkeys(
     ("false", "no", "fail", "failed", "incorrect"), 0.0
 )

@@ -86,7 +86,7 @@ class LoadedRun:
 
 
 def find_recording(text: str, runs_dir: Path) -> Path:
-    """Return the recording that `text` names: a file that was mailed, or a run id or part of one.
+    """Return the recording that `text` names: a file, or a run id or part of one.
 
     Raises:
         UsageError: no run or several match.

@@ -31,7 +31,7 @@ from bioeval_tui.text import plural
 ASSUMED = VarianceComponents(0.03, 0.04)
 """Where no run is given: standard deviations of 0.17 between cases and 0.20 between trials of one case."""
 CORRELATION = 0.5
-"""Of two agents' case means, unless runs of both are given: what one finds hard the other finds so, too, in part."""
+"""Of two agents' case means, unless runs of both are given: cases that are hard for one tend to be hard for the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _components(
 
 
 def _costs(runs: Sequence[LoadedRun], concurrency: int, arms: int) -> Costs:
-    """Return what one conversation took on average; None for what is not known."""
+    """Return the average costs of one conversation; None for unknown ones."""
     held = [
         (run, talk)
         for run in runs
@@ -161,5 +161,5 @@ def _costs(runs: Sequence[LoadedRun], concurrency: int, arms: int) -> Costs:
 
 
 def _calls(talk: ConversationState) -> int:
-    """Return how many calls a conversation took: each message but the greeting, and the judge's."""
+    """Return the number of calls of a conversation: each message but the greeting, and the judge's."""
     return max(0, len(talk.messages) - 1) + (talk.verdict is not None)

@@ -23,7 +23,7 @@ class ConditionRanking:
 
     @property
     def note(self) -> str:
-        """What the ranks rest on, in a sentence."""
+        """The basis of the ranks, in one sentence."""
         cases = plural(self.ranking.cases, "common case")
         if self.ranking.cases < FEWEST_CASES:
             return f"{cases}: too few to tell the agents apart, {FEWEST_CASES} are needed"

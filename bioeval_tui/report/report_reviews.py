@@ -21,7 +21,7 @@ def reports_folder(path: Path) -> Path:
 
 
 def report_reviews(folder: Path) -> reviews.Reviews:
-    """Return what people said of the submissions whose grading report is in this folder.
+    """Return the reviews of the submissions whose grading report is in this folder.
 
     Raises:
         RecordingError: the file is there and cannot be read.

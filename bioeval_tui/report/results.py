@@ -1,4 +1,4 @@
-"""What came out of runs, for programs in Python: `bioeval_tui.evaluate` and `bioeval_tui.load_run` return it."""
+"""The results of runs, for Python programs: `bioeval_tui.evaluate` and `bioeval_tui.load_run` return it."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class Results:
 
     @property
     def sentence(self) -> str:
-        """What was found, in one sentence: made by rules from what was recorded, never by a model."""
+        """The conclusion in one sentence, made by rules from the recording, never by a model."""
         return conclude_batch(self.loaded).sentence
 
     @property
     def outcome(self) -> Outcome:
-        """The stable code for what kind of finding `sentence` is."""
+        """The stable code for the kind of conclusion in `sentence`."""
         return conclude_batch(self.loaded).outcome
 
     @property
@@ -93,7 +93,7 @@ class Results:
 
     @property
     def not_measured(self) -> tuple[NotMeasured, ...]:
-        """Every score, task and assertion that has no value, each with the reason; empty when all was measured."""
+        """Every score, task and assertion without a value, with the reason; empty if all were measured."""
         return tuple(self._missing())
 
     def to_frame(self, table: TableName = "conversations") -> pandas.DataFrame:
@@ -114,7 +114,7 @@ class Results:
         return run_result(self._only())
 
     def __await__(self) -> Generator[None, None, Results]:
-        """Give itself, so that `await evaluate(…)`, natural in a notebook, loses no run."""
+        """Return itself, so that `await evaluate(…)` works in a notebook."""
         yield from ()
         return self
 
@@ -140,8 +140,8 @@ class Results:
     def _score_cells(summary: Summary) -> Iterator[str]:
         for name in ("withheld", "supplied"):
             found = next((found for found in summary.conditions if found.condition == name), None)
-            yield "not held" if found is None else f"{number(found.score.mean)} ({found.score.spread_words})"
-        yield summary.uplift.words if summary.uplift else "not held"
+            yield "not run" if found is None else f"{number(found.score.mean)} ({found.score.spread_words})"
+        yield summary.uplift.words if summary.uplift else "not run"
 
     def _only(self) -> LoadedRun:
         if len(self.loaded) != 1:

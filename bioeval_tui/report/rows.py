@@ -1,6 +1,6 @@
-"""What every view of a trial shows, screens and reports alike: tasks, assertions and response times, condition by condition.
+"""Tasks, assertions and response times of a trial by condition, shared by screens and reports.
 
-Screens and formats only lay out what is here, so that their figures cannot differ. Reads a RunState only.
+Screens and formats only lay out these values, so they cannot differ. Reads a RunState only.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def conditions(state: RunState) -> tuple[ConditionName, ...]:
 
 
 def talks(state: RunState, trial: int) -> Talks:
-    """Return the conversations of a trial by condition; None for one that has not begun."""
+    """Return the conversations of a trial by condition; None for one that has not started."""
     return {condition: state.conversation(condition, trial) for condition in conditions(state)}
 
 
@@ -168,9 +168,9 @@ def score_steps(state: RunState, condition: ConditionName, trial: int) -> list[t
 
 
 def parting(state: RunState, trial: int) -> int | None:
-    """Return the number of the first message that the two conversations of a trial do not share; None before they part.
+    """Return the number of the first message that the two conversations of a trial do not share; None if there is none yet.
 
-    Messages count once they are complete on both sides. Where one side has ended, the other's next message parts them.
+    Messages count once they are complete on both sides. If one side has ended, the other's next message is the first difference.
     """
     both = [state.conversation(condition, trial) for condition in CONDITIONS]
     if any(talk is None for talk in both):
@@ -196,5 +196,5 @@ def latency(state: RunState, condition: ConditionName, trial: int) -> LatencySum
 
 
 def target_ms(state: RunState) -> float:
-    """Return the average response time that the job aspires to, in ms; 0 when it names none."""
+    """Return the job's target for the average response time in ms; 0 if it has none."""
     return job_number(state.job, "aspirationalAverage", 0.0)

@@ -82,7 +82,7 @@ class Summary:
     uplift: Difference | None
     task_uplifts: tuple[TaskUplift, ...]
     spent: Spent
-    """Both conditions together: what evaluating took."""
+    """Both conditions together: the cost of the evaluation."""
 
     def of(self, condition: ConditionName) -> ConditionSummary | None:
         """Return one condition's summary."""
@@ -94,7 +94,7 @@ def groups(runs: Sequence[LoadedRun]) -> list[tuple[LoadedRun, ...]]:
     found: dict[tuple[str, str, bool, str], list[LoadedRun]] = {}
     for run in runs:
         started = run.started
-        # Two imported files that name no agent may well be of two.
+        # Two imported files without an agent's name may be from different agents.
         own = started.run_id if _is_nameless(run) else ""
         found.setdefault((started.agent, started.model or "", started.rehearsal, own), []).append(run)
     return [tuple(group) for group in found.values()]

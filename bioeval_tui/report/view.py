@@ -284,7 +284,7 @@ def warnings(run: LoadedRun) -> list[str]:
         found.append(f"the run was interrupted and resumed {plural(run.state.resumed, 'time')}")
     if run.state.unknown:
         kinds = ", ".join(sorted({event.kind for event in run.state.unknown}))
-        found.append(f"events of a newer program are not shown: {kinds}")
+        found.append(f"events of a newer version are not shown: {kinds}")
     return list(dict.fromkeys(found))
 
 

@@ -36,19 +36,19 @@ TONE = "tone (not in the score)"
 TONES = {"passed": "good", "failed": "bad", "not_measured": "warn", "": "quiet"}
 ENDS = {
     "signed_off": "signed off",
-    "max_turns": "ran out of messages",
+    "max_turns": "message limit reached",
     "agent_failed": "the agent failed",
     "evaluator_failed": "the evaluator failed",
     "timed_out": "timed out",
     "cancelled": "cancelled",
-    "unknown": "how it ended is unknown",
+    "unknown": "ended for an unknown reason",
     "not_held": "could not be run",
 }
 MEDALS = {"gold": "● Gold", "silver": "◐ Silver", "bronze": "◔ Bronze"}
 
 
 def reviewed_words(run: LoadedRun) -> str:
-    """Return what people made of the scores, in one line; empty without reviews."""
+    """Return the reviewed scores in one line; empty without reviews."""
     found = run.reviewed
     if found is None:
         return ""

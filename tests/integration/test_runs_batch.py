@@ -108,7 +108,7 @@ async def test_bars_and_the_files_of_a_gate(job: Path, tmp_path: Path) -> None:
     report = json.loads(out["out.json"].read_text(encoding="utf-8"))
     assert report["gate"]["exit_code"] == 1
     assert report["runs"][0]["job"] == "broken"
-    assert "Below the bar" in out["out.md"].read_text(encoding="utf-8")
+    assert "Below the threshold" in out["out.md"].read_text(encoding="utf-8")
 
 
 def broken(job: Path) -> Path:

@@ -429,7 +429,9 @@ async def test_two_tabs_in_a_browser(tmp_path: Path) -> None:
             gone = wait_for(lambda: both - server.tabs, "the tab's process ending")
             assert len(gone) == 1
             await first.page.bring_to_front()
-            await first.until("what would raise it most", ever=True)  # the score card, when the replay has ended
+            await first.until(
+                "what would raise it most", ever=True
+            )  # the score card, when the replay has ended
             await first.press("Escape")
             await first.until("ENDED")
             await first.press("3")

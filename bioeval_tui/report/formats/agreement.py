@@ -42,7 +42,7 @@ def print_agreement(report: AgreementReport, console: Console, corrected: Sequen
         console.print(Text(f"note: {note}"), soft_wrap=True)
     pairs = [*report.judges, *report.people]
     if not pairs:
-        console.print(Text("nobody to compare: no judge scored these tasks, and only one person did"))
+        console.print(Text("nothing to compare: no judge and only one person scored these tasks"))
         return
     table = Table(box=None, pad_edge=False)
     table.add_column("against people", overflow="fold")
@@ -195,7 +195,7 @@ def agreement_dict(report: AgreementReport, corrected: Sequence[Correction] = ()
 def agreement_csv(report: AgreementReport) -> str:
     """Return one row for each task and judge, to calibrate the judge with.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe in front.
+    Text that a spreadsheet would read as a formula is prefixed with an apostrophe.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")

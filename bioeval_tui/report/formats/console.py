@@ -22,7 +22,7 @@ from bioeval_tui.text import clean, plural, shorten
 
 CONDITION_TITLES = {"withheld": "facts withheld", "supplied": "facts supplied"}
 NOT_AT_THE_END = "– not checked"
-"""Assertions that passed during an invalid conversation say nothing about its end."""
+"""Assertions that passed during an invalid conversation say nothing about its outcome."""
 STATUS_SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "not_measured": "· not measured"}
 
 
@@ -32,7 +32,7 @@ def say(console: Console, line: str) -> None:
 
 
 class ProgressLines:
-    """Prints one line per thing that happened."""
+    """Prints one line per event."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -55,7 +55,7 @@ def _line(event: events.RunEvent) -> str | None:
             time = f"  [{event.latency_ms / 1000:.2f} s]" if event.latency_ms is not None else ""
             return f"{event.speaker}: {shorten(event.content, 110)}{time}"
         case events.RequestFailed():
-            again = f"; again in {event.wait_ms / 1000:.1f} s" if event.wait_ms is not None else ""
+            again = f"; retrying in {event.wait_ms / 1000:.1f} s" if event.wait_ms is not None else ""
             return (
                 f"  {event.peer} failed, attempt {event.request_attempt}: {shorten(event.error, 160)}{again}"
             )

@@ -14,7 +14,7 @@ from bioeval_tui.text import plural
 
 
 def print_estimates(found: Sequence[RunEstimate], console: Console | None = None) -> None:
-    """Print conversations, the most calls and the cost of each role of each run, and the sums."""
+    """Print conversations, maximum calls and costs of each run by role, and the totals."""
     console = console or plain_console()
     hosts = list(dict.fromkeys(host for run in found for host in run.hosts))
     table = Table("job", "role", "who", box=None, pad_edge=False)
@@ -29,14 +29,13 @@ def print_estimates(found: Sequence[RunEstimate], console: Console | None = None
     console.print(table)
     console.print(
         Text(
-            f"at most {sum(run.calls for run in found):,} calls, {_cost(total_cost(found))} in all; "
-            f"a request that fails is tried up to 4 times"
+            f"at most {sum(run.calls for run in found):,} calls, {_cost(total_cost(found))} in total; a failed request is tried up to 4 times"
         )
     )
     for why in dict.fromkeys(role.why_unknown for run in found for role in run.roles if role.why_unknown):
         console.print(Text(f"unknown: {why}"), soft_wrap=True)
     console.print(
-        Text(f"costs take {MESSAGE_TOKENS} tokens for a message and every conversation at its longest")
+        Text(f"costs assume {MESSAGE_TOKENS} tokens per message and conversations of maximum length")
     )
     console.print(Text(f"transcripts would go to: {', '.join(hosts)}"), soft_wrap=True)
     for sentence in dict.fromkeys(run.judge_sees for run in found if run.judge_sees):

@@ -45,7 +45,7 @@ def _code_of(state: RunState) -> ExitCode:
     ended = state.ended
     if ended is not None and ended.measured:
         return ExitCode.OK
-    # A budget that is spent cancels with the reason; a person at the screen does without one.
+    # A spent budget cancels with a reason, a person on the screen without one.
     by_hand = ended is not None and ended.status == "cancelled" and not ended.detail
     return ExitCode.INTERRUPTED if by_hand else ExitCode.NOT_MEASURED
 

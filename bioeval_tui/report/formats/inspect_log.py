@@ -30,7 +30,7 @@ _PARTS = {"task": "tasks", "assertion": "assertions", "timing": "timing"}
 
 
 _STAMPED = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}[:-]\d{2}[:-]\d{2}")
-"""How the names of the logs begin that Inspect lists."""
+"""Pattern of the file names that Inspect lists."""
 
 
 def write_run(run: LoadedRun, asked: Asked) -> str | bytes:
@@ -41,7 +41,7 @@ def write_run(run: LoadedRun, asked: Asked) -> str | bytes:
 
 
 def file_name(run: LoadedRun) -> str:
-    """Return a name as Inspect gives them: time, task and id."""
+    """Return a file name in Inspect's pattern: time, task and id."""
     task = re.sub(r"[^A-Za-z0-9-]+", "-", run.started.job_name).strip("-")[:60] or "job"
     at = run.started.at.astimezone(UTC)
     return f"{at:%Y-%m-%dT%H-%M-%S}+00-00_{task}_{run.run_id}.eval"

@@ -195,7 +195,7 @@ def _line(text: str) -> str:
 
 
 def _elements(cases: Sequence[JUnitCase], classname: str) -> Iterator[ET.Element]:
-    """Yield the elements of a suite's cases; of several that are called the same the later ones are numbered."""
+    """Yield the elements of a suite's cases; repeated names are numbered."""
     taken: set[str] = set()
     for case in cases:
         plain = _line(case.name)

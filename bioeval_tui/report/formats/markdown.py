@@ -76,7 +76,7 @@ def write_gate(runs: Sequence[LoadedRun], rules: GateRules, result: GateResult) 
 
 def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
     """Return the short summary for CI: the thresholds, the verdict, and one row for each run."""
-    verdict = {0: "Passed", 1: "Below the bar", 3: "Could not be measured"}.get(
+    verdict = {0: "Passed", 1: "Below the threshold", 3: "Could not be measured"}.get(
         int(result.exit_code), "Failed"
     )
     lines = [f"## {verdict}", ""]

@@ -32,7 +32,7 @@ MOST_CARDS = 500
 
 @dataclass(frozen=True, slots=True)
 class MedalTally:
-    """How many of what. `percentile` is over the valid ones, `with_zeros` counts all others as 0."""
+    """The counts of medals. `percentile` is over valid submissions, `with_zeros` counts all others as 0."""
 
     reports: int
     gold: int
@@ -98,7 +98,8 @@ def agent_rows(found: Standings) -> list[list[str]]:
 
 
 AGENTS_NOTE = (
-    "any medal: the share of tasks, a mean over passes ± its standard error; what is invalid or was not graded counts as no "
+    "any medal: the share of tasks, a mean over passes ± its standard error; what is invalid or was not "
+    "graded counts as no "
     "medal and percentile 0, and is left out of graded"
 )
 
@@ -187,7 +188,7 @@ def medals_csv(
 ) -> str:
     """Return a row for each submission, `outcome` being `graded`, `invalid` or `not graded`.
 
-    What a spreadsheet would take for a formula gets an apostrophe in front.
+    Text that a spreadsheet would read as a formula is prefixed with an apostrophe.
     """
     reviews = reviews or [""] * len(reports)
     file = io.StringIO()
@@ -216,13 +217,13 @@ def medals_csv(
 def medals_json(
     reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> str:
-    """Return `medals_dicts` as JSON, without what reviewers say."""
+    """Return `medals_dicts` as JSON, without reviews."""
     values = medals_dicts(reports, not_graded)
     return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def medals_dicts(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded] = ()) -> list[dict[str, Any]]:
-    """Return the reports as they were published, then what was not graded.
+    """Return the reports as published, then the submissions that were not graded.
 
     These have `task_id`, `submission_path`, `score` (None) and `valid_submission` (False) as reports do, and
     `not_graded`, the reason.

@@ -27,7 +27,7 @@ class Page:
     no_mean: str
     """Why there is no mean, as a sentence; empty if there is one."""
     conclusion: Conclusion
-    """What the run found, in one sentence."""
+    """The run's conclusion, in one sentence."""
     lead: str
     status: str
     duration_s: float
@@ -71,9 +71,9 @@ def page_of(run: LoadedRun, target: float = view.TARGET) -> Page:
 
 
 def concurrency_words(run: LoadedRun, summary: Summary) -> str:
-    """Return how many conversations shared the agent; of an imported run that is unknown."""
+    """Return the number of concurrent conversations, which is unknown for an imported run."""
     if run.started.source is not None:
-        return "How many conversations shared the agent is unknown"
+        return "The number of concurrent conversations is unknown"
     return summary.conditions[0].latency.concurrency_words if summary.conditions else ""
 
 
@@ -95,7 +95,7 @@ def lead(run: LoadedRun, summary: Summary) -> str:
     """Return the run's conclusion in one or two sentences."""
     parts = [_condition_words(condition) for condition in summary.conditions]
     if not parts:
-        return "No conversation was held."
+        return "No conversation was run."
     sentence = "; ".join(parts)
     text = sentence[0].upper() + sentence[1:] + "."
     uplift = summary.uplift.mean if summary.uplift else None
@@ -108,7 +108,7 @@ def lead(run: LoadedRun, summary: Summary) -> str:
 
 
 def _difference_words(run: LoadedRun, uplift: float) -> str:
-    """Return the difference between the conditions; it is the facts' only where one was given."""
+    """Return the difference between the conditions, attributed to the facts only if one was given."""
     given = any(talk.facts for key, talk in run.state.conversations.items() if key.condition == "supplied")
     if given:
         return f"The facts made a difference of {signed(uplift)}."

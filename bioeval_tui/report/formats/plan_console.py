@@ -55,8 +55,8 @@ def _head(found: Planned) -> str:
 
 
 def _same_cases(found: Planned) -> str:
-    alone = " (and then speaks of this case alone)" if found.cases == 1 else ""
+    alone = " (valid for this case only)" if found.cases == 1 else ""
     with_these = f"with the {plural(found.cases, 'case')} that there are"
     if found.same_cases is None:
-        return f"{with_these} no number of trials is enough: only more cases are"
-    return f"{with_these} {plural(found.same_cases, 'trial')} each would do{alone}"
+        return f"{with_these} no number of trials is enough; add cases"
+    return f"{with_these} {plural(found.same_cases, 'trial')} each are enough{alone}"

@@ -26,7 +26,7 @@ and returns the document, as text or bytes.
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How a document was asked for: the score that it says how to reach, and where it is written (None: stdout)."""
+    """The options of a document: its target score, and its output path (None: stdout)."""
 
     target: float = 0.8
     output: Path | None = None
@@ -36,7 +36,7 @@ class Asked:
 class Format:
     """One format. `writers` has, for each content that it can hold, `module:function` of this package.
 
-    `name_of` makes a file's name from a run, where readers of the format look for names of their own.
+    `name_of` returns a file name for a run, if readers of the format expect certain names.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Format:
     writers: Mapping[Content, str]
     name_of: str = ""
     name_note: str = ""
-    """`module:function` that says what is wrong with the name that a user gave a file; empty when nothing is."""
+    """`module:function` that returns what is wrong with a user's file name; empty if nothing is."""
 
     def write(self, content: Content, *given: Any) -> str | bytes:
         """Return the document."""

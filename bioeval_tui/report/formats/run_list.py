@@ -25,7 +25,7 @@ SIGNS = {
 
 
 NARROW = 110
-"""Columns of a terminal below which some of the table's are left out."""
+"""Terminal width below which some columns are left out."""
 
 WIDE = 140
 """Terminal width from which there is room for optional columns."""
@@ -113,7 +113,7 @@ def _reviewed(run: CataloguedRun) -> str:
 
 
 def status_words(run: CataloguedRun) -> str:
-    """Return how a run ended. A completed run without a score is marked, because it was not a success."""
+    """Return a run's status. A completed run without a score is marked, because it did not succeed."""
     if run.imported and run.status == "completed":
         return "↓ imported"
     if run.status != "completed" or run.measured:

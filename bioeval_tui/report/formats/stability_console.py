@@ -15,7 +15,7 @@ from bioeval_tui.text import plural
 
 
 def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], console: Console) -> None:
-    """Print a row for each change, and in a sentence what moves the judge beyond doubt."""
+    """Print a row for each change, and one sentence on the changes that affect the judge significantly."""
     if not found:
         console.print(Text("the judge gave no verdict that could be compared"))
         return

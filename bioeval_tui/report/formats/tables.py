@@ -30,8 +30,8 @@ COLUMNS = (
 def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     """Return one JSON object a conversation: `messages` as OpenAI's chat format has them, then `metadata`.
 
-    The evaluator is the `user`, the agent the `assistant`; tool calls come with their results. What was imported from
-    this format comes out as it was.
+    The evaluator is the `user`, the agent the `assistant`; tool calls come with their results. Conversations imported
+    from this format are written back unchanged.
     """
     lines = []
     for run, key, talk in conversations(runs):
@@ -90,7 +90,7 @@ def _chat(message: MessageState, *, as_it_was: bool) -> list[Any]:
 def turns_csv(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     """Return one row a turn; times in ms, facts as their numbers. `score` and `unproved` are the conversation's.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe in front.
+    Text that a spreadsheet would read as a formula is prefixed with an apostrophe.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")

@@ -18,7 +18,7 @@ from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_ce
 from bioeval_tui.report.statistics.samples import Counted, Sample, by_cluster, count
 
 FEWEST = 5
-"""From this many values on an interval is shown; below, the points themselves."""
+"""Fewest values for an interval; with fewer, the values themselves are shown."""
 
 
 @dataclass(frozen=True, slots=True)

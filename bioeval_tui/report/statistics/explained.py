@@ -11,7 +11,7 @@ from bioeval_tui.record.events import ScorePart
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What one part would have to be for the target, everything else as it was.
+    """The value that one part would need to reach the target, everything else as it was.
 
     `value` is None when the part cannot do it alone: even 1.0 gives only `best`.
     """

@@ -1,4 +1,4 @@
-"""Does a judge change its mind when nothing that matters has changed?
+"""Stability of a judge: do its verdicts change when nothing that matters has changed?
 
 Verdicts before and after harmless changes, and of the same transcript asked twice (`REPEAT`). A judge that is
 merely noisy gives exchangeable verdicts before and after, so two signed-rank tests per change are exact: does the
@@ -22,7 +22,7 @@ REPEAT = "repeat"
 """The change that changes nothing."""
 
 ACCUSED_AT = 0.005
-"""The chance that a sound judge is accused of anything is at most this."""
+"""Maximum chance of reporting any effect for a sound judge."""
 
 TOLERATED_FLIPS = 0.10
 """The share of verdicts that a judge may flip when asked the same thing twice."""
@@ -67,7 +67,7 @@ class Stability:
 
     @property
     def accused(self) -> bool:
-        """Whether the change moves the judge beyond doubt (for the repeat: it is not reproducible)."""
+        """Whether the change affects the judge significantly (for the repeat: it is not reproducible)."""
         p_values = (self.p_shift, self.p_disagreement, self.p_flips)
         return any(p is not None and p <= ACCUSED_AT for p in p_values)
 

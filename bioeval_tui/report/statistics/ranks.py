@@ -24,7 +24,7 @@ DRAWS = 1000
 """How many times signs are drawn."""
 
 FEWEST_CASES = 10
-"""With fewer common cases nothing can be said: every agent's ranks are 1 to the number of agents."""
+"""With fewer common cases, every agent's ranks are 1 to the number of agents."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class ConfidenceSequence:
             ValueError: the threshold does not lie between `low` and `high`.
         """
         if not low < threshold < high:
-            raise ValueError(f"a threshold of {threshold} does not lie between {low} and {high}")
+            raise ValueError(f"a threshold of {threshold} is not between {low} and {high}")
         self.low, self.high, self.level = low, high, level
         self.rounds = 0
         self.decision: Decision = "undecided"

@@ -38,7 +38,7 @@ def test_a_run_compared_with_its_like_differs_in_nothing(runs: RunList) -> None:
 
 
 def test_a_run_that_is_gone_is_said_to_be(runs: RunList) -> None:
-    with pytest.raises(UsageError, match="gone"):
+    with pytest.raises(UsageError, match="no longer exists"):
         runs.summary("20261120-110000-cccc")
 
 

@@ -69,7 +69,7 @@ def test_trials_without_a_partner_are_left_out_and_said() -> None:
         found.conditions[0].score.estimate.counted.words
         == "1 of 3 used (1 infrastructure, 1 not run on both sides)"
     )
-    assert "A has 3 trials, B 2: only trials of the same number pair" in found.notes
+    assert "A has 3 trials, B 2: only trials with the same number are paired" in found.notes
 
 
 @pytest.mark.parametrize(

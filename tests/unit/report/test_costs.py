@@ -60,7 +60,7 @@ def test_what_is_not_known_makes_the_whole_unknown() -> None:
     assert talk is not None
     talk.messages[3].tokens_out = None
     spent = summarise_runs([silent])[0].conditions[0].spent
-    assert why_unknown(spent) == "agent: 1 of 2 answers came without a count of tokens"
+    assert why_unknown(spent) == "agent: 1 of 2 answers have no token count"
     rest = run()
     rest.state.job["target"] = {"protocol": "rest"}
     assert summarise_runs([rest])[0].spent.of("agent").dollars is None

@@ -135,7 +135,7 @@ def test_the_result_is_json_and_markdown() -> None:
     assert (data["exit_code"], data["used"], data["held"]) == (1, 2, 2)
     assert data["checks"][0]["value"] == pytest.approx(0.9)
     text = gate_markdown(result, [run.loaded()])
-    assert text.startswith("## Below the bar\n")
+    assert text.startswith("## Below the threshold\n")
     assert "| ✗ | job \\| &lt;b&gt; | supplied | score | 0.95 | 0.90 | 1 of 1 used |" in text
     assert "| job \\| &lt;b&gt; | 0.50 | 0.90 | 0.70 |" in text
 
