@@ -29,12 +29,12 @@ def sample_submissions() -> Path:
 
 
 def job_names() -> list[str]:
-    """Return what the sample jobs are called on the command line."""
+    """Return the names of the sample jobs on the command line."""
     return sorted(path.stem for path in sample_jobs().glob("*.yml"))
 
 
 def list_names() -> list[str]:
-    """Return what the sample lists of submissions are called: the shortest first."""
+    """Return the names of the sample lists of submissions, the shortest first."""
     return sorted((path.stem for path in sample_submissions().glob("*.jsonl")), key=len, reverse=True)
 
 
@@ -57,7 +57,7 @@ def find_job(path: Path) -> Path:
 
 
 def find_list(path: Path) -> Path:
-    """Return the sample list of submissions that `path` names; else as `find_job` does.
+    """Return the sample list of submissions that `path` names; otherwise as `find_job`.
 
     Raises:
         UsageError: it is neither a file nor a sample.
@@ -70,7 +70,7 @@ def find_list(path: Path) -> Path:
 
 
 def find_submission(path: Path, task_id: str) -> Path:
-    """Return what the sample agent that `path` names handed in for a task; else as `find_job` does.
+    """Return the submission of the sample agent that `path` names for a task; otherwise as `find_job`.
 
     Raises:
         UsageError: it is neither a file nor a sample agent, or that agent has no submission for the task.
@@ -89,11 +89,11 @@ def find_submission(path: Path, task_id: str) -> Path:
 def copy_samples(folder: Path, *, force: bool = False) -> list[Path]:
     """Copy the jobs and submissions into two folders below `folder`; return the files that were written.
 
-    A file that is there with the same content stays.
+    An existing file with the same content is left alone.
 
     Raises:
-        UsageError: another file would be overwritten and `force` is not set, or a folder cannot be written. Of what
-            would be overwritten nothing is touched.
+        UsageError: another file would be overwritten and `force` is not set, or a folder cannot be written. No existing file
+            is changed then.
     """
     wanted = [(source, folder / target) for source, target in _files()]
     try:

@@ -15,7 +15,7 @@ _KINDS: tuple[tuple[Kind, float], ...] = (
     ("drip", 0.05),
 )
 DRIP_SLOWER = 8.0
-"""How many times slower a dripped answer comes."""
+"""Factor by which a dripped answer is slower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Trouble:
 
 
 class Chaos:
-    """Draws the trouble of one session's requests. Sessions with the same seed and number fare alike."""
+    """Draws the faults of one session's requests. Sessions with the same seed and number get the same faults."""
 
     def __init__(self, seed: int, session: int) -> None:
         self._random = random.Random(f"{seed}/{session}")  # noqa: S311 - nothing secret is drawn

@@ -72,7 +72,7 @@ class Delivery:
         for number, piece in enumerate(pieces):
             if trouble.kind == "reset" and number == len(pieces) // 2:
                 return self._reset()
-            # Against the start, not against the piece before: sleeping too long once must not add up.
+            # Relative to the start, not to the previous piece, so that long sleeps do not add up.
             await asyncio.sleep(max(0.0, start + number * gap - time.monotonic()) if gap else 0)
             await response.write(_event("delta", {"content": piece}))
             self._first_token = self._first_token or time.monotonic()

@@ -37,14 +37,14 @@ _BY_QUESTION: dict[str, _Topic] = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the agent says, and what it did before it said it."""
+    """What the agent answers, and the events before the answer."""
 
     content: str
     events: Sequence[Mapping[str, Any]] = ()
 
 
 class Dialogue:
-    """A conversation with one user. Not to be asked twice at once."""
+    """A conversation with one user. Answers one message at a time."""
 
     def __init__(
         self, user: str, knowledge: Knowledge, records: Records, clock: Callable[[], datetime]

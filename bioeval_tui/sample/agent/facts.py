@@ -59,7 +59,7 @@ class Patient:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Everything that questions are answered from."""
+    """The knowledge that answers are based on."""
 
     drugs: tuple[Drug, ...] = ()
     interactions: tuple[Interaction, ...] = ()

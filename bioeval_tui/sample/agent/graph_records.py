@@ -1,8 +1,8 @@
 """Records in a knowledge graph.
 
-What is known of the world stands under `Drug`, `Target`, `Variant`, `Condition` and `Patient:Synthetic`; what
-was learned from users stands under `DomainNode` with `User`, `Reminder`, `Medication` or `Document`, so that a
-job's setup can forget all of it with `MATCH (n:DomainNode) DETACH DELETE n`. Everything is read from the graph
+General knowledge has the labels `Drug`, `Target`, `Variant`, `Condition` and `Patient:Synthetic`; what the agent
+learned from users is labelled `DomainNode` with `User`, `Reminder`, `Medication` or `Document`, so that a
+job's setup can delete all of it with `MATCH (n:DomainNode) DETACH DELETE n`. Everything is read from the graph
 again when it is needed: a setup that changes the graph changes what the agent knows.
 """
 
@@ -52,7 +52,7 @@ class GraphRecords:
         self._graph = graph
 
     async def knowledge(self) -> Knowledge:
-        """Return what the graph knows; write it first where it does not know it yet."""
+        """Return the knowledge in the graph, writing it first if it is missing."""
         known = await self._rows(
             "MATCH (k:KnowledgeBase {name: 'sample agent'}) WHERE k.version = $version RETURN count(k) AS n",
             version=VERSION,
@@ -126,7 +126,8 @@ class GraphRecords:
     async def reminders(self, user: str) -> list[Reminder]:
         rows = await self._rows(
             "MATCH (u:User {name: $user})-[:HAS_REMINDER]->(r:Reminder) RETURN r.id AS id, r.name AS name, "
-            "r.date AS date, r.timeZone AS zone, r.drug AS drug, r.dose AS dose, r.repeats AS repeats ORDER BY date, id",
+            "r.date AS date, r.timeZone AS zone, r.drug AS drug, r.dose AS dose, r.repeats AS repeats ORDER "
+            "BY date, id",
             user=user,
         )
         return [Reminder(*(value or "" for value in row)) for row in rows]

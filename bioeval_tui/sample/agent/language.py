@@ -57,7 +57,7 @@ class ReadMessage:
 
 
 def read(text: str, knowledge: Knowledge) -> ReadMessage:
-    """Return what `text` mentions of what is known."""
+    """Return the known names that `text` mentions."""
     text = text.replace("’", "'")
     return ReadMessage(
         text=text,
@@ -68,7 +68,7 @@ def read(text: str, knowledge: Knowledge) -> ReadMessage:
         hgvs=tuple(match.group().rstrip(".") for match in _HGVS.finditer(text)),
         dose=find_dose(text),
         when=find_when(text),
-        # "What is the capital of France?" does not say where who asks it lives.
+        # "What is the capital of France?" does not say where the user lives.
         zone=find_time_zone(_ASKS.sub(" ", text)),
         declines=bool(_DECLINE.search(text)),
         yes=bool(_YES.search(text)),

@@ -1,4 +1,4 @@
-"""Greetings, who the agent is, what it refuses, and what it says when it does not understand."""
+"""Greetings, the agent's introduction, refusals, and the answer to messages it does not understand."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _cities() -> dict[str, str]:
 def find_time_zone(text: str) -> str:
     """Return the IANA name of the first time zone that `text` names, or nothing.
 
-    An offset such as UTC+2 gives `Etc/GMT-2`: the sign there is turned round by tradition.
+    An offset such as UTC+2 gives `Etc/GMT-2`: by convention, the sign there is reversed.
     """
     for match in _IANA.finditer(text):
         if match.group() in available_timezones():

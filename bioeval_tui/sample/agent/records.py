@@ -1,4 +1,4 @@
-"""What the agent keeps about its users, and the two places where it can keep it."""
+"""The agent's records about its users, and the two places it can store them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AgentGraph(Protocol):
 
 
 class Records(Protocol):
-    """What the dialogue reads and writes. Users are told apart by name; none sees another's."""
+    """What the dialogue reads and writes. Users are identified by name; none sees another's records."""
 
     async def knowledge(self) -> Knowledge: ...
     async def reminders(self, user: str) -> list[Reminder]: ...
@@ -66,7 +66,7 @@ class Records(Protocol):
 
 
 class MemoryRecords:
-    """Records in this process, for where no graph can be had."""
+    """Records in this process, for use without a graph."""
 
     def __init__(self) -> None:
         self._reminders: dict[str, list[Reminder]] = {}

@@ -39,7 +39,7 @@ class _Refused(Exception):
 
 
 class SampleAgentService:
-    """The routes. `records` is where the agent keeps what it knows."""
+    """The routes. `records` is where the agent stores its records."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class SampleAgentService:
         session = self._session(_text(body, "sessionId"))
         said = body.get("message")
         if not isinstance(said, dict):
-            raise _Refused(400, "message: must be an object with content and role")
+            raise _Refused(400, "message: must be an object with `content` and `role`")
         async with session.lock:
             trouble = session.trouble()
             await asyncio.sleep(trouble.delay_s)
@@ -114,7 +114,7 @@ class SampleAgentService:
         return web.json_response(await session.dialogue.object_context(session.id))
 
     async def latencies(self, request: web.Request) -> web.Response:
-        """GET latencies: what the agent measured itself, a list with one entry a delivered answer."""
+        """GET latencies: the agent's own measurements, one entry per delivered answer."""
         return web.json_response(self._session(request.match_info["session"]).latencies)
 
     async def put_graph(self, request: web.Request) -> web.Response:
@@ -132,13 +132,13 @@ class SampleAgentService:
         """
         key = request.match_info["graph"]
         if key not in self._graphs:
-            raise _Refused(404, f"graph {clean_line(key, 80)} is not known: put it first")
+            raise _Refused(404, f"graph {clean_line(key, 80)} is unknown: PUT it first")
         text = _text(await self._json(request), "text")
         learned = await learn(key, text, await self._records.knowledge(), self._records)
         return web.json_response({"learned": learned})
 
     async def _json(self, request: web.Request) -> dict[str, Any]:
-        """Return the body; who sends a whole one keeps the connection, whoever comes next."""
+        """Return the body. Clients that send a complete body keep their connection."""
         try:
             async with asyncio.timeout(BODY_S):
                 body = await request.json()
@@ -155,7 +155,7 @@ class SampleAgentService:
     def _session(self, key: str) -> ChatSession:
         session = self._sessions.get(key)
         if session is None:
-            raise _Refused(404, f"session {clean_line(key, 80)} is not known")
+            raise _Refused(404, f"session {clean_line(key, 80)} is unknown")
         return session
 
 
@@ -170,11 +170,11 @@ async def _errors_as_json(request: web.Request, handler: Any) -> web.StreamRespo
     except web.HTTPException as error:
         status, reason = error.status, error.reason
     except UnavailableError as error:
-        status, reason = 503, f"my knowledge graph is away: {error}"
+        status, reason = 503, f"the knowledge graph is unavailable: {error}"
     except BioevalError as error:
-        status, reason = 500, f"my knowledge graph refused: {error}"
+        status, reason = 500, f"the knowledge graph returned an error: {error}"
     except ConnectionError:
-        # Whoever asked has gone; there is nobody to answer.
+        # The client has disconnected.
         return web.Response(status=499)
     if status == 503:
         headers["Retry-After"] = "1"
@@ -208,8 +208,8 @@ async def run_sample_agent(
 ) -> AsyncIterator[RunningAgent]:
     """Serve the sample agent on 127.0.0.1 while the block runs. Port 0 takes a free one.
 
-    It keeps what it knows in `graph`, or in memory when that is None; the graph stays the caller's to close.
-    `graph_id` is what it says of the graph under `/api/v1/about`.
+    It stores its records in `graph`, or in memory if that is None; the caller closes the graph.
+    `graph_id` is the graph's id under `/api/v1/about`.
     Raises `OSError` when the port is taken, and what the graph raises when it cannot be written.
     """
     records: Records = MemoryRecords() if graph is None else GraphRecords(graph)
@@ -223,7 +223,7 @@ async def run_sample_agent(
     listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
     try:
         assert runner.server is not None
-        # Many conversations at once are its work: only what says nothing, or half of something, makes room.
+        # It must serve many conversations at once: only idle or incomplete connections are dropped.
         service.admission = admission = Admission(
             runner.server, b"\r\n\r\n", AdmissionLimits(admitted=100_000)
         )

@@ -14,7 +14,7 @@ from bioeval_tui.sample.agent.dialogue import Answer, Dialogue
 from bioeval_tui.sample.agent.records import Records
 
 MAX_SESSIONS = 20_000
-"""The oldest session is forgotten beyond this."""
+"""Maximum number of sessions; beyond it, the oldest is dropped."""
 
 MAX_HISTORY = 400
 
@@ -32,7 +32,7 @@ class ChatSession:
     latencies: list[dict[str, float | int | bool | None]] = field(default_factory=list)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     undelivered: tuple[str, Answer] | None = None
-    """An answer that did not reach its asker. The same message again gets it, and is not acted on twice."""
+    """An answer that did not reach its client. Sending the same message again returns it without acting twice."""
 
     def trouble(self) -> Trouble:
         """Return what happens to the next request."""
@@ -69,7 +69,7 @@ class Sessions:
         return self._sessions.get(key)
 
     async def open(self, user: str, chatbot: str) -> ChatSession:
-        """Open a session; what is known is read from the records again. Raises what the records raise."""
+        """Open a session; the knowledge is read from the records again. Raises what the records raise."""
         knowledge = await self.records.knowledge()
         chaos = None if self._chaos_seed is None else Chaos(self._chaos_seed, self._opened)
         self._opened += 1

@@ -28,7 +28,7 @@ _DAILY = re.compile(r"\b(every (?:single )?(?:day|morning|evening|night)|daily|e
 
 @dataclass(frozen=True, slots=True)
 class SpokenTime:
-    """What somebody said of a moment. `days` counts from today, `day` is a date or weekday as said."""
+    """A moment as described in a message. `days` counts from today, `day` is a date or weekday as said."""
 
     clock: time | None = None
     days: int | None = None
@@ -42,7 +42,7 @@ class SpokenTime:
         return self.daily or self.days is not None or self.weekday is not None or self.day is not None
 
     def merged(self, later: SpokenTime) -> SpokenTime:
-        """Return this with what `later` says put over it."""
+        """Return this, updated with what `later` says."""
         newer = later if later.has_day else self
         return SpokenTime(
             later.clock or self.clock, newer.days, newer.weekday, newer.day, self.daily or later.daily
@@ -76,7 +76,7 @@ class SpokenTime:
 
 
 def find_when(text: str) -> SpokenTime:
-    """Return what `text` says of a day and a time of day."""
+    """Return the day and time of day that `text` mentions."""
     lowered = text.lower()
     days = None
     if "day after tomorrow" in lowered:

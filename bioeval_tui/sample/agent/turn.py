@@ -1,4 +1,4 @@
-"""What one turn of the dialogue works with: the message, the session's state, the records, the calls made."""
+"""The context of one turn: the message, the session's state, the records and the calls made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Awaiting = Literal[
 
 @dataclass(slots=True)
 class ReminderDraft:
-    """A reminder that is being agreed on."""
+    """A reminder with details still missing."""
 
     drug: str = ""
     what: str = ""
@@ -40,7 +40,7 @@ class State:
     reminder: ReminderDraft | None = None
     medication: str = ""
     drug: str = ""
-    """The drug spoken of last, which "it" then means."""
+    """The last drug mentioned, which "it" refers to."""
     pair: tuple[str, ...] = ()
     variant: str = ""
     """The gene for which a variant was asked."""
@@ -69,7 +69,7 @@ class DialogueTurn:
         self.events.append({"output": output if isinstance(output, str) else compact_json(output)})
 
     def ask(self, awaiting: Awaiting, question: str) -> str:
-        """Return a question and remember what it waits for."""
+        """Return a question and remember that its answer is pending."""
         self.state.awaiting = awaiting
         return question
 
