@@ -151,7 +151,7 @@ def test_a_run_is_reviewed(tmp_path: Path) -> None:
     with Screen("review", RUN, ANOTHER_RUN, "--as", "ada", data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Review", "0 of 12 reviewed", "S override")
         for key in "SFN":
-            screen.opens_box(key, "enter give")
+            screen.opens_box(key, "enter save")
             screen.closes_box()
         screen.types("a", "1 of 12 reviewed")
         screen.types("u", "0 of 12 reviewed")
@@ -167,7 +167,7 @@ def test_graded_submissions_are_a_table_with_cards_and_an_export(tmp_path: Path)
         screen.opens_box("c", "✓ shown", "esc done")
         screen.closes_box()
         screen.types("v", "› Review", "0 of 3 reviewed", "S mark")
-        screen.opens_box("S", "enter give")
+        screen.opens_box("S", "enter save")
         screen.closes_box()
         screen.types(ESC, "› Medals    3 reports")
         screen.types(TAB, "by agent")
