@@ -72,7 +72,7 @@ def test_a_disk_that_is_full_makes_the_run_wait_until_there_is_room(program: Pro
         limits = resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, (size + 100, limits[1]))
         agent.hold.set()
-        run.wait_for(lambda: "the run waits" in run.said, "the run to say that it waits")
+        run.wait_for(lambda: "the run is waiting" in run.said, "the run to say that it waits")
         assert agent.sessions == ["s1"], "no further conversation is begun"
         assert run.recording.stat().st_size == size + 100
         resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, limits)
@@ -94,7 +94,7 @@ def test_a_run_on_a_full_disk_goes_on_in_another_folder(program: Program, tmp_pa
         run.wait_for(lambda: len(agent.asked) == 2, "the second message")
         fill(runs / "filler")
         agent.hold.set()
-        run.wait_for(lambda: "the run waits" in run.said, "the run to say that it waits")
+        run.wait_for(lambda: "the run is waiting" in run.said, "the run to say that it waits")
         assert agent.sessions == ["s1"]
         program.call_beside("runs", "record-to", run.recording.stem, str(runs), code=2)
         program.call_beside("runs", "record-to", run.recording.stem, str(elsewhere), code=0)
@@ -183,7 +183,7 @@ def test_a_run_that_waits_for_a_full_disk_ends_when_it_is_told_to(name: str, pro
         full = (run.recording.stat().st_size + 100, limits[1])
         resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, full)
         agent.hold.set()
-        run.wait_for(lambda: "the run waits" in run.said, "the run to say that it waits")
+        run.wait_for(lambda: "the run is waiting" in run.said, "the run to say that it waits")
         run.process.send_signal(getattr(signal, name))
         assert run.process.wait(timeout=30) == 130
     assert "the last events could not be written" in run.said

@@ -148,7 +148,7 @@ async def test_a_cancelled_task_ends_its_run_in_order(folder: Path) -> None:
         await running
     (listed,) = Catalogue(folder / "data" / "runs").runs()
     assert listed.status == "cancelled"
-    with pytest.raises(UsageError, match="a function of the program that held it"):
+    with pytest.raises(UsageError, match="a Python function of the program that ran it"):
         resume_spec(listed.path)
 
 
@@ -189,7 +189,7 @@ def test_what_was_not_measured_says_why(folder: Path) -> None:
         ({"trails": 3}, "there is no option trails: did you mean trials?"),
         ({"conditions": ["suplied"]}, "conditions: input should be 'withheld' or 'supplied', not 'suplied'"),
         ({"trials": 0}, "trials: input should be greater than or equal to 1, not 0"),
-        ({"agent": lambda: ""}, "the agent must take the user's message"),
+        ({"agent": lambda: ""}, "the agent must have one parameter"),
         ({"agent": 8081}, "agent: give a URL or a function, not a value of type int"),
     ],
 )

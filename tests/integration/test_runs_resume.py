@@ -158,7 +158,7 @@ def test_a_changed_job_is_refused_with_a_diff_unless_forced(tmp_path: Path) -> N
     said = [e["content"] for e in events_of(recording) if e["kind"] == "message_completed"]
     assert "It is 5 mg." in said
     assert "It is 50 mg." not in said, "the run goes on with the job as recorded"
-    assert any("job changed" in e["message"] for e in events_of(recording) if e["kind"] == "warned")
+    assert any("the job has changed" in e["message"] for e in events_of(recording) if e["kind"] == "warned")
     assert len(conversations(recording)) == 4
 
 
