@@ -91,7 +91,7 @@ def test_a_run_of_one_condition_is_resumed_with_that_one_alone(place: tuple[str,
 @pytest.mark.parametrize(
     ("bar", "sentence"),
     [
-        ("withheld:0.5", "withheld:0.5 asks for facts withheld, but the run has facts supplied only"),
+        ("withheld:0.5", "withheld:0.5 needs facts withheld, but the run has facts supplied only"),
         ("0.5", "0.5 asks for the mean (published formula), which needs both conditions"),
     ],
 )

@@ -130,7 +130,7 @@ async def test_applying_seeds_and_in_each_condition_after_its_session_exists(
         ("supplied", "conversation", False),
     ]
     assert "1 given assistant messages could not be recorded" in run.of("seed_applied")[1].detail
-    assert "1 of 2 seeds not applied" in " ".join(run.result["warnings"])
+    assert "1 of 2 seeds only partly applied" in " ".join(run.result["warnings"])
     for held in run.result["conditions"].values():
         assert held["messages"][0]["content"] == greeting
         assert len(held["latencies"]) == 2
