@@ -16,6 +16,7 @@ from bioeval_tui.errors import BioevalError, NotMeasuredError
 from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.grade.tasks.prepare import remove_drafts
+from bioeval_tui.installation import GRADING, need
 from bioeval_tui.isolation import program_command
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
@@ -47,12 +48,13 @@ class Benchmarks:
 
     def detail(self, task_id: str) -> BenchmarkDetail:
         """Return a task's description and leaderboard."""
-        # pandas, which the list of tasks does not wait for.
-        from bioeval_tui.grade.humans import load_humans
-        from bioeval_tui.grade.tasks.board import leaderboard_of
-
         task = self._grading.registry().get_task(task_id)
         try:
+            need("a leaderboard", GRADING)
+            # pandas: the list of tasks does not need it.
+            from bioeval_tui.grade.humans import load_humans
+            from bioeval_tui.grade.tasks.board import leaderboard_of
+
             board = leaderboard_of(task)
         except BioevalError as error:
             return BenchmarkDetail(task.description, no_board=clean_line(str(error)))
