@@ -55,9 +55,9 @@ def test_a_grader_that_scores_the_sample_submission_is_not_to_blame_for_another_
     task = tasks.registry.get_task(tasks.add(code=code))
     outcome = TaskGrading(task).grade(tasks.submit("id,y\na,0\nb,2\nc,3\n"))
     assert isinstance(outcome, Invalid)
-    assert outcome.reason == (
-        "the grader scores the sample submission but not this file: ZeroDivisionError: float division by zero "
-        "(grade.py, line 2)"
+    # Python 3.14 no longer says "float division".
+    assert outcome.reason.replace("float ", "") == (
+        "the grader scores the sample submission but not this file: ZeroDivisionError: division by zero (grade.py, line 2)"
     )
 
 
