@@ -93,8 +93,6 @@ class Grading:
         return self._pool_of(registry)
 
     def _pool_of(self, registry: Registry) -> GraderPool:
-        from bioeval_tui.grade.batch.pool import GraderPool
-
         with self._lock:
             if self._pool is None:
                 self._pool = GraderPool(registry, workers=self._workers)

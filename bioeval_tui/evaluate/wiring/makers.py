@@ -19,7 +19,13 @@ from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.evaluators.human import HumanEvaluator, TypedLines
 from bioeval_tui.evaluate.evaluators.scripted import ScriptedEvaluator
 from bioeval_tui.evaluate.hosts import host_of, is_loopback
-from bioeval_tui.evaluate.job.models import EvaluationJob, EvaluatorConfig, ScorerConfig, TextSeed
+from bioeval_tui.evaluate.job.models import (
+    EvaluationJob,
+    EvaluatorConfig,
+    MedalAssertion,
+    ScorerConfig,
+    TextSeed,
+)
 from bioeval_tui.evaluate.job.withholding import for_evaluator
 from bioeval_tui.evaluate.judges.rules import RulesJudge
 from bioeval_tui.evaluate.models.prompting import find_prompt, prompt_hashes, shown_to_judge
@@ -94,11 +100,12 @@ class Makers:
 
     def parts(self, judge: Judge, graph: KnowledgeGraph | None, why_not: str) -> Parts:
         """Return the run's parts."""
+        medals = any(isinstance(assertion, MedalAssertion) for assertion in self.job.assertions)
         return Parts(
             open_agent=self.agent,
             open_evaluator=self.evaluator,
             judge=judge,
-            check=Checker(graph, why_not, self.grade_medal()),
+            check=Checker(graph, why_not, self.grade_medal() if medals else None),
             graph=graph,
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",

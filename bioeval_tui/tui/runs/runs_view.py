@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from bioeval_tui.record import reviews
 from bioeval_tui.report.compared import RunPreview, RunSummary, Status
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
@@ -185,6 +184,9 @@ def _reviewed_line(run: RunSummary) -> list[Line]:
     if not run.reviewers:
         return []
     who = shorten(", ".join(run.reviewers), 18)
+    # Loads the events, which the first paint of the home screen should not wait for.
+    from bioeval_tui.record import reviews
+
     told = "reviewed by" if run.only_condition else reviews.words(run.score, run.reviewed)
     return [[Cell(f"{'':<10}{told} ", "strong"), Cell(who, "quiet")]]
 

@@ -131,10 +131,11 @@ class RefreshedScreen(BaseScreen):
             self.refresh_items()
 
     def refresh_items(self) -> None:
-        """Load in the background, unless that is already in progress."""
+        """Load in the background after the next paint, unless that is already in progress."""
         if not self._loading:
             self._loading = True
-            self.run_worker(self._load_items(), group="items")
+            # Loading imports modules in a thread, which would delay the paint.
+            self.call_after_refresh(lambda: self.run_worker(self._load_items(), group="items"))
 
     async def _load_items(self) -> None:
         try:
