@@ -70,11 +70,11 @@ def table() -> str:
             found[module].setdefault(name, []).extend(signatures)
     parts = []
     for module, title in TITLES.items():
-        parts.append(f"#### {title}\n\n| | of | example |\n|---|---|---|")
+        parts.append(f"#### {title}\n\n| name | called on | example |\n|---|---|---|")
         for name in sorted(found[module], key=str.lower):
             parts.append(row(name, ", ".join(receivers(found[module][name])) or "–", examples))
         parts.append("")
-    parts.append("#### Constants\n\n| | of | example |\n|---|---|---|")
+    parts.append("#### Constants\n\n| name | type | example |\n|---|---|---|")
     parts += [row(name, str(kind), examples) for name, (kind, _) in sorted(CONSTANTS.items())]
     return "\n".join([*parts, ""])
 

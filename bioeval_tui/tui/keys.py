@@ -256,7 +256,7 @@ TABLE: tuple[Key, ...] = (
 
 LETTERS: dict[str, tuple[str, str]] = {
     "a": ("accept", "accept"),
-    "A": ("everything that belongs here: conversations, batch, runs", "grid batch runs"),
+    "A": ("show all: conversations, the batch, or runs", "grid batch runs"),
     "b": ("back one message", "play_back"),
     "B": ("to the start", "edge"),
     "c": ("choose columns or keys", "columns change_keys"),
@@ -280,7 +280,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "n": ("step: one message", "step play_step"),
     "N": ("note", "note"),
     "o": ("open the score card", "score_card"),
-    "O": ("filtered rows or all rows", "to_do everything differences every_row"),
+    "O": ("show only open or changed rows, or all", "to_do everything differences every_row"),
     "p": ("present", "present stop_presenting"),
     "P": ("prepare", "prepare"),
     "q": ("quit", "leave_app"),
@@ -294,7 +294,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "U": ("how the simulated user speaks", "manner"),
     "v": ("review", "review"),
     "V": ("validate", "validate"),
-    "w": ("times in detail", "exact waterfall"),
+    "w": ("exact times, or a turn's waterfall", "exact waterfall"),
     "x": ("export to a file", "report export"),
     "X": ("cancel this one", "cancel answer"),
     "y": ("copy, or save a picture with its caption", "share first"),
